@@ -1,0 +1,53 @@
+# make demo   a real arm model follows a trajectory by computed torque, over ROS 2 topics
+# make test   the test suite
+# make lint   ruff and mypy
+#
+# Each creates what it needs in $(VENV). Where a ROS 2 installation is sourced, its rclpy is used.
+
+PYTHON ?= python3
+VENV ?= .venv
+ROBOT ?= panda
+PYTEST_ARGS ?=
+
+BIN := $(VENV)/bin
+# rclpy from the sourced ROS installation where there is one, from the package index elsewhere
+ROS_EXTRA := $(shell $(PYTHON) -c "import rclpy" 2>/dev/null || echo ros,)
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+demo: $(VENV)/.demo
+	$(BIN)/robot-dynamics demo --robot "$(ROBOT)"
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmark
+
+$(VENV)/.demo: setup.py | $(VENV)/bin/python
+	@echo "Installing robot_dynamics with what the demo needs into $(VENV) ..."
+	$(PIP) -e ".[$(ROS_EXTRA)demo]"
+	@touch $@
+
+$(VENV)/.test: setup.py | $(VENV)/bin/python
+	@echo "Installing robot_dynamics with what the tests need into $(VENV) ..."
+	$(PIP) -e ".[$(ROS_EXTRA)test]"
+	@touch $@ $(VENV)/.demo
+
+$(VENV)/bin/python:
+	@echo "Creating $(VENV) ..."
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+
+clean:
+	rm -rf $(VENV) build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out

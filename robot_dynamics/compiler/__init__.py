@@ -1,0 +1,1 @@
+"""Equations become kernels: expression graph, passes, back ends."""

@@ -1,0 +1,1 @@
+"""Control laws as pure functions: state and reference in, efforts out."""

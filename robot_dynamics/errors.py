@@ -1,0 +1,54 @@
+"""Every error that this package raises on purpose.
+
+Each message names the thing that is wrong (file and element, joint, frame or
+argument) and says what to do about it, on one line.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RobotDynamicsError(Exception):
+    """Base class: catch this to catch every deliberate error of the package."""
+
+
+class UrdfError(RobotDynamicsError, ValueError):
+    """A robot description that cannot be read as a robot."""
+
+
+class RobotError(RobotDynamicsError, ValueError):
+    """A request that does not fit the robot: a pose, payload or chain it cannot have."""
+
+
+class UnknownNameError(RobotError, KeyError):
+    """A joint, link, frame or formulation that does not exist."""
+
+    def __str__(self) -> str:  # KeyError would print the message in quotes
+        return str(self.args[0])
+
+
+class ArgumentError(RobotDynamicsError, ValueError):
+    """An argument whose value cannot be used: NaN, out of range, not a number."""
+
+
+class ShapeError(ArgumentError):
+    """An argument whose shape does not fit the robot."""
+
+
+class SingularMassMatrixError(RobotError):
+    """A joint that accelerates nothing, so that forward dynamics has no answer."""
+
+
+class TrajectoryError(RobotDynamicsError, ValueError):
+    """A trajectory that cannot be followed; the previous one stays in force."""
+
+
+def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownNameError:
+    """Build the error for a name that `owner` does not have, with the nearest one that it has."""
+    names = list(known)
+    shown = ", ".join(names[:12]) + (f", ... {len(names)} in all" if len(names) > 12 else "")
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"; did you mean '{close[0]}'?" if close else ""
+    return UnknownNameError(f"no {kind} '{name}' in {owner} ({kind}s: {shown or 'none'}){hint}")

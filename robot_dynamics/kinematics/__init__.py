@@ -1,0 +1,1 @@
+"""Where frames are and how they move: forward, Jacobian, inverse."""

@@ -1,0 +1,1 @@
+"""ROS 2: parameters, messages in, one pure call, messages out."""

@@ -1,0 +1,1 @@
+"""The arm when it is not there: plant, integrators, friction."""

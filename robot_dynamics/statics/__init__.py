@@ -1,0 +1,1 @@
+"""Joint torques of endpoint forces, compliance and stiffness."""

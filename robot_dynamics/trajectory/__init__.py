@@ -1,0 +1,1 @@
+"""Desired motions: what a trajectory says, and sampling it."""

@@ -1,0 +1,83 @@
+from glob import glob
+
+from setuptools import find_packages, setup
+
+package_name = "robot_dynamics"
+
+ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one distribution, Jazzy
+    "ros-rclpy[fastrtps]==7.1.6",
+    "ros-sensor-msgs==5.3.6",
+    "ros-trajectory-msgs==5.3.6",
+    "ros-std-msgs==5.3.6",
+    "ros-std-srvs==5.3.6",
+    "ros-geometry-msgs==5.3.6",
+    "ros-diagnostic-msgs==5.3.6",
+    "ros-visualization-msgs==5.3.6",
+    "ros-rosgraph-msgs==2.0.3",
+    "ros-lifecycle-msgs==2.0.3",
+    "ros-ament-index-python==1.8.1",
+]
+VIEW = ["viser>=1.0"]
+DEMO = ["example-robot-data>=4.3"]
+TEST = [
+    "pytest>=8",
+    "pytest-xdist>=3",
+    "hypothesis>=6",
+    "pin>=3.4",
+    "mujoco>=3.2",
+    "ruff>=0.6",
+    "mypy>=1.11",
+    *DEMO,
+]
+
+setup(
+    name=package_name,
+    version="0.1.0",
+    description="A robot's equations of motion, compiled when its URDF arrives, on ROS 2 topics",
+    long_description=open("README.md", encoding="utf-8").read(),
+    long_description_content_type="text/markdown",
+    author="The robot_dynamics authors",
+    maintainer="The robot_dynamics authors",
+    maintainer_email="maintainers@robot-dynamics.example",
+    license="Apache-2.0",
+    python_requires=">=3.10",
+    packages=find_packages(include=["robot_dynamics", "robot_dynamics.*"]),
+    package_data={"robot_dynamics": ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", ["resource/" + package_name]),
+        ("share/" + package_name, ["package.xml"]),
+        ("share/" + package_name + "/launch", glob("launch/*.launch.py")),
+        ("share/" + package_name + "/config", glob("config/*.yaml")),
+        ("share/" + package_name + "/rviz", glob("config/*.rviz")),
+        ("share/" + package_name + "/urdf", glob("urdf/*.urdf")),
+    ],
+    install_requires=[
+        "setuptools",
+        "numpy>=1.26",
+        "scipy>=1.11",
+        "llvmlite>=0.41",
+        "urdf_parser_py>=0.0.4",
+        "lxml>=4.9",
+        "pyyaml>=5.4",
+        "rich>=13",
+        "matplotlib>=3.6",
+    ],
+    extras_require={
+        "ros": ROS_WHEELS,
+        "view": VIEW,
+        "demo": DEMO,
+        "test": TEST,
+        "all": [*ROS_WHEELS, *VIEW, *TEST],
+    },
+    tests_require=["pytest"],
+    zip_safe=True,
+    entry_points={
+        "console_scripts": [
+            "robot-dynamics = robot_dynamics.cli:main",
+            "feedforward_node = robot_dynamics.nodes.feedforward_node:main",
+            "controller_node = robot_dynamics.nodes.controller_node:main",
+            "simulator_node = robot_dynamics.nodes.simulator_node:main",
+            "trajectory_node = robot_dynamics.nodes.trajectory_node:main",
+        ],
+    },
+)

@@ -1,0 +1,169 @@
+"""Pinocchio as an oracle, with mimic joints coupled, and the URDFs of example-robot-data.
+
+Both packages are optional: without them `pin_model` skips the test that asks for
+it, and `example_urdfs` is empty.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from strategies import urdf_text
+
+
+def pin_model(robot, source=None):
+    """Pinocchio's model of a robot; skips the test where Pinocchio is not installed.
+
+    Args:
+        robot: Robot that gives joint order, coupling and gravity.
+        source: Path or text of the URDF that Pinocchio reads; by default `robot` as URDF text.
+    """
+    pin = pytest.importorskip("pinocchio", reason="pinocchio (package pin) is not installed")
+    return PinModel(pin, robot, source)
+
+
+class PinModel:
+    """Dynamics of a robot by Pinocchio, in the order of `robot.joint_names`.
+
+    The tree is built without mimic joints; these are coupled here by the matrix
+    E of q_all = E q + e, written out from the mimic tags.
+    """
+
+    def __init__(self, pin, robot, source=None):
+        self.pin = pin
+        if source is None:
+            source = urdf_text(robot)
+        text = str(source)
+        if text.lstrip().startswith("<"):
+            self.model = pin.buildModelFromXML(text)
+        else:
+            self.model = pin.buildModelFromUrdf(text)
+        self.model.gravity.linear = np.array(robot.gravity, dtype=float)
+        self.data = self.model.createData()
+        moving = [joint for joint in robot.joints if joint.type.value != "fixed"]
+        names = set(self.model.names) - {"universe"}
+        assert names == {joint.name for joint in moving}, "joints differ from Pinocchio's"
+        # Columns of E: the independent joints; rows: Pinocchio's velocity vector
+        column = {name: i for i, name in enumerate(robot.joint_names)}
+        self.E = np.zeros((self.model.nv, len(column)))
+        self.e = np.zeros(self.model.nv)
+        for joint in moving:
+            row = self.model.joints[self.model.getJointId(joint.name)].idx_v
+            if joint.mimic is None:
+                self.E[row, column[joint.name]] = 1.0
+            else:
+                self.E[row, column[joint.mimic.joint]] = joint.mimic.multiplier
+                self.e[row] = joint.mimic.offset
+
+    def positions(self, q):
+        """Pinocchio's configuration vector (a continuous joint has cosine and sine)."""
+        angles = self.E @ np.asarray(q, dtype=float) + self.e
+        configuration = np.zeros(self.model.nq)
+        for joint in list(self.model.joints)[1:]:
+            angle = angles[joint.idx_v]
+            if joint.nq == 2:
+                configuration[joint.idx_q : joint.idx_q + 2] = np.cos(angle), np.sin(angle)
+            else:
+                configuration[joint.idx_q] = angle
+        return configuration
+
+    def inverse(self, q, qd, qdd):
+        """Joint efforts, shape (n,), N m or N."""
+        v, a = self.E @ np.asarray(qd, dtype=float), self.E @ np.asarray(qdd, dtype=float)
+        return self.E.T @ self.pin.rnea(self.model, self.data, self.positions(q), v, a)
+
+    def mass_matrix(self, q):
+        """Joint-space inertia, shape (n, n)."""
+        M = np.triu(self.pin.crba(self.model, self.data, self.positions(q)))
+        M = M + np.triu(M, 1).T
+        return self.E.T @ M @ self.E
+
+    def bias(self, q, qd):
+        """Coriolis, centrifugal and gravity efforts, shape (n,)."""
+        return self.inverse(q, qd, np.zeros(self.E.shape[1]))
+
+    def gravity(self, q):
+        """Gravity efforts, shape (n,)."""
+        zero = np.zeros(self.E.shape[1])
+        return self.inverse(q, zero, zero)
+
+    def forward(self, q, qd, tau):
+        """Joint accelerations, shape (n,), without friction."""
+        return np.linalg.solve(self.mass_matrix(q), np.asarray(tau) - self.bias(q, qd))
+
+    def frame_pose(self, q, frame):
+        """Pose of a link in the root: rotation (3, 3) and position (3,)."""
+        self.pin.framesForwardKinematics(self.model, self.data, self.positions(q))
+        place = self.data.oMf[self.model.getFrameId(frame, self.pin.FrameType.BODY)]
+        return place.rotation.copy(), place.translation.copy()
+
+    def frame_jacobian(self, q, frame):
+        """Jacobian of a link, linear rows over angular rows, axes of the root, shape (6, n)."""
+        place = self.model.getFrameId(frame, self.pin.FrameType.BODY)
+        J = self.pin.computeFrameJacobian(
+            self.model,
+            self.data,
+            self.positions(q),
+            place,
+            self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED,
+        )
+        return J @ self.E
+
+
+def relative_error(ours, theirs):
+    """Worst difference over the largest entry of either side (1e-300 for zero against zero)."""
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    scale = max(np.max(np.abs(theirs), initial=0.0), np.max(np.abs(ours), initial=0.0), 1e-300)
+    return float(np.max(np.abs(ours - theirs), initial=0.0) / scale)
+
+
+# -- example-robot-data ---------------------------------------------------------------------
+
+
+@cache
+def example_folder():
+    """Folder `robots` of the PyPI package example-robot-data, or None."""
+    for entry in map(Path, sys.path):
+        folder = entry / "cmeel.prefix" / "share" / "example-robot-data" / "robots"
+        if folder.is_dir():
+            return folder
+    return None
+
+
+@cache
+def all_example_urdfs():
+    """Every URDF of example-robot-data, sorted; empty where it is not installed."""
+    folder = example_folder()
+    return [] if folder is None else sorted(folder.rglob("*.urdf"))
+
+
+# What read_urdf refuses, with the reason; test/robot/test_example_urdfs.py asserts each text.
+REFUSED_EXAMPLES: dict[str, str] = {}
+
+
+@cache
+def example_urdfs():
+    """The URDFs of example-robot-data that have only supported joints."""
+    return [path for path in all_example_urdfs() if path.name not in REFUSED_EXAMPLES]
+
+
+def example_id(path):
+    """Short name of an example in test reports."""
+    return os.path.splitext(path.name)[0]
+
+
+@cache
+def example_robot(path):
+    """An example as a Robot, read once; its warnings are not the caller's business."""
+    from robot_dynamics.robot.urdf import read_urdf  # noqa: PLC0415 (this module is optional)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return read_urdf(path)

@@ -1,0 +1,198 @@
+"""Random robots and states for property tests, and robots written as URDF text.
+
+Hypothesis draws the structure (so that a failure shrinks to a small tree) and a
+seed; the numbers come from the seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.robot.robot import Inertia, Joint, JointType, Limits, Link, Mimic, Pose, Robot
+
+MOVING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
+
+
+# -- robots ---------------------------------------------------------------------------------
+
+
+@st.composite
+def robots(draw, min_joints=1, max_joints=7, fixed=True, mimic=True, branches=True):
+    """Random tree with at least one independent joint, physical inertias and oblique axes.
+
+    Args:
+        draw: Given by hypothesis.
+        min_joints: Least number of joints, fixed ones included.
+        max_joints: Greatest number of joints, fixed ones included.
+        fixed: Whether joints may be fixed.
+        mimic: Whether joints may follow others.
+        branches: Whether a link may carry several joints; otherwise the robot is a chain.
+
+    Returns:
+        Robot. Joint names descend through the alphabet, so that an oracle that sorts them
+        disagrees with tree order.
+    """
+    types = st.sampled_from(MOVING + ((JointType.FIXED,) if fixed else ()))
+    kinds = draw(st.lists(types, min_size=min_joints, max_size=max_joints))
+    if all(kind is JointType.FIXED for kind in kinds):
+        kinds[-1] = JointType.REVOLUTE
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    plain_axes = draw(st.booleans())
+
+    links, joints, path = [Link("base", random_inertia(rng))], [], ["base"]
+    for k, kind in enumerate(kinds):
+        steps_back = draw(st.integers(0, len(path) - 1)) if branches else 0
+        path = path[: len(path) - steps_back]  # keeps the tree depth first
+        joints.append(
+            Joint(
+                name=f"{chr(ord('z') - k)}_joint",
+                type=kind,
+                parent=path[-1],
+                child=f"link_{k + 1}",
+                origin=Pose(random_rotation(rng), rng.uniform(-0.5, 0.5, 3)),
+                axis=random_axis(rng, plain_axes),
+                limits=random_limits(rng, kind),
+                damping=float(rng.uniform(0.0, 2.0)),
+                friction=float(rng.uniform(0.0, 2.0)),
+            )
+        )
+        links.append(Link(f"link_{k + 1}", random_inertia(rng)))
+        path.append(links[-1].name)
+    if mimic and draw(st.booleans()):
+        joints = couple(joints, draw, rng)
+    return Robot("random", tuple(links), tuple(joints), gravity=rng.uniform(-10.0, 10.0, 3))
+
+
+def chains(**options):
+    """Random robots whose links carry one joint each."""
+    return robots(branches=False, **options)
+
+
+def couple(joints, draw, rng):
+    """Let some moving joints follow one leader, which may stand before or after them."""
+    moving = [k for k, joint in enumerate(joints) if joint.moves]
+    leader = draw(st.sampled_from(moving))
+    followers = draw(st.sets(st.sampled_from(moving)))
+    for k in followers - {leader}:
+        multiplier = float(rng.choice((-1.0, 1.0)) * rng.uniform(0.3, 2.0))
+        mimic = Mimic(joints[leader].name, multiplier, float(rng.uniform(-0.5, 0.5)))
+        joints[k] = replace(joints[k], mimic=mimic)
+    return joints
+
+
+def random_rotation(rng):
+    """Rotation matrix, uniform over all orientations."""
+    return Rotation.random(random_state=rng).as_matrix()
+
+
+def random_axis(rng, plain=False):
+    """Unit vector: any direction, or along plus or minus a coordinate axis."""
+    if plain:
+        return rng.choice((-1.0, 1.0)) * np.eye(3)[rng.integers(3)]
+    v = rng.normal(size=3)
+    return v / np.linalg.norm(v)
+
+
+def random_inertia(rng):
+    """Inertia of a solid body: the moments of some density, so the triangle rule holds."""
+    mass = float(rng.uniform(0.2, 8.0))
+    com = rng.uniform(-0.3, 0.3, 3)
+    spread = rng.uniform(0.02, 0.15, 3)  # standard deviation of the mass along three axes, m
+    sigma = mass * spread**2
+    R = random_rotation(rng)
+    return Inertia.from_com(mass, com, R @ np.diag(sigma.sum() - sigma) @ R.T)
+
+
+def random_limits(rng, kind):
+    """Finite limits around zero; none on the position of a continuous joint."""
+    lower, upper = -rng.uniform(0.5, 3.0), rng.uniform(0.5, 3.0)
+    velocity, effort = rng.uniform(1.0, 5.0), rng.uniform(50.0, 500.0)
+    if kind is JointType.FIXED:
+        return Limits()
+    if kind is JointType.CONTINUOUS:
+        return Limits(velocity=float(velocity), effort=float(effort))
+    return Limits(float(lower), float(upper), float(velocity), float(effort))
+
+
+# -- states ---------------------------------------------------------------------------------
+
+
+def seeds():
+    """Seed of the numbers of one example."""
+    return st.integers(0, 2**32 - 1)
+
+
+def random_state(robot, seed, samples=None):
+    """Positions, velocities and accelerations, shape (n,) each, or (samples, n)."""
+    rng = np.random.default_rng(seed)
+    shape = (robot.dof,) if samples is None else (samples, robot.dof)
+    return rng.uniform(-3.0, 3.0, shape), rng.normal(size=shape), rng.normal(size=shape)
+
+
+# -- URDF text ------------------------------------------------------------------------------
+
+
+def urdf_text(robot):
+    """A robot as URDF text, with every number printed so that it reads back exactly.
+
+    Rotations become roll, pitch and yaw, which costs round-off in the last digits.
+    """
+    lines = [f"<robot name={quoteattr(robot.name)}>"]
+    for link in robot.links:
+        lines += _link_lines(link)
+    for joint in robot.joints:
+        lines += _joint_lines(joint)
+    return "\n".join([*lines, "</robot>", ""])
+
+
+def _numbers(values):
+    return " ".join(repr(float(v)) for v in values)
+
+
+def _link_lines(link):
+    body = link.inertia
+    if body.mass == 0.0 and not np.any(body.second_moment):
+        return [f"  <link name={quoteattr(link.name)}/>"]
+    I_C = body.about_com
+    entries = " ".join(
+        f'i{"xyz"[a]}{"xyz"[b]}="{float(I_C[a, b])!r}"' for a in range(3) for b in range(a, 3)
+    )
+    return [
+        f"  <link name={quoteattr(link.name)}>",
+        "    <inertial>",
+        f'      <origin xyz="{_numbers(body.com)}"/>',
+        f'      <mass value="{float(body.mass)!r}"/>',
+        f"      <inertia {entries}/>",
+        "    </inertial>",
+        "  </link>",
+    ]
+
+
+def _joint_lines(joint):
+    rpy = Rotation.from_matrix(joint.origin.rotation).as_euler("xyz")
+    lines = [
+        f'  <joint name={quoteattr(joint.name)} type="{joint.type.value}">',
+        f"    <parent link={quoteattr(joint.parent)}/>",
+        f"    <child link={quoteattr(joint.child)}/>",
+        f'    <origin xyz="{_numbers(joint.origin.translation)}" rpy="{_numbers(rpy)}"/>',
+    ]
+    if joint.moves:
+        lines.append(f'    <axis xyz="{_numbers(joint.axis)}"/>')
+        lines.append(f'    <dynamics damping="{joint.damping!r}" friction="{joint.friction!r}"/>')
+        limit = joint.limits
+        bounds = (("lower", limit.lower), ("upper", limit.upper)) if np.isfinite(limit.lower) else ()
+        rest = (("velocity", min(limit.velocity, 1e9)), ("effort", min(limit.effort, 1e9)))
+        entries = " ".join(f'{name}="{value!r}"' for name, value in (*bounds, *rest))
+        lines.append(f"    <limit {entries}/>")
+    if joint.mimic is not None:
+        mimic = joint.mimic
+        lines.append(
+            f"    <mimic joint={quoteattr(mimic.joint)} multiplier={quoteattr(repr(mimic.multiplier))}"
+            f" offset={quoteattr(repr(mimic.offset))}/>"
+        )
+    return [*lines, "  </joint>"]
