@@ -6,9 +6,28 @@ kernels (`compiler`, `kernels`, `dynamics`). Nodes put the kernels on topics
 (`nodes`). Imports run only downwards in that order.
 """
 
-from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.urdf import read_urdf
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robot_dynamics.dynamics import Dynamics
+    from robot_dynamics.robot.robot import Robot
+    from robot_dynamics.robot.urdf import read_urdf
 
 __version__ = "0.1.0"
 __all__ = ["Dynamics", "Robot", "__version__", "read_urdf"]
+
+_HOME = {
+    "Dynamics": "robot_dynamics.dynamics",
+    "Robot": "robot_dynamics.robot.robot",
+    "read_urdf": "robot_dynamics.robot.urdf",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when they are first used: reading a URDF needs no compiler."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'robot_dynamics' has no attribute '{name}'")
+    return getattr(import_module(_HOME[name]), name)

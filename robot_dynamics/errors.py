@@ -37,12 +37,24 @@ class ShapeError(ArgumentError):
     """An argument whose shape does not fit the robot."""
 
 
+class TraceError(RobotDynamicsError, TypeError):
+    """Equations that cannot be traced: they branch on a value or leave plain arithmetic."""
+
+
+class BackendError(RobotDynamicsError, RuntimeError):
+    """A compiler back end that is not available here."""
+
+
 class SingularMassMatrixError(RobotError):
     """A joint that accelerates nothing, so that forward dynamics has no answer."""
 
 
 class TrajectoryError(RobotDynamicsError, ValueError):
     """A trajectory that cannot be followed; the previous one stays in force."""
+
+
+class SimulationError(RobotDynamicsError, ArithmeticError):
+    """A simulated motion that ran away to infinity."""
 
 
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownNameError:

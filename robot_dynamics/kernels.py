@@ -91,8 +91,8 @@ def forward(tree: Robot, formulation: str, frame: str | None = None) -> Equation
     tau_of = inverse(tree, formulation, frame)
     parents = elimination_parents(tree)
 
-    def function(q: Array, qd: Array, tau: Array, *wrench: Array) -> Array:
-        b = tau_of.function(q, qd, np.zeros(n), *wrench)
+    def function(q: Array, qd: Array, tau: Array, **wrench: Array) -> Array:
+        b = tau_of.function(q, qd, np.zeros(n), **wrench)
         L, inverse_D = factorise(M_of_q(q), parents)
         return solve(L, inverse_D, parents, tau - b)
 

@@ -29,6 +29,9 @@ FORMULATIONS: Mapping[str, str] = {
 """Name of every formulation, with the publication in a few words."""
 
 
+DEFAULT_FORMULATION = "newton_euler"
+
+
 def formulation_named(name: str) -> InverseDynamics:
     """The inverse dynamics of one formulation, on a tree without fixed joints.
 
@@ -50,7 +53,7 @@ def inverse_dynamics(
     gravity: npt.ArrayLike | None = None,
     wrench: npt.ArrayLike | None = None,
     frame: str | None = None,
-    formulation: str = "newton_euler",
+    formulation: str = DEFAULT_FORMULATION,
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations, uncompiled.
 
@@ -126,15 +129,22 @@ def wrench_on_link(
         UnknownNameError: If there is no such frame.
         ArgumentError: If no frame is given and the robot has several tips.
     """
-    if frame is None:
-        tips = robot.tips
-        if len(tips) != 1:
-            raise ArgumentError(
-                f"frame: robot '{robot.name}' has {len(tips)} tips ({', '.join(tips)}); "
-                "say at which frame the wrench acts"
-            )
-        frame = tips[0]
-    place = robot.frame(frame)
+    place = robot.frame(only_tip(robot) if frame is None else frame)
     R, r = place.pose.rotation, place.pose.translation
     force, moment = R @ wrench[:3], R @ wrench[3:]
     return robot.link_index(place.link), (force, moment + cross(r, force))
+
+
+def only_tip(robot: Robot) -> str:
+    """Name of the one link that carries no joint.
+
+    Raises:
+        ArgumentError: If the robot has several.
+    """
+    tips = robot.tips
+    if len(tips) != 1:
+        raise ArgumentError(
+            f"frame: robot '{robot.name}' has {len(tips)} tips ({', '.join(tips)}); "
+            "say at which frame the wrench acts"
+        )
+    return tips[0]

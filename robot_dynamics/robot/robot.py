@@ -40,6 +40,18 @@ def skew(v: Array) -> Array:
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
+def rotation_from_rpy(rpy: npt.ArrayLike) -> Array:
+    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll) of URDF's roll, pitch, yaw (3,), rad."""
+    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Pose:
     """Pose X_AB of frame B in frame A: p_A = rotation @ p_B + translation.
@@ -125,9 +137,22 @@ class Inertia:
         """The same body, given in frame B, about the origin and in the axes of frame A."""
         R, p = X_AB.rotation, X_AB.translation
         h = R @ self.first_moment
-        P, H = skew(p), skew(h)
-        second = R @ self.second_moment @ R.T - P @ H - H @ P - self.mass * (P @ P)
-        return Inertia(self.mass, h + self.mass * p, second)
+        turned = R @ self.second_moment @ R.T
+        # Huygens' theorem with k halfway between both origins:
+        # -skew(p) skew(h) - skew(h) skew(p) - m skew(p)^2 = 2 (p.k) 1 - (k p^T + p k^T)
+        k = h + (0.5 * self.mass) * p
+        twice_pk = (2.0 * p) * k
+        shift = [
+            [twice_pk[1] + twice_pk[2], -(k[0] * p[1] + k[1] * p[0]), -(k[0] * p[2] + k[2] * p[0])],
+            [0.0, twice_pk[2] + twice_pk[0], -(k[1] * p[2] + k[2] * p[1])],
+            [0.0, 0.0, twice_pk[0] + twice_pk[1]],
+        ]
+        # one triangle only: of the other, symbols would make second copies of the same equations
+        second = [
+            [turned[min(i, j), max(i, j)] + shift[min(i, j)][max(i, j)] for j in range(3)]
+            for i in range(3)
+        ]
+        return Inertia(self.mass, h + self.mass * p, np.array(second))
 
     def __add__(self, other: Inertia) -> Inertia:
         """Two bodies joined rigidly; both given in the same frame."""
@@ -434,6 +459,42 @@ class Robot:
     def with_gravity(self, gravity: npt.ArrayLike) -> Robot:
         """The same robot under another gravity vector, shape (3,), m/s^2, axes of the root link."""
         return replace(self, gravity=_three_finite("gravity", gravity))
+
+    # The others are functions of `transforms`, where each says all about itself; imported when
+    # called, because that module imports this one.
+
+    def with_locked(self, positions: Mapping[str, float]) -> Robot:
+        """Fix joints at positions (rad or m) by name, and their followers: `transforms.lock`."""
+        from robot_dynamics.robot import transforms  # noqa: PLC0415
+
+        return transforms.lock(self, positions)
+
+    def with_payload(
+        self,
+        frame: str,
+        mass: float,
+        com: npt.ArrayLike = (0.0, 0.0, 0.0),
+        inertia: npt.ArrayLike | None = None,
+    ) -> Robot:
+        """Fasten a body to a link: mass kg, com (3,) m and inertia about it (3, 3) kg m^2.
+
+        Both in the axes of `frame`: `transforms.with_payload`.
+        """
+        from robot_dynamics.robot import transforms  # noqa: PLC0415
+
+        return transforms.with_payload(self, frame, mass, com, inertia)
+
+    def subchain(self, base: str, tip: str) -> Robot:
+        """Cut out the links and joints from `base` to `tip`: `transforms.subchain`."""
+        from robot_dynamics.robot import transforms  # noqa: PLC0415
+
+        return transforms.subchain(self, base, tip)
+
+    def mounted(self, orientation: npt.ArrayLike | Pose) -> Robot:
+        """Turn the root link against the world; rpy (3,) or rotation (3, 3): `transforms.mount`."""
+        from robot_dynamics.robot import transforms  # noqa: PLC0415
+
+        return transforms.mount(self, orientation)
 
 
 def _three_finite(name: str, values: npt.ArrayLike) -> Array:

@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from robot_dynamics.robot.robot import Frame, Joint, Link, Pose, Robot
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.errors import RobotError
+from robot_dynamics.robot.robot import (
+    Array,
+    Frame,
+    Inertia,
+    Joint,
+    JointType,
+    Limits,
+    Link,
+    Pose,
+    Robot,
+    rotation_from_rpy,
+    skew,
+)
+
+# -- the same robot, written differently --------------------------------------------------------
 
 
 def merge_fixed(robot: Robot) -> Robot:
@@ -38,3 +57,199 @@ def merge_fixed(robot: Robot) -> Robot:
         for name in [robot.links[0].name] + [joint.child for joint in joints]
     )
     return replace(robot, links=links, joints=tuple(joints), frames=frames)
+
+
+# -- another robot --------------------------------------------------------------------------------
+
+
+def lock(robot: Robot, positions: Mapping[str, float]) -> Robot:
+    """Fix joints at given positions; their links keep their mass and become part of the others.
+
+    Args:
+        robot: Any robot.
+        positions: Position of every joint to be fixed, rad or m, by name. Joints that mimic one of
+            them are fixed with it, where the coupling puts them.
+
+    Raises:
+        UnknownNameError: If there is no such joint.
+        RobotError: If the joint is fixed already or follows another, or a position is not finite.
+    """
+    for name, position in positions.items():
+        joint = robot.joint(name)
+        if not joint.moves:
+            raise RobotError(f"joint '{name}' is fixed already; leave it out")
+        if joint.mimic is not None:
+            raise RobotError(
+                f"joint '{name}' follows '{joint.mimic.joint}' and cannot be locked on its own; "
+                f"lock '{joint.mimic.joint}', and it is locked too"
+            )
+        if not np.isfinite(position):
+            raise RobotError(f"joint '{name}' cannot be locked at {position}; give a finite number")
+
+    def locked(joint: Joint) -> Joint:
+        if joint.mimic is not None and joint.mimic.joint in positions:
+            leader = positions[joint.mimic.joint]
+            position = joint.mimic.multiplier * leader + joint.mimic.offset
+        elif joint.name in positions:
+            position = positions[joint.name]
+        else:
+            return joint
+        origin = joint.origin @ joint_pose(joint, position)
+        return replace(joint, type=JointType.FIXED, origin=origin, limits=Limits(), mimic=None)
+
+    return replace(robot, joints=tuple(locked(joint) for joint in robot.joints))
+
+
+def with_payload(
+    robot: Robot,
+    frame: str,
+    mass: float,
+    com: npt.ArrayLike = (0.0, 0.0, 0.0),
+    inertia: npt.ArrayLike | None = None,
+) -> Robot:
+    """Fasten a rigid body to a link.
+
+    Args:
+        robot: Any robot.
+        frame: Link or named frame that the body is fastened to.
+        mass: Mass of the body, kg.
+        com: Its mass centre in `frame`, shape (3,), m.
+        inertia: Its rotational inertia about its mass centre, in the axes of `frame`, shape
+            (3, 3), kg m^2; by default that of a point, zero.
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+        RobotError: If no body has this mass and inertia.
+    """
+    place = robot.frame(frame)
+    c = _finite("com", com, (3,))
+    I_C = np.zeros((3, 3)) if inertia is None else _finite("inertia", inertia, (3, 3))
+    if not (np.isfinite(mass) and mass >= 0.0):
+        raise RobotError(f"payload: mass must be zero or positive, got {mass} kg")
+    moments = np.linalg.eigvalsh(I_C)
+    tolerance = 1e-9 * abs(moments[2])  # round-off of whoever computed the nine numbers
+    if np.max(np.abs(I_C - I_C.T)) > tolerance:
+        raise RobotError("payload: inertia must be symmetric; check ixy, ixz, iyz")
+    if moments[0] < -tolerance or moments[0] + moments[1] < moments[2] - tolerance:
+        printed = ", ".join(f"{moment:.4g}" for moment in moments)
+        raise RobotError(
+            f"payload: no body has principal moments {printed} kg m^2; none may be negative, "
+            "and none exceed the sum of the others"
+        )
+    body = Inertia.from_com(mass, c, I_C).expressed_in(place.pose)
+    links = tuple(
+        replace(link, inertia=link.inertia + body) if link.name == place.link else link
+        for link in robot.links
+    )
+    return replace(robot, links=links)
+
+
+def subchain(robot: Robot, base: str, tip: str) -> Robot:
+    """Cut out the part of a robot from one link to another one that it carries.
+
+    What the joints between the two carry is kept: the links on the way, and what is fixed
+    to them. Left out are branches that move (lock their joints first to keep their mass),
+    what is below `base`, and what is fixed to `tip` or moves on it. Gravity stays as it is
+    when the joints below `base` are at zero.
+
+    Args:
+        robot: Any robot.
+        base: Link that becomes the root.
+        tip: Link where the chain ends.
+
+    Raises:
+        UnknownNameError: If there is no such link.
+        RobotError: If `base` does not carry `tip`, or a joint follows one that is left out.
+    """
+    way = _joints_to(robot, tip)
+    below = _joints_to(robot, base)
+    if way[: len(below)] != below or len(way) == len(below):
+        links = ", ".join([robot.links[0].name] + [joint.child for joint in way])
+        raise RobotError(
+            f"link '{base}' does not carry link '{tip}' in robot '{robot.name}' "
+            f"(the way to '{tip}': {links}); choose a base on that way"
+        )
+    on_way = {joint.name for joint in way[len(below) :]}
+    carriers = {base}
+    joints: list[Joint] = []
+    for joint in robot.joints:
+        branches_off = joint.moves or joint.parent == tip
+        if joint.name in on_way or (joint.parent in carriers and not branches_off):
+            joints.append(joint)
+            carriers.add(joint.child)
+    names = {joint.name for joint in joints}
+    for joint in joints:
+        if joint.mimic is not None and joint.mimic.joint not in names:
+            raise RobotError(
+                f"joint '{joint.name}' follows '{joint.mimic.joint}', which is not between "
+                f"'{base}' and '{tip}'; lock '{joint.mimic.joint}' first"
+            )
+    X = Pose.identity()
+    for joint in below:
+        at_zero = 0.0 if joint.mimic is None else joint.mimic.offset
+        X = X @ joint.origin @ joint_pose(joint, at_zero)
+    return replace(
+        robot,
+        links=tuple(link for link in robot.links if link.name in carriers),
+        joints=tuple(joints),
+        gravity=X.rotation.T @ robot.gravity,
+        frames={name: place for name, place in robot.frames.items() if place.link in carriers},
+    )
+
+
+def mount(robot: Robot, orientation: npt.ArrayLike | Pose) -> Robot:
+    """Turn the root link against the world, as when a robot is bolted to a wall.
+
+    Only gravity notices: it is a vector in the axes of the root link.
+
+    Args:
+        robot: Any robot, in its present stand.
+        orientation: Orientation of the root link in its present axes: roll, pitch, yaw as in a
+            URDF, shape (3,), rad; or a rotation matrix, shape (3, 3); or a pose, of which the
+            translation has no effect.
+
+    Raises:
+        RobotError: If it is none of these.
+    """
+    if isinstance(orientation, Pose):
+        R = orientation.rotation
+    elif np.shape(orientation) == (3, 3):
+        R = _finite("orientation", orientation, (3, 3))
+    else:
+        R = rotation_from_rpy(_finite("orientation", orientation, (3,)))
+    if np.max(np.abs(R.T @ R - np.eye(3))) > 1e-6 or np.linalg.det(R) < 0.0:
+        raise RobotError("orientation is not a rotation matrix; its columns must be orthonormal")
+    return replace(robot, gravity=R.T @ robot.gravity)
+
+
+# -- what they share ------------------------------------------------------------------------------
+
+
+def joint_pose(joint: Joint, position: float) -> Pose:
+    """Pose of the child link of a joint at a position (rad or m), in the child link at zero."""
+    if not joint.moves:
+        return Pose.identity()
+    if not joint.type.rotates:
+        return Pose(np.eye(3), position * joint.axis)
+    K = skew(joint.axis)  # Rodrigues' formula
+    return Pose(np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * (K @ K), np.zeros(3))
+
+
+def _joints_to(robot: Robot, link: str) -> list[Joint]:
+    """The joints from the root to a link."""
+    way = []
+    i = robot.link_index(link)
+    while i > 0:
+        way.append(robot.joints[i - 1])
+        i = robot.parents[i - 1]
+    return way[::-1]
+
+
+def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise RobotError(f"{name} must hold numbers, got {values!r}") from None
+    if array.shape != shape or not np.all(np.isfinite(array)):
+        raise RobotError(f"{name} must be finite numbers of shape {shape}, got {values!r}")
+    return array

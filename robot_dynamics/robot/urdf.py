@@ -1,79 +1,192 @@
-"""First working version (being replaced)."""
+"""A URDF becomes a robot.
+
+`urdf_parser_py` parses; `urdf_check` sees the document first, because that parser
+accepts what no robot can be, and `plausibility` sees the robot last. Every fault is
+one line with file, line, link or joint, and remedy.
+
+What the format leaves open is settled here:
+
+- Joints stand depth first, those of one link in document order.
+- A missing axis is (1, 0, 0) and a missing limit of position is 0, as the format says.
+- An effort or velocity limit of 0, and position limits of 0 and 0, are what exporters write
+  for "unknown": no limit, with a warning. Position limits of a continuous joint are ignored.
+- A joint may mimic one that itself mimics: both then follow the one that leads.
+"""
 
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from lxml import etree
 from urdf_parser_py.urdf import URDF
 
-from robot_dynamics.errors import UrdfError
-from robot_dynamics.robot.robot import Inertia, Joint, JointType, Limits, Link, Mimic, Pose, Robot
+from robot_dynamics.robot.plausibility import (
+    LONG,
+    body_faults,
+    inertialess_joints,
+    massless_links,
+)
+from robot_dynamics.robot.robot import (
+    Inertia,
+    Joint,
+    JointType,
+    Limits,
+    Link,
+    Mimic,
+    Pose,
+    Robot,
+    rotation_from_rpy,
+)
+from robot_dynamics.robot.urdf_check import checked_copy, elements_by_name
+from robot_dynamics.robot.urdf_document import Document, Element, open_document
 
-KEEP = {"link", "joint", "inertial", "origin", "mass", "inertia", "axis", "parent", "child", "limit", "dynamics", "mimic"}
+
+def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -> Robot:
+    """Read a robot from a URDF.
+
+    Args:
+        source: Path of a URDF file, or its text (which starts with "<"). Nothing else is opened:
+            meshes are not looked at, and nothing is fetched.
+        require_inertia: Whether a joint that accelerates nothing is an error; otherwise it is a
+            warning, and the robot has inverse but no forward dynamics until it is locked.
+
+    Returns:
+        Robot in its zero reference position. What is odd but possible is logged as a warning.
+
+    Raises:
+        UrdfError: If the source is no URDF, or not of a tree of revolute, continuous, prismatic
+            and fixed joints.
+    """
+    document = open_document(source)
+    urdf = _parse(document, checked_copy(document))
+    link_elements = elements_by_name(document, "link")
+    joint_elements = elements_by_name(document, "joint")
+    links = {link.name: _link(document, link_elements[link.name], link) for link in urdf.links}
+    joints = {
+        joint.name: _joint(document, joint_elements[joint.name], joint) for joint in urdf.joints
+    }
+    root, ordered = _depth_first(links, _with_independent_leaders(joints))
+    robot = Robot(
+        urdf.name, (links[root], *(links[joint.child] for joint in ordered)), tuple(ordered)
+    )
+    for name in massless_links(robot):
+        document.warn(link_elements[name], "moves but has no mass; give it an <inertial>")
+    for name in inertialess_joints(robot):
+        problem = "moves no inertia about its axis, so no effort determines its acceleration"
+        remedy = "give its links an <inertial>, or make it fixed"
+        if require_inertia:
+            raise document.error(joint_elements[name], f"{problem}; {remedy}")
+        document.warn(joint_elements[name], f"{problem}; lock it, or {remedy}")
+    return robot
 
 
-def read_urdf(source: str | os.PathLike[str]) -> Robot:
-    text = str(source)
-    data = text.encode() if text.lstrip().startswith("<") else Path(text).read_bytes()
-    root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True))
-    for element in list(root.iter()):
-        if element is not root and element.tag not in KEEP and element.getparent() is not None:
-            element.getparent().remove(element)
-        if element.tag == "dynamics":
-            for a in set(element.attrib) - {"damping", "friction"}:
-                del element.attrib[a]
-    urdf = URDF.from_xml_string(etree.tostring(root))
-    links = {link.name: Link(link.name, _inertia(link.inertial)) for link in urdf.links}
-    joints = [_joint(j) for j in urdf.joints]
-    children = {j.child for j in joints}
-    roots = [n for n in links if n not in children]
-    if len(roots) != 1:
-        raise UrdfError(f"roots: {roots}")
+def _parse(document: Document, copy: Element) -> Any:
+    try:
+        return URDF.from_xml_string(etree.tostring(copy))
+    except Exception as error:  # the parser raises anything; the check leaves it nothing to say
+        problem = f"urdf_parser_py does not read it: {error}"
+        raise document.error(document.root, problem) from error
+
+
+# -- links ------------------------------------------------------------------------------------
+
+
+def _link(document: Document, element: Element, link: Any) -> Link:
+    if link.inertial is None:
+        return Link(link.name)
+    mass, X = float(link.inertial.mass), _pose(link.inertial.origin)
+    I_C = np.array(link.inertial.inertia.to_matrix())
+    inertial = element.find("inertial")
+    if mass < 0.0:
+        raise document.error(inertial, f"mass is negative ({mass} kg); give a positive one")
+    for fault in body_faults(mass, X.translation, I_C):
+        document.warn(inertial, fault)
+    return Link(link.name, Inertia.from_com(mass, np.zeros(3), I_C).expressed_in(X))
+
+
+def _pose(origin: Any) -> Pose:
+    if origin is None:
+        return Pose.identity()
+    rpy, xyz = origin.rpy or np.zeros(3), origin.xyz or np.zeros(3)
+    return Pose(rotation_from_rpy(rpy), np.array(xyz))
+
+
+# -- joints -----------------------------------------------------------------------------------
+
+
+def _joint(document: Document, element: Element, joint: Any) -> Joint:
+    kind, origin = JointType(joint.type), _pose(joint.origin)
+    distance = np.linalg.norm(origin.translation)
+    if distance > LONG:
+        problem = f"lies {distance:.4g} m from its parent link; are the lengths in millimetres?"
+        document.warn(element, problem)
+    if kind is JointType.FIXED:
+        return Joint(joint.name, kind, joint.parent, joint.child, origin)
+    axis = np.array(joint.axis or (1.0, 0.0, 0.0))
+    dynamics, mimic = joint.dynamics, joint.mimic
+    return Joint(
+        name=joint.name,
+        type=kind,
+        parent=joint.parent,
+        child=joint.child,
+        origin=origin,
+        axis=axis / np.linalg.norm(axis),
+        limits=_limits(document, element, kind, joint.limit),
+        damping=0.0 if dynamics is None else dynamics.damping or 0.0,
+        friction=0.0 if dynamics is None else dynamics.friction or 0.0,
+        mimic=None if mimic is None else _mimic(mimic),
+    )
+
+
+def _mimic(mimic: Any) -> Mimic:
+    multiplier = 1.0 if mimic.multiplier is None else mimic.multiplier
+    return Mimic(mimic.joint, multiplier, mimic.offset or 0.0)
+
+
+def _limits(document: Document, element: Element, kind: JointType, limit: Any) -> Limits:
+    if limit is None:  # the check lets only continuous joints do without
+        return Limits()
+    known = {"velocity": limit.velocity, "effort": limit.effort}
+    if kind is not JointType.CONTINUOUS:
+        known |= {"lower": limit.lower, "upper": limit.upper}
+    zero = [name for name in ("velocity", "effort") if known[name] == 0.0]
+    if kind is not JointType.CONTINUOUS and limit.lower == limit.upper == 0.0:
+        zero += ["lower", "upper"]
+    if zero:
+        problem = f"limits {', '.join(zero)} of 0 are taken as unknown, so unlimited; give them"
+        document.warn(element.find("limit"), problem)
+    return Limits(**{name: value for name, value in known.items() if name not in zero})
+
+
+def _with_independent_leaders(joints: Mapping[str, Joint]) -> Iterator[Joint]:
+    """Let a joint that mimics a follower mimic the joint that leads both; loops are gone."""
+    for joint in joints.values():
+        mimic = joint.mimic
+        while mimic is not None and (leading := joints[mimic.joint].mimic) is not None:
+            mimic = Mimic(
+                leading.joint,
+                mimic.multiplier * leading.multiplier,
+                mimic.multiplier * leading.offset + mimic.offset,
+            )
+        yield replace(joint, mimic=mimic)
+
+
+def _depth_first(links: Iterable[str], joints: Iterable[Joint]) -> tuple[str, list[Joint]]:
+    """The root link, and the joints from there to the tips."""
+    joints_on: dict[str, list[Joint]] = {name: [] for name in links}
+    root = dict.fromkeys(joints_on)
+    for joint in joints:
+        joints_on[joint.parent].append(joint)
+        del root[joint.child]
+    (name,) = root
     ordered: list[Joint] = []
-
-    def visit(name: str) -> None:
-        for j in joints:
-            if j.parent == name:
-                ordered.append(j)
-                visit(j.child)
-
-    visit(roots[0])
-    return Robot(urdf.name, tuple([links[roots[0]]] + [links[j.child] for j in ordered]), tuple(ordered))
-
-
-def _rot(rpy: list[float]) -> np.ndarray:
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
-    return np.array([
-        [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-        [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-        [-sp, cp * sr, cp * cr],
-    ])
-
-
-def _pose(o) -> Pose:
-    return Pose.identity() if o is None else Pose(_rot(o.rpy or [0, 0, 0]), o.xyz or [0, 0, 0])
-
-
-def _inertia(inertial) -> Inertia:
-    if inertial is None:
-        return Inertia.zero()
-    I_C = np.zeros((3, 3)) if inertial.inertia is None else np.array(inertial.inertia.to_matrix())
-    return Inertia.from_com(inertial.mass, np.zeros(3), I_C).expressed_in(_pose(inertial.origin))
-
-
-def _joint(j) -> Joint:
-    kind = JointType(j.type)
-    axis = np.array(j.axis or [1.0, 0, 0])
-    lim = Limits()
-    if j.limit is not None and kind is not JointType.FIXED:
-        lim = Limits(velocity=j.limit.velocity, effort=j.limit.effort)
-        if kind is not JointType.CONTINUOUS:
-            lim = Limits(j.limit.lower, j.limit.upper, j.limit.velocity, j.limit.effort)
-    m = j.mimic
-    mimic = None if m is None else Mimic(m.joint, 1.0 if m.multiplier is None else m.multiplier, m.offset or 0.0)
-    d = j.dynamics
-    return Joint(j.name, kind, j.parent, j.child, _pose(j.origin), axis / np.linalg.norm(axis), lim,
-                 (d.damping or 0.0) if d else 0.0, (d.friction or 0.0) if d else 0.0, mimic)
+    waiting = joints_on[name][::-1]
+    while waiting:
+        joint = waiting.pop()
+        ordered.append(joint)
+        waiting += reversed(joints_on[joint.child])
+    return name, ordered

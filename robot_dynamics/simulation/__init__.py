@@ -1,1 +1,17 @@
-"""The arm when it is not there: plant, integrators, friction."""
+"""A simulated robot: efforts in, motion out."""
+
+from robot_dynamics.simulation.closed_loop import Controller, Log, simulate
+from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
+from robot_dynamics.simulation.perturbation import perturbed, with_mass_scaled
+from robot_dynamics.simulation.plant import Plant
+
+__all__ = [
+    "INTEGRATORS",
+    "Controller",
+    "Log",
+    "Plant",
+    "integrate",
+    "perturbed",
+    "simulate",
+    "with_mass_scaled",
+]

@@ -1,0 +1,297 @@
+"""Writing LLVM's textual language: values, memory, and the body of a program.
+
+Only what every LLVM from 14 on reads the same way is written: addresses are plain
+64-bit integers that become pointers at a load or store (pointer types changed in
+LLVM 15), and constant vectors are written out (`splat` came with LLVM 19).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from robot_dynamics.compiler.expression import (
+    ABS,
+    ADD,
+    COS,
+    EXP,
+    INPUT,
+    MULTIPLY,
+    NEGATE,
+    RECIPROCAL,
+    SIGN,
+    SIN,
+    SQRT,
+    SUBTRACT,
+    TANH,
+    Expression,
+    constant_value,
+)
+from robot_dynamics.compiler.trace import Program, live_nodes
+from robot_dynamics.errors import BackendError
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A type of number: `width` scalars side by side; width 1 is the plain scalar.
+
+    Args:
+        scalar: "double" or "float".
+        width: Number of lanes.
+    """
+
+    scalar: str
+    width: int = 1
+
+    @property
+    def bits(self) -> int:
+        """Bits of one lane."""
+        return 64 if self.scalar == "double" else 32
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one lane in memory."""
+        return self.bits // 8
+
+    @property
+    def type(self) -> str:
+        """LLVM type of the numbers."""
+        return self.of(self.scalar)
+
+    @property
+    def integer(self) -> str:
+        """LLVM type of the integers with the same bits."""
+        return self.of(f"i{self.bits}")
+
+    @property
+    def suffix(self) -> str:
+        """How intrinsic functions call the type."""
+        letter = f"f{self.bits}"
+        return letter if self.width == 1 else f"v{self.width}{letter}"
+
+    def of(self, scalar: str) -> str:
+        """As many lanes of another scalar type."""
+        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
+
+    def number(self, value: float) -> str:
+        """A constant in every lane."""
+        return self._everywhere(self.scalar, number_text(value, self.scalar))
+
+    def whole(self, value: int) -> str:
+        """An integer constant in every lane."""
+        return self._everywhere(f"i{self.bits}", str(value))
+
+    def _everywhere(self, scalar: str, text: str) -> str:
+        if self.width == 1:
+            return text
+        return "<" + ", ".join([f"{scalar} {text}"] * self.width) + ">"
+
+
+def number_text(value: float, scalar: str) -> str:
+    """A constant as LLVM reads it without rounding: the bits of a double, also for a float."""
+    if scalar == "float":
+        value = struct.unpack("f", struct.pack("f", value))[0]
+    return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
+
+
+class Code:
+    """The lines of one LLVM function, with a fresh name for every value.
+
+    Args:
+        typed_pointers: True for LLVM before 16, whose pointers say what they point to.
+    """
+
+    def __init__(self, typed_pointers: bool) -> None:
+        self.typed_pointers = typed_pointers
+        self.lines: list[str] = []
+        self._count = 0
+
+    def fresh(self, stem: str = "v") -> str:
+        """A name that no other value or label has, without its % sign."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def let(self, instruction: str) -> str:
+        """Append an instruction; returns the name of its value."""
+        name = "%" + self.fresh()
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction without a value."""
+        self.lines.append(f"  {instruction}")
+
+    def label(self, name: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{name}:")
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        """Go to one of two blocks."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def branch_rarely(self, condition: str, yes: str, no: str) -> None:
+        """Go to one of two blocks, of which the first is laid out of the way."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}, !prof !0")
+
+    def pointer(self, pointee: str) -> str:
+        """Type of a pointer."""
+        return f"{pointee}*" if self.typed_pointers else "ptr"
+
+    def at(self, address: str, pointee: str, offset: int = 0) -> str:
+        """A typed pointer to `address` + `offset` bytes, with its type in front."""
+        if offset:
+            address = self.let(f"add i64 {address}, {offset}")
+        pointer = self.pointer(pointee)
+        return f"{pointer} " + self.let(f"inttoptr i64 {address} to {pointer}")
+
+    def load(self, kind: str, address: str, offset: int = 0, align: int = 8) -> str:
+        """Read a value of that type."""
+        place = self.at(address, kind, offset)
+        return self.let(f"load {kind}, {place}, align {align}")
+
+    def store(self, kind: str, value: str, address: str, offset: int = 0, align: int = 8) -> None:
+        """Write a value of that type."""
+        place = self.at(address, kind, offset)
+        self.do(f"store {kind} {value}, {place}, align {align}")
+
+    def stack(self, kind: str, count: int, align: int = 64) -> str:
+        """Address of `count` values on the stack; call it in the first block of a function."""
+        pointer = self.let(f"alloca {kind}, i32 {count}, align {align}")
+        return self.let(f"ptrtoint {self.pointer(kind)} {pointer} to i64")
+
+    def function(self, signature: str, attributes: str = "") -> str:
+        """The finished function, e.g. of the signature `define void @f(i64 %x)`."""
+        body = "\n".join(self.lines)
+        return f"{signature} {attributes} {{\nentry:\n{body}\n}}\n"
+
+
+SineCosine = Callable[[Code, list[str]], list[tuple[str, str]]]
+"""Writes the sine and cosine of a list of values that are known at one time."""
+
+
+def emit_body(
+    code: Code,
+    program: Program,
+    lanes: Lanes,
+    load_input: Callable[[str, int], str],
+    sine_cosine: SineCosine,
+) -> dict[str, list[str]]:
+    """Write the operations of a program.
+
+    All sines and cosines whose angles are known come first, in one go: that lets them share
+    vector instructions and one test for huge angles. Angles that depend on other sines follow.
+
+    Products and sums carry the `contract` flag: LLVM may join a product and a sum into one fused
+    operation, which is faster and rounds once. Nothing else is allowed to change results.
+
+    Args:
+        code: Where to write.
+        program: The equations.
+        lanes: Type of every value.
+        load_input: Gives the value of an input entry, by name and flat position; called once
+            for every entry that is used, just before its first use.
+        sine_cosine: Writes sines and cosines.
+
+    Returns:
+        The values of the entries of every output.
+    """
+    value: dict[int, str] = {}
+    waves: dict[int, tuple[str, str]] = {}  # sine and cosine, by the index of the angle
+
+    def emit(nodes: Iterable[Expression]) -> None:
+        for node in nodes:
+            if node.index in value:
+                continue
+            operands = [value[x.index] for x in node.args]
+            if node.op == INPUT:
+                value[node.index] = load_input(*node.value)
+            elif node.op in (SIN, COS):
+                value[node.index] = waves[node.args[0].index][node.op == COS]
+            elif (known := constant_value(node)) is not None:
+                value[node.index] = lanes.number(known)
+            else:
+                value[node.index] = emit_operation(code, lanes, node.op, operands)
+
+    for angles in angle_levels(program):
+        emit(live_nodes(angles))
+        pairs = sine_cosine(code, [value[angle.index] for angle in angles])
+        waves.update(zip((angle.index for angle in angles), pairs, strict=True))
+    emit(program.nodes)
+    return {
+        name: [value[entry.index] for entry in output.entries]
+        for name, output in program.outputs.items()
+    }
+
+
+def angle_levels(program: Program) -> list[list[Expression]]:
+    """Arguments of sines and cosines: those that depend on no other, then on those, and so on."""
+    level: dict[int, int] = {}
+    levels: list[dict[int, Expression]] = []
+    for node in program.nodes:
+        own = max((level[x.index] for x in node.args), default=0)
+        if node.op in (SIN, COS):
+            if own == len(levels):
+                levels.append({})
+            levels[own][node.args[0].index] = node.args[0]
+            own += 1
+        level[node.index] = own
+    return [list(angles.values()) for angles in levels]
+
+
+_ARITHMETIC = {ADD: "fadd contract", SUBTRACT: "fsub contract", MULTIPLY: "fmul contract"}
+_INTRINSICS = {SQRT: "sqrt", ABS: "fabs"}
+_LIBRARY = (EXP, TANH)
+
+
+def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> str:
+    """Write one operation other than a sine or cosine; returns its value."""
+    kind, x = lanes.type, operands[0]
+    if op in _ARITHMETIC:
+        return code.let(f"{_ARITHMETIC[op]} {kind} {x}, {operands[1]}")
+    if op == NEGATE:
+        return code.let(f"fneg {kind} {x}")
+    if op == RECIPROCAL:
+        return code.let(f"fdiv {kind} {lanes.number(1.0)}, {x}")
+    if op in _INTRINSICS:
+        return code.let(f"call {kind} @llvm.{_INTRINSICS[op]}.{lanes.suffix}({kind} {x})")
+    if op == SIGN:
+        zero, one, minus = (lanes.number(c) for c in (0.0, 1.0, -1.0))
+        up = code.let(f"fcmp ogt {kind} {x}, {zero}")
+        down = code.let(f"fcmp olt {kind} {x}, {zero}")
+        sign = code.let(f"select {lanes.of('i1')} {down}, {kind} {minus}, {kind} {zero}")
+        return code.let(f"select {lanes.of('i1')} {up}, {kind} {one}, {kind} {sign}")
+    if op in _LIBRARY:
+        return by_lane(code, lanes, x, lambda lane: code.let(f"call double @{op}(double {lane})"))
+    raise BackendError(f"native code has no operation '{op}'; add it to compiler/ir.py")
+
+
+def by_lane(code: Code, lanes: Lanes, x: str, function: Callable[[str], str]) -> str:
+    """Apply a function of one double to every lane."""
+    result = "undef"
+    for i in range(lanes.width):
+        lane = x if lanes.width == 1 else code.let(f"extractelement {lanes.type} {x}, i32 {i}")
+        if lanes.scalar == "float":
+            lane = code.let(f"fpext float {lane} to double")
+        lane = function(lane)
+        if lanes.scalar == "float":
+            lane = code.let(f"fptrunc double {lane} to float")
+        if lanes.width == 1:
+            return lane
+        result = code.let(f"insertelement {lanes.type} {result}, {lanes.scalar} {lane}, i32 {i}")
+    return result
+
+
+LIBRARY_FUNCTIONS = ("sin", "cos", "exp", "tanh")
+"""Functions of the C library that native code may call, all of doubles."""
+
+
+def module(functions: Iterable[str], types: Iterable[Lanes]) -> str:
+    """A complete module: functions, and declarations of whatever they may call."""
+    lines = [f"declare double @{name}(double)" for name in LIBRARY_FUNCTIONS]
+    for lanes in dict.fromkeys(types):
+        kind, wide = lanes.type, lanes.suffix
+        lines += [f"declare {kind} @llvm.{name}.{wide}({kind})" for name in _INTRINSICS.values()]
+        lines += [f"declare {kind} @llvm.fma.{wide}({kind}, {kind}, {kind})"]
+    lines += ['!0 = !{!"branch_weights", i32 1, i32 1000000}']
+    return "\n".join([*lines, "", *functions])

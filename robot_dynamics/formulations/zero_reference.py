@@ -1,0 +1,396 @@
+"""Newton-Euler equations in the zero reference position, of Gupta.
+
+[Gupta1986] and its continuation to dynamics, sections 2 and 3: no link frames,
+every vector is given in base axes at the zero position (`ZeroReference`).
+
+The same equations stand in the paper twice. In equations (2), (5)-(16) all vectors
+are current ones in base axes. In the starred form (18)-(29) each equation of a link
+is premultiplied by the transposed rotation of that link from its zero position,
+which brings every body vector and inertia back to its constant value and leaves one
+rotation of a joint, R(q_k, u_ok), where a vector passes between neighbours. Here a
+set of `Vectors` decides which of the two is computed, and one text serves both:
+with current vectors the rotations between neighbours are the identity.
+
+Where this goes beyond the paper. The paper has a chain of six joints, and goes
+through it from the hand to the base, where the hand's motion is known, or from the
+base to the hand in its section 4. Here sums run over all joints that a link carries,
+motion may start at either end, and the hand may exert a force and a moment on its
+surroundings. Numbering is that of `robot_dynamics.robot.zero_position`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.formulations.vectors import Array, cross, rotation_about
+from robot_dynamics.robot.robot import Pose, Robot
+from robot_dynamics.robot.zero_position import HAND, Hand, ZeroReference
+
+Wrenches = Mapping[int, tuple[Array, Array]]
+
+
+def inverse_dynamics(
+    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
+) -> Array:
+    """Compute the joint efforts that produce the given accelerations, in starred vectors.
+
+    Equations (18) to (29), motion from the base by (40) to (44).
+
+    Args:
+        robot: Tree without fixed joints; n joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,).
+        qdd: Joint accelerations, shape (n,).
+        wrenches: For a link (by index in `robot.links`), force (3,) N and moment (3,) N m about
+            the link origin that the link exerts on its surroundings, in axes of the link.
+
+    Returns:
+        Joint efforts f, shape (n,), N m or N, positive along each joint axis.
+    """
+    zero = ZeroReference.from_robot(robot)
+    vectors = starred_vectors(zero, q)
+    motion = motion_from_base(zero, vectors, qd, qdd)
+    return joint_forces(zero, vectors, motion, wrenches).f
+
+
+def inverse_dynamics_in_base_axes(
+    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
+) -> Array:
+    """Compute the same efforts with all vectors current and in base axes.
+
+    Equations (2), (3) and (5) to (16); arguments and result as for `inverse_dynamics`.
+    """
+    zero = ZeroReference.from_robot(robot)
+    vectors = current_vectors(zero, q)
+    motion = motion_from_base(zero, vectors, qd, qdd)
+    return joint_forces(zero, vectors, motion, wrenches).f
+
+
+@dataclass(frozen=True, eq=False)
+class HandMotion:
+    """How a hand moves: what its trajectory prescribes, in base axes.
+
+    Args:
+        rotation: Orientation R_0H of the hand's frame, shape (3, 3): columns u_t, u_a x u_t, u_a.
+        omega: Angular velocity, shape (3,), rad/s.
+        alpha: Angular acceleration, shape (3,), rad/s^2.
+        a: Acceleration of the reference point h, shape (3,), m/s^2.
+        frame: Name of the hand's frame.
+    """
+
+    rotation: Array
+    omega: Array
+    alpha: Array
+    a: Array
+    frame: str = HAND
+
+
+def inverse_dynamics_from_hand(
+    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches, hand: HandMotion
+) -> Array:
+    """Compute the same efforts where the motion of the hand is what is given.
+
+    Equations (18) to (29) in the order of the paper, from the hand to the base. Branches that
+    leave the path to the hand follow outwards. The joint motion must be that of the hand: the
+    equations do not ask twice for what both say.
+
+    Args:
+        robot: As for `inverse_dynamics`, and so are q, qd, qdd and wrenches.
+        q: Joint positions.
+        qd: Joint velocities.
+        qdd: Joint accelerations.
+        wrenches: Forces and moments that links exert on their surroundings.
+        hand: Motion of the hand.
+
+    Returns:
+        Joint efforts f, shape (n,), N m or N, positive along each joint axis.
+
+    Raises:
+        UnknownNameError: If the robot has no frame of the hand's name.
+    """
+    zero = ZeroReference.from_robot(robot)
+    vectors = starred_vectors(zero, q)
+    motion = motion_from_hand(zero, vectors, qd, qdd, hand)
+    return joint_forces(zero, vectors, motion, wrenches).f
+
+
+# -- section 2: displacements, equations (1) to (3) -----------------------------------------------
+
+
+def displacement(u: Array, P: Array, theta: Any, s: Any) -> Pose:
+    """Eq. (1b): turn by theta about, and shift by s along, the line of direction u through P.
+
+    The 4 x 4 matrix [D(theta, s, u, P)] is [R, s u - (R - 1) P; 0, 1]; a `Pose` holds its two
+    blocks.
+
+    Args:
+        u: Unit vector u_ok, shape (3,).
+        P: A point P_ok on the line, shape (3,), m.
+        theta: Angle, rad.
+        s: Shift, m.
+    """
+    R = rotation_about(u, theta)
+    return Pose(R, u * s - (R @ P - P))
+
+
+def displacements(zero: ZeroReference, q: Array) -> list[Pose]:
+    """Displacement of every link from its zero to its current position: products (1a).
+
+    Args:
+        zero: Description of n joints.
+        q: Joint positions, shape (n,), rad or m.
+
+    Returns:
+        One pose per link, the base first; its rotation is [R_k] of eq. (3).
+    """
+    D = [Pose.identity()]
+    P = zero.centres
+    for k, joint in enumerate(zero.robot.joints):
+        theta, s = (q[k], 0.0) if joint.type.rotates else (0.0, q[k])
+        D.append(D[zero.robot.parents[k]] @ displacement(joint.axis, P[k], theta, s))
+    return D
+
+
+def hand_position(zero: ZeroReference, q: Array, frame: str = HAND) -> Hand:
+    """Current hand: h and the unit vectors u_a and u_t, by eq. (1a).
+
+    Args:
+        zero: Description of n joints.
+        q: Joint positions, shape (n,), rad or m.
+        frame: Name of the hand's frame.
+
+    Returns:
+        As at the zero position, but `b` is the position of h in the base.
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+    """
+    hand = zero.hand(frame)
+    D_h = displacements(zero, q)[hand.link]
+    P_oh = hand.b if hand.link == 0 else zero.centres[hand.link - 1] + hand.b
+    h = D_h.rotation @ P_oh + D_h.translation
+    return Hand(hand.link, h, D_h.rotation @ hand.u_oa, D_h.rotation @ hand.u_ot)
+
+
+# -- the vectors of the two forms -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Vectors and tensors of the recursions, all of one form: starred, or current in base axes.
+
+    Args:
+        R: For joint k, rotation from the axes used for its link to those of the link before.
+        u: For joint k, unit vector along it.
+        GP: For joint k, from the mass centre of the link before to the joint centre.
+        PG: For link i, from the centre of the joint that carries it to its mass centre.
+        PO: For link i, from there to its frame's origin, where a wrench acts: zero, unless the
+            link slides in a collar.
+        inertia: For link i, about its mass centre.
+        axes: For link i, orientation of its own frame in the axes used.
+    """
+
+    R: list[Array]
+    u: list[Array]
+    GP: list[Array]
+    PG: list[Array]
+    PO: list[Array]
+    inertia: list[Array]
+    axes: list[Array]
+
+
+def starred_vectors(
+    zero: ZeroReference, q: Array, collar_before: Collection[int] = ()
+) -> Vectors:
+    """Starred vectors: the constants of the zero position, equations (17), (20) and (21).
+
+    A prismatic joint slides in a collar; its centre P_k is the middle of the collar and moves
+    with the link that bears it. Efforts do not depend on which link that is, joint moments do.
+
+    Args:
+        zero: Description of n joints.
+        q: Joint positions, shape (n,), rad or m.
+        collar_before: Indices of the prismatic joints whose collar is on the link before the
+            joint; otherwise it is on the link that the joint carries.
+    """
+    u, s, d = list(zero.u), list(zero.s), list(zero.d)
+    R, GP, PG, PO = [], list(d), list(s), [np.zeros(3)] * len(s)
+    for k, joint in enumerate(zero.robot.joints):
+        if joint.type.rotates:
+            R.append(rotation_about(u[k], q[k]))  # [R(theta_k, u_ok)] of eq. (1b)
+            continue
+        R.append(np.eye(3))
+        if k in collar_before:
+            PO[k + 1] = u[k] * q[k]
+            PG[k + 1] = s[k + 1] + PO[k + 1]  # eqs. (8), (21)
+        else:
+            GP[k] = d[k] + u[k] * q[k]  # eqs. (7), (20)
+    return Vectors(R, u, GP, PG, PO, list(zero.inertia), list(zero.axes))
+
+
+def current_vectors(
+    zero: ZeroReference, q: Array, collar_before: Collection[int] = ()
+) -> Vectors:
+    """Current vectors in base axes: equations (2), (3), (7) and (8).
+
+    Arguments as for `starred_vectors`.
+    """
+    starred = starred_vectors(zero, q, collar_before)
+    parents = zero.robot.parents
+    R: list[Array] = [np.eye(3)]  # [R_k]: rotation of a link from its zero position
+    for k, i in enumerate(parents):
+        R.append(R[i] @ starred.R[k])  # eq. (3)
+    n = len(parents)
+    return Vectors(
+        R=[np.eye(3)] * n,
+        u=[R[parents[k]] @ starred.u[k] for k in range(n)],  # eq. (2a)
+        GP=[R[parents[k]] @ starred.GP[k] for k in range(n)],  # eq. (2d)
+        PG=[R[i] @ starred.PG[i] for i in range(n + 1)],  # eq. (2c)
+        PO=[R[i] @ starred.PO[i] for i in range(n + 1)],
+        inertia=[R[i] @ starred.inertia[i] @ R[i].T for i in range(n + 1)],  # eq. (2e)
+        axes=[R[i] @ starred.axes[i] for i in range(n + 1)],
+    )
+
+
+# -- section 3: motion ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """Motion of every link: angular velocity and acceleration, acceleration of the mass centre."""
+
+    omega: list[Array]
+    alpha: list[Array]
+    a_G: list[Array]
+
+    @staticmethod
+    def at_rest(links: int) -> Motion:
+        """All links at rest."""
+        return Motion([np.zeros(3)] * links, [np.zeros(3)] * links, [np.zeros(3)] * links)
+
+
+def motion_from_base(zero: ZeroReference, v: Vectors, qd: Array, qdd: Array) -> Motion:
+    """Motion of all links, from the base at rest to the tips."""
+    motion = Motion.at_rest(len(zero.robot.links))
+    for k in range(len(zero.robot.joints)):
+        _outward(zero.robot, v, qd, qdd, k, motion)
+    return motion
+
+
+def motion_from_hand(
+    zero: ZeroReference, v: Vectors, qd: Array, qdd: Array, given: HandMotion
+) -> Motion:
+    """Motion of all links, from the hand to the base and from there along other branches.
+
+    The vectors must be starred ones.
+    """
+    robot, hand = zero.robot, zero.hand(given.frame)
+    motion = Motion.at_rest(len(robot.links))
+    i = hand.link
+    R_h = given.rotation @ np.column_stack(  # rotation of the hand from its zero position
+        (hand.u_ot, cross(hand.u_oa, hand.u_ot), hand.u_oa)
+    ).T
+    omega, alpha = R_h.T @ given.omega, R_h.T @ given.alpha
+    Gh = hand.b - zero.s[i]
+    motion.omega[i], motion.alpha[i] = omega, alpha
+    motion.a_G[i] = R_h.T @ given.a - cross(alpha, Gh) - cross(omega, cross(omega, Gh))
+    path = set()
+    while i > 0:
+        path.add(i - 1)
+        _inward(robot, v, qd, qdd, i - 1, motion)
+        i = robot.parents[i - 1]
+    for k in range(len(robot.joints)):
+        if k not in path:
+            _outward(robot, v, qd, qdd, k, motion)
+    return motion
+
+
+def _inward(robot: Robot, v: Vectors, qd: Array, qdd: Array, k: int, m: Motion) -> None:
+    """Motion of the link before joint k from that of the link it carries, as printed."""
+    i, p = k + 1, robot.parents[k]
+    R, u, GP, PG = v.R[k], v.u[k], v.GP[k], v.PG[i]
+    a_P = m.a_G[i] - cross(m.alpha[i], PG) - _centripetal(m.omega[i], PG)  # eqs. (9), (22)
+    if robot.joints[k].type.rotates:
+        m.omega[p] = R @ m.omega[i] - u * qd[k]  # eqs. (5), (18)
+        m.alpha[p] = (  # eqs. (6), (19)
+            R @ m.alpha[i] - u * qdd[k] - cross(m.omega[p], u * qd[k])
+        )
+        a_P = R @ a_P  # eqs. (10), (23)
+    else:
+        m.omega[p], m.alpha[p] = R @ m.omega[i], R @ m.alpha[i]
+        a_P = R @ a_P - u * qdd[k] - 2.0 * cross(m.omega[p], u * qd[k])
+    m.a_G[p] = a_P - cross(m.alpha[p], GP) - _centripetal(m.omega[p], GP)  # eqs. (11), (24)
+
+
+def _outward(robot: Robot, v: Vectors, qd: Array, qdd: Array, k: int, m: Motion) -> None:
+    """Motion of the link that joint k carries from that of the link before it."""
+    i, p = k + 1, robot.parents[k]
+    R, u, GP, PG = v.R[k], v.u[k], v.GP[k], v.PG[i]
+    a_P = m.a_G[p] + cross(m.alpha[p], GP) + _centripetal(m.omega[p], GP)  # eq. (44)
+    if robot.joints[k].type.rotates:
+        m.omega[i] = R.T @ (m.omega[p] + u * qd[k])  # eq. (40)
+        m.alpha[i] = R.T @ (m.alpha[p] + u * qdd[k] + cross(m.omega[p], u * qd[k]))  # eq. (41)
+        a_P = R.T @ a_P  # eq. (43)
+    else:
+        m.omega[i], m.alpha[i] = R.T @ m.omega[p], R.T @ m.alpha[p]
+        a_P = R.T @ (a_P + u * qdd[k] + 2.0 * cross(m.omega[p], u * qd[k]))
+    m.a_G[i] = a_P + cross(m.alpha[i], PG) + _centripetal(m.omega[i], PG)  # eq. (42)
+
+
+def _centripetal(omega: Array, r: Array) -> Array:
+    return cross(omega, cross(omega, r))
+
+
+# -- section 3: forces ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class JointForces:
+    """What the link before each joint exerts on the link that the joint carries.
+
+    Args:
+        F: For joint k, force at the joint centre P_k, shape (3,), N, in the axes used.
+        T: For joint k, moment about P_k, shape (3,), N m.
+        f: Actuator forces or torques, shape (n,).
+    """
+
+    F: list[Array]
+    T: list[Array]
+    f: Array
+
+
+def joint_forces(
+    zero: ZeroReference, v: Vectors, motion: Motion, wrenches: Wrenches
+) -> JointForces:
+    """D'Alembert's principle for every link, from the tips to the base."""
+    robot = zero.robot
+    links, mass = len(robot.links), zero.mass
+    g: list[Array] = [robot.gravity] * links  # in the axes used for the link
+    for k, p in enumerate(robot.parents):
+        g[k + 1] = v.R[k].T @ g[p]
+
+    # Reaction of the surroundings and of the links further out, summed at P of the link
+    F, T = [np.zeros(3)] * links, [np.zeros(3)] * links
+    for i, (force, moment) in wrenches.items():
+        force, moment = v.axes[i] @ force, v.axes[i] @ moment
+        F[i], T[i] = F[i] + force, T[i] + moment + cross(v.PO[i], force)
+
+    f: list[Any] = [0.0] * (links - 1)
+    for k in reversed(range(links - 1)):
+        i, p = k + 1, robot.parents[k]
+        F_inertia = -mass[i] * motion.a_G[i]  # eqs. (12), (25)
+        I_G, omega = v.inertia[i], motion.omega[i]
+        M_inertia = -(I_G @ motion.alpha[i] + cross(omega, I_G @ omega))  # eqs. (13), (26)
+        W = mass[i] * g[i]
+        F[i] = F[i] - W - F_inertia  # eqs. (14), (27)
+        T[i] = T[i] - M_inertia - cross(v.PG[i], W + F_inertia)  # eqs. (15), (28)
+        f[k] = v.u[k] @ (T[i] if robot.joints[k].type.rotates else F[i])  # eqs. (16), (29)
+        if p > 0:
+            F_k = v.R[k] @ F[i]
+            F[p] = F[p] + F_k
+            T[p] = T[p] + v.R[k] @ T[i] + cross(v.PG[p] + v.GP[k], F_k)
+    return JointForces(F[1:], T[1:], np.array(f))

@@ -1,0 +1,217 @@
+"""Direct dynamics in the zero reference position: accelerations from efforts, of Gupta.
+
+[Gupta1986] and its continuation to dynamics, section 4. The equations of motion are
+
+    [H(q)] qdd + C(q, qd) + g(q) = f                                              (39)
+
+and are assembled by the recursions of inverse dynamics with qdd left open: whatever
+depends on it is a 3 x (n + 1) array, one column for the coefficient of each joint's
+acceleration and a last one for the rest. Two things are never computed, as the paper
+advises: columns of joints that cannot move a link, which are null, and columns of
+joints further out than the joint whose effort is wanted, which would repeat H above
+its diagonal. What remains of an array is a `Columns` by joint index. The triangular
+decomposition of H runs along the tree; for a chain it is that of a full matrix.
+
+The paper has a chain; on a tree "further in" means on the path to the base. The
+time integration that it names, predictor and corrector, is
+`robot_dynamics.simulation.integrators`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.errors import SingularMassMatrixError
+from robot_dynamics.formulations import vector, wrench_on_link
+from robot_dynamics.formulations.composite_body import elimination_parents, factorise, solve
+from robot_dynamics.formulations.vectors import Array, cross
+from robot_dynamics.formulations.zero_reference import Vectors, Wrenches, starred_vectors
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.zero_position import ZeroReference
+
+Columns = dict[int, Array]
+"""Columns of a 3 x (n + 1) array by joint index, null ones left out; the last has index n."""
+
+ROUND_OFF = 1e-13
+"""A pivot of H below this part of its diagonal entry is zero."""
+
+
+def forward_dynamics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    *,
+    wrench: npt.ArrayLike | None = None,
+    frame: str | None = None,
+) -> Array:
+    """Compute the joint accelerations that given efforts produce, uncompiled.
+
+    Args:
+        robot: Any robot; n independent joints in the order of `robot.joint_names`.
+        q: Joint positions, shape (n,), rad (revolute) or m (prismatic).
+        qd: Joint velocities, shape (n,), rad/s or m/s.
+        tau: Joint efforts, shape (n,), N m or N.
+        wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
+            its surroundings there, shape (6,), in the axes of `frame`.
+        frame: Link or named frame where the wrench acts; by default the only tip of the robot.
+
+    Returns:
+        Joint accelerations qdd, shape (n,), rad/s^2 or m/s^2.
+
+    Raises:
+        ShapeError: If an argument does not have the shape above.
+        ArgumentError: If an entry is not a finite number.
+        UnknownNameError: If there is no such frame.
+        SingularMassMatrixError: If a joint moves no mass, so that its acceleration is undefined.
+    """
+    tree = merge_fixed(robot)
+    n = robot.dof
+    q, qd, tau = vector("q", q, n), vector("qd", qd, n), vector("tau", tau, n)
+    wrenches = {}
+    if wrench is not None:
+        link, force_moment = wrench_on_link(tree, vector("wrench", wrench, 6), frame)
+        wrenches[link] = force_moment
+    E, e0 = tree.coupling.matrix, tree.coupling.offset
+    H, h = equations_of_motion(tree, E @ q + e0, E @ qd, wrenches)
+    H, h = E.T @ H @ E, E.T @ h
+    parents = elimination_parents(tree)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        L, inverse_D = factorise(H, parents)
+    if H.dtype != object:
+        _check_regular(tree, H, inverse_D)
+    return solve(L, inverse_D, parents, tau - h)
+
+
+def equations_of_motion(
+    robot: Robot, q: Array, qd: Array, wrenches: Wrenches
+) -> tuple[Array, Array]:
+    """Assemble H and C + g of eq. (39).
+
+    Args:
+        robot: Tree without fixed joints; n joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,).
+        wrenches: For a link (by index in `robot.links`), force (3,) N and moment (3,) N m about
+            the link origin that the link exerts on its surroundings, in axes of the link.
+
+    Returns:
+        H, shape (n, n), symmetric, and C + g with the efforts of the wrenches, shape (n,).
+    """
+    zero = ZeroReference.from_robot(robot)
+    v = starred_vectors(zero, q)
+    omega, alpha, a_G = _motion(zero, v, qd)
+    return _forces(zero, v, omega, alpha, a_G, wrenches)
+
+
+def _motion(
+    zero: ZeroReference, v: Vectors, qd: Array
+) -> tuple[list[Array], list[Columns], list[Columns]]:
+    """Angular velocities, and accelerations as arrays linear in qdd, from the base outwards."""
+    n = len(zero.robot.joints)
+    omega: list[Array] = [np.zeros(3)]
+    alpha: list[Columns] = [{n: np.zeros(3)}]
+    a_G: list[Columns] = [{n: np.zeros(3)}]
+    for k, joint in enumerate(zero.robot.joints):
+        p, R, u, GP, PG = zero.robot.parents[k], v.R[k], v.u[k], v.GP[k], v.PG[k + 1]
+        a_P = _sum(a_G[p], _cross(alpha[p], GP), {n: _centripetal(omega[p], GP)})  # eq. (44)
+        coriolis = cross(omega[p], u * qd[k])
+        if joint.type.rotates:
+            omega.append(R.T @ (omega[p] + u * qd[k]))  # eq. (40)
+            alpha.append({**_turn(R.T, _sum(alpha[p], {n: coriolis})), k: u})  # eq. (41)
+            a_P = _turn(R.T, a_P)  # eq. (43)
+        else:
+            omega.append(R.T @ omega[p])
+            alpha.append(_turn(R.T, alpha[p]))
+            a_P = {**_turn(R.T, _sum(a_P, {n: 2.0 * coriolis})), k: u}
+        centripetal = {n: _centripetal(omega[k + 1], PG)}
+        a_G.append(_sum(a_P, _cross(alpha[k + 1], PG), centripetal))  # eq. (42)
+    return omega, alpha, a_G
+
+
+def _forces(
+    zero: ZeroReference,
+    v: Vectors,
+    omega: list[Array],
+    alpha: list[Columns],
+    a_G: list[Columns],
+    wrenches: Wrenches,
+) -> tuple[Array, Array]:
+    """Equations (25) to (29) on arrays linear in qdd, from the tips to the base."""
+    robot, mass = zero.robot, zero.mass
+    n = len(robot.joints)
+    g: list[Array] = [robot.gravity]
+    F: list[Columns] = [{} for _ in robot.links]
+    T: list[Columns] = [{} for _ in robot.links]
+    for k, p in enumerate(robot.parents):
+        g.append(v.R[k].T @ g[p])
+    for i, (force, moment) in wrenches.items():
+        F[i], T[i] = {n: v.axes[i] @ force}, {n: v.axes[i] @ moment}
+
+    H: Any = np.zeros((n, n), dtype=np.result_type(*(a[n] for a in a_G), *v.R))
+    h: list[Any] = [0.0] * n
+    for k in reversed(range(n)):
+        i, p, R = k + 1, robot.parents[k], v.R[k]
+        I_G = v.inertia[i]
+        load = _sum({n: mass[i] * g[i]}, _scale(-mass[i], a_G[i]))  # W + F of eq. (25)
+        M_inertia = _sum(_turn(-I_G, alpha[i]), {n: -cross(omega[i], I_G @ omega[i])})  # eq. (26)
+        F[i] = _sum(F[i], _scale(-1.0, load))  # eq. (27)
+        T[i] = _sum(T[i], _scale(-1.0, M_inertia), _cross(load, v.PG[i]))  # eq. (28)
+        along = T[i] if robot.joints[k].type.rotates else F[i]
+        for j, column in along.items():  # eq. (29), up to the diagonal
+            if j == n:
+                h[k] = v.u[k] @ column
+            else:
+                H[k, j] = H[j, k] = v.u[k] @ column
+        if p > 0:
+            F_k, T_k = _turn(R, _without(k, F[i])), _turn(R, _without(k, T[i]))
+            arm = v.PG[p] + v.GP[k]
+            F[p] = _sum(F[p], F_k)
+            T[p] = _sum(T[p], T_k, _scale(-1.0, _cross(F_k, arm)))
+    return H, np.array(h)
+
+
+# -- arithmetic on arrays by columns --------------------------------------------------------------
+
+
+def _sum(*terms: Columns) -> Columns:
+    total: Columns = {}
+    for term in terms:
+        for j, column in term.items():
+            total[j] = total[j] + column if j in total else column
+    return total
+
+
+def _scale(factor: Any, columns: Columns) -> Columns:
+    return {j: factor * column for j, column in columns.items()}
+
+
+def _turn(R: Array, columns: Columns) -> Columns:
+    return {j: R @ column for j, column in columns.items()}
+
+
+def _cross(columns: Columns, r: Array) -> Columns:
+    return {j: cross(column, r) for j, column in columns.items()}
+
+
+def _without(k: int, columns: Columns) -> Columns:
+    return {j: column for j, column in columns.items() if j != k}
+
+
+def _centripetal(omega: Array, r: Array) -> Array:
+    return cross(omega, cross(omega, r))
+
+
+def _check_regular(tree: Robot, H: Array, inverse_D: Array) -> None:
+    """Refuse a pivot that is nothing but the round-off of the terms it is the difference of."""
+    regular = np.abs(np.diag(H) * inverse_D) < 1.0 / ROUND_OFF
+    if not np.all(regular):
+        k = int(np.flatnonzero(~regular)[-1])  # the outermost: elimination starts at the tips
+        raise SingularMassMatrixError(
+            f"robot '{tree.name}': joint '{tree.joint_names[k]}' moves no inertia, so that its "
+            "acceleration has no answer; give a link it carries mass, or lock it"
+        )

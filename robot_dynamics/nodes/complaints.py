@@ -1,0 +1,46 @@
+"""Complaints: faults that arrive a thousand times a second, told once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+AGAIN = 10.0
+"""Time after which a fault that goes on is told again, s."""
+
+LINES_PER_SECOND = 20
+"""Most lines about one topic, however many different faults arrive."""
+
+
+class Complaints:
+    """Logs faults, each one once until it changes or until a while has passed.
+
+    Args:
+        log: Where a line goes.
+    """
+
+    def __init__(self, log: Callable[[str], object]) -> None:
+        self._log = log
+        self._last: dict[str, tuple[str, float]] = {}
+        self._recent: dict[str, list[float]] = {}
+        self.count: dict[str, int] = {}
+        """How many faults each topic has had."""
+        self._untold: dict[str, int] = {}
+
+    def say(self, topic: str, fault: object) -> None:
+        """Log a fault of a topic, unless it is the one that was logged last."""
+        text, now = str(fault), monotonic()
+        self.count[topic] = self.count.get(topic, 0) + 1
+        last, told = self._last.get(topic, ("", 0.0))
+        recent = [t for t in self._recent.get(topic, []) if now - t < 1.0]
+        if (text == last and now - told < AGAIN) or len(recent) >= LINES_PER_SECOND:
+            self._untold[topic] = self._untold.get(topic, 0) + 1
+            return
+        self._last[topic] = (text, now)
+        self._recent[topic] = [*recent, now]
+        untold = self._untold.pop(topic, 0)
+        self._log(text + (f" ({untold} more since the last such line)" if untold else ""))
+
+    def forget(self, topic: str) -> None:
+        """Call when a topic is well again, so that the next fault is told at once."""
+        self._last.pop(topic, None)

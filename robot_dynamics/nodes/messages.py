@@ -1,0 +1,228 @@
+"""Messages of ROS 2 to plain values and back; joints are always matched by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.robot.robot import Array
+from robot_dynamics.trajectory import Point, Waypoints, read_points
+
+SECOND = 1_000_000_000
+"""Nanoseconds."""
+
+FIELDS = ("position", "velocity", "effort")
+"""What a JointState may give for each joint."""
+
+
+def nanoseconds(time: Time | Duration) -> int:
+    """A stamp or duration as one whole number, ns."""
+    return int(time.sec) * SECOND + int(time.nanosec)
+
+
+def time_msg(ns: int) -> Time:
+    """Stamp of a time in ns."""
+    return Time(sec=ns // SECOND, nanosec=ns % SECOND)
+
+
+def duration_msg(seconds: float) -> Duration:
+    """Duration of a time in s, rounded to the nearest ns."""
+    ns = round(seconds * SECOND)
+    return Duration(sec=ns // SECOND, nanosec=ns % SECOND)
+
+
+class JointReader:
+    """Joint values as messages bring them, in the order of one robot.
+
+    A message may name the joints in any order, hold joints of other robots,
+    or only some of ours: values are gathered over messages. A message with a
+    fault changes nothing.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+        joint_names: Joints to read, in the order of all arrays.
+        required: Fields that every message must give, finite, for the joints it names. A field
+            that is not required is NaN where it is absent.
+    """
+
+    def __init__(
+        self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
+    ) -> None:
+        self.topic = topic
+        self.joint_names = tuple(joint_names)
+        self._required = frozenset(required)
+        self._column = {name: i for i, name in enumerate(self.joint_names)}
+        self._places: dict[tuple[str, ...], tuple[Array, Array]] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again, as if no message had come."""
+        n = len(self.joint_names)
+        self.position, self.velocity, self.effort = (np.full(n, np.nan) for _ in FIELDS)
+        self._seen = np.zeros(n, dtype=bool)
+        self.complete = n == 0
+        self.stamp = 0
+        """Stamp of the last message, ns."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Joints that no message has named yet."""
+        return tuple(
+            name for name, seen in zip(self.joint_names, self._seen, strict=True) if not seen
+        )
+
+    def read(self, msg: JointState) -> bool:
+        """Take the values of one message.
+
+        Returns:
+            True if the message named any of our joints.
+
+        Raises:
+            ArgumentError: If a name stands twice, a length does not fit, or a required number is
+                not finite.
+        """
+        names = tuple(msg.name)
+        places = self._places.get(names)
+        if places is None:
+            places = self._places_of(names)
+        source, target = places
+        if len(target) == 0:
+            return False
+        new = []
+        for field in FIELDS:
+            values = np.frombuffer(getattr(msg, field) or b"", dtype=np.float64)
+            if len(values) == len(names):
+                taken = values[source]
+                # One product instead of a test per number: any NaN or infinity spoils it
+                if field in self._required and not math.isfinite(taken.dot(taken)):
+                    raise self._not_finite(field, taken, target)
+            elif len(values) == 0 and field not in self._required:
+                taken = None
+            else:
+                raise ShapeError(
+                    f"{self.topic}: {field} has {len(values)} entries for {len(names)} names; "
+                    "give one per name" + ("" if field in self._required else " or none")
+                )
+            new.append(taken)
+        for values, taken in zip((self.position, self.velocity, self.effort), new, strict=True):
+            values[target] = np.nan if taken is None else taken
+        if not self.complete:
+            self._seen[target] = True
+            self.complete = bool(self._seen.all())
+        self.stamp = nanoseconds(msg.header.stamp)
+        return True
+
+    def _places_of(self, names: tuple[str, ...]) -> tuple[Array, Array]:
+        """Where the entries of a message stand and where they go; remembered per list of names."""
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ArgumentError(f"{self.topic}: joint '{twice}' stands twice; name each joint once")
+        source = [i for i, name in enumerate(names) if name in self._column]
+        target = [self._column[names[i]] for i in source]
+        places = np.array(source, dtype=np.intp), np.array(target, dtype=np.intp)
+        if len(self._places) < 64:  # more lists of names than publishers can only be a fault
+            self._places[names] = places
+        return places
+
+    def _not_finite(self, field: str, taken: Array, target: Array) -> ArgumentError:
+        wrong = int(np.argmin(np.isfinite(taken)))
+        return ArgumentError(
+            f"{self.topic}: {field} of joint '{self.joint_names[target[wrong]]}' is "
+            f"{taken[wrong]:g}; the message is ignored"
+        )
+
+
+class EffortReader:
+    """Efforts of a command, in the order of the parameter `joints`.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+        joints: Joints in the order of the entries.
+    """
+
+    def __init__(self, topic: str, joints: Sequence[str]) -> None:
+        self.topic = topic
+        self.joints = tuple(joints)
+
+    def read(self, msg: Float64MultiArray) -> Array:
+        """Efforts, shape (n,), N m or N.
+
+        Raises:
+            ShapeError: If there is not one entry per joint.
+            ArgumentError: If an entry is not finite.
+        """
+        efforts = np.frombuffer(msg.data or b"", dtype=np.float64)
+        if len(efforts) != len(self.joints):
+            raise ShapeError(
+                f"{self.topic}: {len(efforts)} efforts for {len(self.joints)} joints "
+                f"({', '.join(self.joints)}); the message is ignored; set the same parameter "
+                "'joints' on both sides"
+            )
+        if not math.isfinite(efforts.dot(efforts)):
+            wrong = int(np.argmin(np.isfinite(efforts)))
+            raise ArgumentError(
+                f"{self.topic}: effort of joint '{self.joints[wrong]}' is {efforts[wrong]:g}; "
+                "the message is ignored"
+            )
+        return efforts
+
+
+def effort_msg(tau: Array) -> Float64MultiArray:
+    """Efforts, shape (n,), as a command."""
+    return Float64MultiArray(data=tau.tolist())
+
+
+def joint_state_msg(
+    names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: Time
+) -> JointState:
+    """Joint values, shape (n,) each, as a message."""
+    msg = JointState()
+    msg.header.stamp = stamp
+    msg.name = list(names)
+    msg.position = position.tolist()
+    msg.velocity = velocity.tolist()
+    msg.effort = effort.tolist()
+    return msg
+
+
+def waypoints_from_msg(
+    msg: JointTrajectory, known: Sequence[str], *, allow_end_velocity: bool = False
+) -> Waypoints:
+    """Checked waypoints of a trajectory message.
+
+    Raises:
+        TrajectoryError: One line that names joint, point and field, and the remedy.
+    """
+    points = [
+        Point(
+            nanoseconds(point.time_from_start) / SECOND,
+            point.positions,
+            point.velocities,
+            point.accelerations,
+            point.effort,
+        )
+        for point in msg.points
+    ]
+    return read_points(msg.joint_names, points, known, allow_end_velocity=allow_end_velocity)
+
+
+def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTrajectory:
+    """Waypoints as a message; without a stamp the motion starts when it is received."""
+    msg = JointTrajectory(joint_names=list(waypoints.joint_names))
+    if stamp is not None:
+        msg.header.stamp = stamp
+    for k, time in enumerate(waypoints.times.tolist()):
+        point = JointTrajectoryPoint(time_from_start=duration_msg(time))
+        for field in ("positions", "velocities", "accelerations", "effort"):
+            rows = getattr(waypoints, field)
+            if rows is not None and not np.isnan(rows[k]).any():
+                setattr(point, field, rows[k].tolist())
+        msg.points.append(point)
+    return msg

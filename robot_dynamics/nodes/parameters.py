@@ -1,0 +1,303 @@
+"""Parameters of nodes: one frozen dataclass says what they are.
+
+Declaring them with range and description, checking new values, `ros2 param
+describe` and the documentation all read from the fields of that dataclass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+
+P = TypeVar("P")
+
+_SPEC = "parameter"
+_TYPES = {
+    bool: Parameter.Type.BOOL,
+    int: Parameter.Type.INTEGER,
+    float: Parameter.Type.DOUBLE,
+    str: Parameter.Type.STRING,
+    (bool,): Parameter.Type.BOOL_ARRAY,
+    (int,): Parameter.Type.INTEGER_ARRAY,
+    (float,): Parameter.Type.DOUBLE_ARRAY,
+    (str,): Parameter.Type.STRING_ARRAY,
+}
+_WORDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """What is known of a parameter besides its name, type and default."""
+
+    description: str
+    low: float | None = None
+    high: float | None = None
+    one_of: tuple[str, ...] = ()
+    length: int | None = None
+    read_only: bool = False
+
+
+def parameter(
+    default: Any,
+    description: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    one_of: Iterable[str] = (),
+    length: int | None = None,
+    read_only: bool = False,
+) -> Any:
+    """Field of a dataclass that is a parameter of a node.
+
+    Args:
+        default: Value where none is given; a tuple for an array.
+        description: One line, with the unit of the quantity.
+        low: Least value allowed, of every entry of an array.
+        high: Greatest value allowed.
+        one_of: Texts allowed.
+        length: Number of entries of an array, if it is fixed.
+        read_only: True if the value cannot change once the node runs.
+    """
+    spec = Spec(description, low, high, tuple(one_of), length, read_only)
+    return dataclasses.field(default=default, metadata={_SPEC: spec})
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """One parameter as declared: name, type (a 1-tuple of it for an array), default and spec."""
+
+    name: str
+    kind: Any
+    default: Any
+    spec: Spec
+
+    @property
+    def descriptor(self) -> ParameterDescriptor:
+        """What `ros2 param describe` shows."""
+        spec = self.spec
+        ranges: dict[str, Any] = {}
+        if spec.low is not None or spec.high is not None:
+            low = -math.inf if spec.low is None else spec.low
+            high = math.inf if spec.high is None else spec.high
+            if _scalar(self.kind) is float:
+                ranges["floating_point_range"] = [
+                    FloatingPointRange(from_value=float(low), to_value=float(high), step=0.0)
+                ]
+            elif math.isfinite(low) and math.isfinite(high):
+                ranges["integer_range"] = [
+                    IntegerRange(from_value=int(low), to_value=int(high), step=1)
+                ]
+        return ParameterDescriptor(
+            name=self.name,
+            type=_TYPES[self.kind].value,
+            description=spec.description,
+            additional_constraints=f"one of: {', '.join(spec.one_of)}" if spec.one_of else "",
+            read_only=spec.read_only,
+            # rclpy refuses `rate: 500` for a number with a fraction and calls [] an array of bytes
+            dynamic_typing=True,
+            **ranges,
+        )
+
+    def checked(self, value: Any) -> Any:
+        """The value as the dataclass holds it.
+
+        Raises:
+            ArgumentError: If type or range do not fit; the message says what does.
+        """
+        scalar, array = _scalar(self.kind), isinstance(self.kind, tuple)
+        given = list(value) if array and _is_sequence(value) else [value]
+        if (array and not _is_sequence(value)) or not all(_fits(v, scalar) for v in given):
+            raise self._refusal(value)
+        spec = self.spec
+        if array and spec.length is not None and len(given) != spec.length:
+            raise self._refusal(value)
+        if spec.one_of and any(v not in spec.one_of for v in given):
+            raise self._refusal(value)
+        if scalar in (int, float):
+            low = -math.inf if spec.low is None else spec.low
+            high = math.inf if spec.high is None else spec.high
+            if not all(math.isfinite(v) and low <= v <= high for v in given):
+                raise self._refusal(value)
+        result = tuple(scalar(v) for v in given)
+        return result if array else result[0]
+
+    def _refusal(self, value: Any) -> ArgumentError:
+        if isinstance(value, str):
+            value = f"'{value}'"
+        return ArgumentError(
+            f"parameter '{self.name}' is {value}; give {self.allowed} ({self.spec.description})"
+        )
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values in words."""
+        spec, scalar = self.spec, _scalar(self.kind)
+        words = _WORDS[scalar]
+        if spec.one_of:
+            words = "one of " + ", ".join(spec.one_of)
+        elif spec.low is not None and spec.high is not None:
+            words += f" from {spec.low:g} to {spec.high:g}"
+        elif spec.low is not None:
+            words += f" of at least {spec.low:g}"
+        elif spec.high is not None:
+            words += f" of at most {spec.high:g}"
+        if not isinstance(self.kind, tuple):
+            return words
+        many = "" if spec.length is None else f" of {spec.length}"
+        return f"a list{many}, each {words}"
+
+
+def describe(kind: type, prefix: str = "") -> list[Described]:
+    """All parameters of a dataclass, in order.
+
+    Args:
+        kind: Dataclass whose fields are made by `parameter`.
+        prefix: Group that the parameters stand in, such as 'gains.elbow'.
+    """
+    hints = get_type_hints(kind)
+    group = f"{prefix}." if prefix else ""
+    return [
+        Described(group + field.name, _kind(hints[field.name]), field.default, field.metadata[_SPEC])
+        for field in dataclasses.fields(kind)
+    ]
+
+
+def markdown(kind: type, prefix: str = "") -> str:
+    """Table of the parameters of a dataclass, for the documentation."""
+    rows = ["| parameter | default | allowed | meaning |", "| --- | --- | --- | --- |"]
+    for item in describe(kind, prefix):
+        default = list(item.default) if isinstance(item.default, tuple) else item.default
+        fixed = "; fixed once the node runs" if item.spec.read_only else ""
+        rows.append(
+            f"| `{item.name}` | `{default!r}` | {item.allowed}{fixed} | {item.spec.description} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+class Declared(Generic[P]):
+    """The parameters of a node, or of one group of it: at any moment a whole, valid set.
+
+    A change that any check refuses changes nothing. `value` is replaced as a
+    whole, so that a loop in another thread never sees half a change.
+
+    Args:
+        node: Node to declare the parameters on.
+        kind: Dataclass whose fields are made by `parameter`.
+        prefix: Group that the parameters stand in, such as 'gains.elbow'.
+        defaults: Value that unset parameters take; an instance of `kind`.
+        check: Refuses a set of values by raising a RobotDynamicsError.
+        changed: Called with the new values after a change.
+
+    Raises:
+        ArgumentError: If a value given at start does not fit.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        kind: type[P],
+        prefix: str = "",
+        *,
+        defaults: P | None = None,
+        check: Callable[[P], None] = lambda value: None,
+        changed: Callable[[P], None] = lambda value: None,
+    ) -> None:
+        self._fields = {
+            item.name: (field.name, item)
+            for item, field in zip(
+                describe(kind, prefix),
+                dataclasses.fields(kind),  # type: ignore[arg-type]
+                strict=True,
+            )
+        }
+        self._check = check
+        self._changed = changed
+        given = {}
+        for name, (field_name, item) in self._fields.items():
+            default = getattr(defaults, field_name) if defaults is not None else item.default
+            given[field_name] = item.checked(_declare(node, item, default))
+        self.value: P = kind(**given)
+        check(self.value)
+        node.add_on_set_parameters_callback(self._validate)
+        if hasattr(node, "add_post_set_parameters_callback"):
+            node.add_post_set_parameters_callback(self._apply)
+            self._apply_early = False
+        else:  # Humble: the last word is this callback's
+            self._apply_early = True
+
+    def _with(self, changes: Sequence[Parameter]) -> P:
+        """The current values with some replaced."""
+        new = {}
+        for change in changes:
+            if change.name in self._fields:
+                field_name, item = self._fields[change.name]
+                new[field_name] = item.checked(change.value)
+        return dataclasses.replace(self.value, **new) if new else self.value  # type: ignore[type-var]
+
+    def _validate(self, changes: Sequence[Parameter]) -> SetParametersResult:
+        try:
+            value = self._with(changes)
+            if value is not self.value:
+                self._check(value)
+        except RobotDynamicsError as error:
+            return SetParametersResult(successful=False, reason=str(error))
+        if self._apply_early:
+            self._apply(changes)
+        return SetParametersResult(successful=True)
+
+    def _apply(self, changes: Sequence[Parameter]) -> None:
+        value = self._with(changes)
+        if value is not self.value:
+            self.value = value
+            self._changed(value)
+
+
+def _declare(node: Node, item: Described, default: Any) -> Any:
+    """Declare one parameter; the value that a file or the command line gave it, or the default."""
+    given = list(default) if isinstance(default, tuple) else default
+    # Declared twice: first to see what was given, because rclpy's own refusal would not say what
+    # is allowed, then with what `ros2 param describe` shows
+    value = node.declare_parameter(item.name, given, ParameterDescriptor(dynamic_typing=True)).value
+    node.undeclare_parameter(item.name)
+    checked = item.checked(value)
+    given = list(checked) if isinstance(checked, tuple) else checked
+    node.declare_parameter(item.name, given, item.descriptor, ignore_override=True)
+    return checked
+
+
+def _kind(hint: Any) -> Any:
+    """Type of a field: float, or (float,) for tuple[float, ...]."""
+    if get_origin(hint) is tuple:
+        return (get_args(hint)[0],)
+    return hint
+
+
+def _scalar(kind: Any) -> Any:
+    return kind[0] if isinstance(kind, tuple) else kind
+
+
+def _is_sequence(value: Any) -> bool:
+    return not isinstance(value, (str, bytes)) and isinstance(value, Iterable)
+
+
+def _fits(value: Any, kind: type) -> bool:
+    """True if a value can stand for a parameter of that type: a whole number for any number."""
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    if kind is float:
+        return isinstance(value, (int, float))
+    return isinstance(value, kind)

@@ -1,0 +1,154 @@
+"""Process: nodes in one process, with an executor beside the loop, from start to a clean end."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.loop import Loop
+from robot_dynamics.nodes.robot_node import RobotNode
+
+
+class Process:
+    """Nodes whose fast work runs in one loop, and all the rest in an executor in a second thread.
+
+    Use it in a `with` statement; leaving it destroys the nodes and joins the threads.
+
+    Args:
+        nodes: Nodes of one context, in the order in which their fast work is to run.
+        context: Their context.
+    """
+
+    def __init__(self, nodes: Sequence[RobotNode[Any]], context: Context) -> None:
+        self.nodes = tuple(nodes)
+        self.context = context
+        self.loop = Loop(context)
+        self.failure: BaseException | None = None
+        self._executor = SingleThreadedExecutor(context=context)
+        self._thread = threading.Thread(target=self._spin, name="executor", daemon=True)
+        self._loop_thread: threading.Thread | None = None
+
+    def __enter__(self) -> Process:
+        for node in self.nodes:
+            self._executor.add_node(node)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.loop.stop()
+        if self._loop_thread is not None:
+            self._loop_thread.join()
+        self._executor.shutdown()
+        self._thread.join()
+        for node in self.nodes:
+            node.destroy_node()
+
+    def begin(self) -> bool:
+        """Wait for the robot and make all nodes ready; false if the process is to end instead."""
+        for node in self.nodes:
+            robot = node.wait_for_robot(self._ok)
+            if robot is None:
+                return False
+            node.begin(robot)
+            node.attach(self.loop)
+        return self._ok()
+
+    def run(self) -> None:
+        """Run the loop in this thread until the process is to end.
+
+        Raises:
+            BaseException: What a callback raised, if one did.
+        """
+        self.loop.run()
+        if self.failure is not None:
+            raise self.failure
+
+    def run_in_thread(self) -> None:
+        """Run the loop in a thread of its own until this object is left."""
+        self._loop_thread = threading.Thread(target=self._run_loop, name="loop", daemon=True)
+        self._loop_thread.start()
+
+    def _ok(self) -> bool:
+        return bool(self.context.ok()) and self.failure is None
+
+    def _run_loop(self) -> None:
+        try:
+            self.loop.run()
+        except BaseException as error:  # handed to the thread that asks
+            self.failure = error
+
+    def _spin(self) -> None:
+        try:
+            self._executor.spin()
+        except ExternalShutdownException:
+            pass
+        except BaseException as error:  # a fault in a callback ends the process, not only a thread
+            self.failure = error
+            self.loop.stop()
+
+
+def run(kind: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> int:
+    """Run one node in this process until SIGINT or SIGTERM.
+
+    Args:
+        kind: Makes the node.
+        args: Command line, as `rclpy.init` reads it.
+
+    Returns:
+        Exit status: 0 after a signal, 1 if the node could not start.
+    """
+    rclpy.init(args=args)
+    context = rclpy.get_default_context()
+    try:
+        node = kind()
+        with LogsOf(node), Process([node], context) as process:
+            if process.begin():
+                process.run()
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except RobotDynamicsError as error:
+        print(f"{getattr(kind, 'NAME', 'node')}: {error}", file=sys.stderr)
+        return 1
+    finally:
+        rclpy.try_shutdown()
+    return 0
+
+
+class LogsOf(logging.Handler):
+    """Sends what the package logs, such as warnings about a URDF, to the log of a node."""
+
+    def __init__(self, node: RobotNode[Any]) -> None:
+        super().__init__()
+        self._logger = node.get_logger()
+        self._source = logging.getLogger("robot_dynamics")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass one record on."""
+        text = record.getMessage()
+        if record.levelno >= logging.ERROR:
+            self._logger.error(text)
+        elif record.levelno >= logging.WARNING:
+            self._logger.warning(text)
+        else:
+            self._logger.info(text)
+
+    def __enter__(self) -> LogsOf:
+        self._source.addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._source.removeHandler(self)

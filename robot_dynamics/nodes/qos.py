@@ -1,0 +1,24 @@
+"""Quality of service of the topics: offer much, ask little, so that every peer matches."""
+
+from __future__ import annotations
+
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+LATCHED = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""robot_description, as robot_state_publisher offers it: who comes late gets the last message."""
+
+PUBLISHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+"""What we publish at a high rate: old values are worth nothing."""
+
+STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""joint_states that we read: hardware may offer best effort only, and send them in parts."""
+
+LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""References and commands that we read: only the last one counts."""
+
+TRAJECTORIES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""Trajectories: none may be lost."""

@@ -1,0 +1,126 @@
+"""Where robots are found by name: those shipped here, and those of example-robot-data.
+
+find_robot("panda")  ->  .../example-robot-data/robots/panda_description/urdf/panda.urdf
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from robot_dynamics.errors import RobotError, UnknownNameError
+
+PACKAGE = "robot_dynamics"
+
+
+def find_robot(name: str | os.PathLike[str]) -> Path:
+    """Find the URDF of a robot.
+
+    Args:
+        name: Path of a URDF; or the name of a robot that is shipped here ("planar_2r") or with
+            the package example-robot-data ("panda", "ur5", "talos").
+
+    Returns:
+        Path of the URDF.
+
+    Raises:
+        UnknownNameError: If there is neither such a file nor such a robot.
+    """
+    text = os.fspath(name)
+    if Path(text).is_file():
+        return Path(text)
+    if os.sep in text or "/" in text or Path(text).suffix.lower() in (".urdf", ".xml", ".xacro"):
+        raise UnknownNameError(f"no such file: {text}; give the path of a URDF, or a robot's name")
+    known = known_robots()
+    if text in known:
+        return known[text]
+    raise _unknown(text)
+
+
+def known_robots() -> dict[str, Path]:
+    """Every robot that `find_robot` knows by name: the shipped ones first, then the examples."""
+    return {**example_robots(), **shipped_robots()}
+
+
+def shipped_robots() -> dict[str, Path]:
+    """The robots of this package by name."""
+    return {path.stem: path for path in sorted((share_folder() / "urdf").glob("*.urdf"))}
+
+
+def example_robots() -> dict[str, Path]:
+    """The robots of the package example-robot-data by name; empty where it is not installed.
+
+    A robot has the name of its file, with and without "_robot"; the name of a folder
+    ("talos") stands for the file in it with the shortest name, unless a file has that name.
+    """
+    paths = [path for folder in _example_folders() for path in sorted(folder.rglob("*.urdf"))]
+    paths.sort(key=lambda path: (not path.stem.endswith("_robot"), len(path.stem)))
+    stems = Counter(path.stem for path in paths)
+    names: dict[str, Path] = {}
+    for path in paths:  # complete robots first: ur5_robot.urdf is "ur5"
+        names.setdefault(path.stem.removesuffix("_robot"), path)
+    for path in paths:
+        names.setdefault(path.stem, path)
+    for path in paths:
+        names.setdefault(_folder_name(path), path)
+    return {name: names[name] for name in sorted(names) if stems[name] <= 1}
+
+
+def share_folder() -> Path:
+    """Folder that holds `urdf`, `config` and `launch`: of the checkout, or of the installation.
+
+    Raises:
+        RobotError: If the package was installed without its data files.
+    """
+    for folder in _share_folders():
+        if (folder / "urdf").is_dir():
+            return folder
+    raise RobotError(
+        f"the data files of {PACKAGE} (share/{PACKAGE}/urdf) are not where the package is "
+        f"installed ({Path(__file__).parents[1]}); install it with pip or colcon"
+    )
+
+
+def _share_folders() -> Iterator[Path]:
+    here = Path(__file__).resolve()
+    if (here.parents[2] / "resource" / PACKAGE).is_file():  # a source checkout
+        yield here.parents[2]
+    # prefix/lib/python3.x/site-packages for pip, a virtual environment and colcon alike
+    for prefix in (*here.parents, *_prefixes()):
+        yield prefix / "share" / PACKAGE
+
+
+def _example_folders() -> Iterator[Path]:
+    robots = Path("share", "example-robot-data", "robots")
+    prefixes = (*(Path(entry) / "cmeel.prefix" for entry in sys.path), *_prefixes())
+    for folder in dict.fromkeys(prefix / robots for prefix in prefixes):
+        if folder.is_dir():
+            yield folder
+
+
+def _prefixes() -> list[Path]:
+    """Where this Python and the sourced ROS workspaces are installed."""
+    ament = [entry for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
+    return [Path(sys.prefix), *map(Path, ament)]
+
+
+def _folder_name(path: Path) -> str:
+    """Name of the robot's folder below `robots`, without what every folder ends with."""
+    folder = next(parent for parent in path.parents if parent.parent.name == "robots")
+    return folder.name.removesuffix("_description").removesuffix("_data").removesuffix("_simple")
+
+
+def _unknown(name: str) -> UnknownNameError:
+    shipped, examples = shipped_robots(), example_robots()
+    known = [*shipped, *examples]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean '{close[0]}'?" if close else ""
+    more = ", ".join(examples) if examples else "none; pip install example-robot-data"
+    return UnknownNameError(
+        f"no robot '{name}', and no such file (shipped: {', '.join(shipped)}; "
+        f"example-robot-data: {more}){hint}"
+    )

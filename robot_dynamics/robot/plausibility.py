@@ -1,0 +1,126 @@
+"""What no physical robot has: findings in words, for whoever reads or changes a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from robot_dynamics.robot.robot import Array, JointType, Pose, Robot, skew
+from robot_dynamics.robot.transforms import joint_pose, merge_fixed
+
+HEAVY = 2000.0
+"""A link above this mass, kg, is rather one whose mass is in grams."""
+
+LONG = 20.0
+"""A distance within one link above this, m, is rather one in millimetres."""
+
+ROUND_OFF = 1e-12
+"""What is smaller than this, relative to the terms that it is summed from, is zero."""
+
+# -- one body ---------------------------------------------------------------------------------
+
+
+def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
+    """Say what is wrong with a mass distribution.
+
+    Args:
+        mass: At least zero, kg.
+        com: Mass centre in the link frame, shape (3,), m.
+        about_com: Rotational inertia about the mass centre, shape (3, 3), kg m^2.
+    """
+    if mass > HEAVY:
+        yield f"weighs {mass:.4g} kg; are the masses in grams?"
+    if np.linalg.norm(com) > LONG:
+        distance = np.linalg.norm(com)
+        yield f"mass centre is {distance:.4g} m from the frame; are the lengths in millimetres?"
+    moments = np.linalg.eigvalsh(about_com)  # principal moments, ascending
+    if mass == 0.0:
+        if np.any(about_com):
+            yield "has rotational inertia but no mass; give both, or neither"
+        return
+    if not np.any(about_com):
+        yield "has mass but no rotational inertia, like a point; give ixx, iyy, izz"
+        return
+    if np.sqrt(np.max(np.abs(moments)) / mass) > LONG:
+        gyration = np.sqrt(np.max(np.abs(moments)) / mass)
+        yield f"radius of gyration is {gyration:.4g} m; are the moments of inertia in kg mm^2?"
+    if abs(moments[0]) <= ROUND_OFF * moments[2]:
+        moments[0] = 0.0
+    products = "ixy, ixz, iyz" if np.any(np.triu(about_com, 1)) else "ixx, iyy, izz"
+    if moments[0] <= 0.0:
+        yield (
+            f"inertia is not positive definite (smallest eigenvalue {moments[0]:.3g} kg m^2); "
+            f"check {products}"
+        )
+    elif moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):  # files print six digits
+        yield (
+            "inertia breaks the triangle inequality: no body has principal moments "
+            f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg m^2, where the largest "
+            f"exceeds the sum of the others; check {products}"
+        )
+
+
+# -- the whole tree ---------------------------------------------------------------------------
+
+
+def massless_links(robot: Robot) -> list[str]:
+    """Links that a joint moves and that have no mass, not even in what is fixed to them."""
+    return [
+        link.name
+        for link in merge_fixed(robot).links[1:]
+        if link.inertia.mass == 0.0 and not np.any(link.inertia.second_moment)
+    ]
+
+
+def inertialess_joints(robot: Robot) -> list[str]:
+    """Independent joints that accelerate nothing, so that the mass matrix is singular.
+
+    The mass matrix is factored from the tips to the base at a generic pose: a pivot of
+    zero belongs to a joint that moves without any effort while the joints before it hold
+    still, and a matrix that is singular at a generic pose is singular at every pose.
+    """
+    tree = merge_fixed(robot)
+    generic = np.random.default_rng(1).uniform(0.3, 1.2, tree.dof)
+    M, scale = _mass_matrix(tree, generic)
+    found = []
+    for k in reversed(range(tree.dof)):
+        if M[k, k] <= ROUND_OFF * scale[k]:
+            found.append(tree.joint_names[k])
+            continue
+        M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
+    return found[::-1]
+
+
+def _mass_matrix(tree: Robot, q: Array) -> tuple[Array, Array]:
+    """Mass matrix of a tree without fixed joints, and the magnitude its diagonal is summed from.
+
+    Composite bodies: column k is the momentum of all that joint k moves, at unit speed,
+    projected on the axes of the joints before it. Everything about the origin and in the
+    axes of the root, where momenta add.
+    """
+    n = len(tree.joints)
+    E, positions = tree.coupling.matrix, tree.coupling.positions(q)
+    X = [Pose.identity()] * (n + 1)
+    for k, joint in enumerate(tree.joints):
+        X[k + 1] = X[tree.parents[k]] @ joint.origin @ joint_pose(joint, positions[k])
+    bodies = [link.inertia.expressed_in(X[i]) for i, link in enumerate(tree.links)]
+    S, F, magnitude = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(n)
+    below = np.eye(n, dtype=bool)  # below[j, k]: joint k is carried, at some remove, by joint j
+    for k in reversed(range(n)):
+        joint, body, parent = tree.joints[k], bodies[k + 1], tree.parents[k]
+        b = X[k + 1].rotation @ joint.axis
+        if joint.type is JointType.PRISMATIC:
+            v, w = b, np.zeros(3)
+        else:
+            v, w = np.cross(X[k + 1].translation, b), b
+        H = skew(body.first_moment)
+        S[k] = (*v, *w)
+        F[k] = (*(body.mass * v - H @ w), *(H @ v + body.second_moment @ w))
+        magnitude[k] = body.mass * (v @ v) + np.trace(body.second_moment) * (w @ w)
+        if parent > 0:
+            below[parent - 1] |= below[k]
+            bodies[parent] = bodies[parent] + body
+    upper = np.where(below, S @ F.T, 0.0)
+    M = upper + np.triu(upper, 1).T
+    return E.T @ M @ E, (E**2).T @ magnitude

@@ -1,0 +1,139 @@
+"""A URDF as an XML document: opened safely, and able to say where anything stands.
+
+A robot description may come from anybody, over a topic or a download. So nothing
+is fetched, no entity is expanded, and the size is bounded before anything is parsed.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from robot_dynamics.errors import UrdfError
+
+Element = Any  # lxml's element class is private to it
+
+MAX_BYTES = 16 * 1024 * 1024
+"""Largest description that is read: ten times the largest known (meshes are separate files)."""
+
+TEXT_NAME = "<robot_description>"
+"""What messages call a description that came as text."""
+
+_UNEXPANDED = (
+    "//*[contains(namespace-uri(), 'xacro') or @*[contains(., '${') or contains(., '$(')]]"
+)
+_RUN_XACRO = "run xacro first: xacro robot.urdf.xacro > robot.urdf"
+_XML_DECLARATION = re.compile(r"\A(\s*)<\?xml[^>]*\?>")
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Document:
+    """The elements of one URDF, and the place of each in messages.
+
+    Args:
+        name: Path as the caller gave it, or `TEXT_NAME`.
+        root: The element <robot>.
+    """
+
+    name: str
+    root: Element
+
+    def error(self, element: Element, problem: str) -> UrdfError:
+        """Build the error for a problem with an element: file, line, link or joint, problem."""
+        return UrdfError(self._message(element, problem))
+
+    def warn(self, element: Element, problem: str) -> None:
+        """Log a problem that the robot can live with, in the same words as an error."""
+        logger.warning("%s", self._message(element, problem))
+
+    def _message(self, element: Element, problem: str) -> str:
+        # One line whatever the names contain
+        text = f"{self.name}:{element.sourceline}: {describe(element)}: {problem}"
+        return " ".join(text.split())
+
+
+def describe(element: Element) -> str:
+    """The link or joint that an element belongs to, such as "link 'forearm'"."""
+    while element.getparent() is not None and element.getparent().tag != "robot":
+        element = element.getparent()
+    name = element.get("name")
+    return f"{element.tag} '{name}'" if name else str(element.tag)
+
+
+def open_document(source: str | os.PathLike[str]) -> Document:
+    """Read a URDF from a path or from its XML text.
+
+    Raises:
+        UrdfError: If there is nothing to read, or it is not an XML document with root <robot>, or
+            it declares a document type.
+    """
+    name, data = _read(source)
+    # A fresh parser each time: they are cheap, and not to be shared between threads
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
+    )
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        problem = " ".join(str(error.msg).split())
+        hint = f"; {_RUN_XACRO}" if "xacro" in problem else ""
+        raise UrdfError(f"{name}:{error.lineno or 1}: not XML: {problem}{hint}") from None
+    document = Document(name, root)
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise UrdfError(f"{name}:1: declares a document type (DTD), which is refused; remove it")
+    if root.tag != "robot":
+        raise UrdfError(
+            f"{name}:{root.sourceline}: the root element is <{root.tag}>, not <robot>; "
+            "give a URDF (convert other formats first)"
+        )
+    for element in root.xpath(_UNEXPANDED):
+        raise document.error(element, f"xacro is not expanded here; {_RUN_XACRO}")
+    return document
+
+
+def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
+    """Name for messages, and content in bytes."""
+    if not isinstance(source, (str, os.PathLike)):
+        raise UrdfError(f"read_urdf takes a path or XML text, got {type(source).__name__}")
+    if isinstance(source, str):
+        text = source.removeprefix("\ufeff")
+        if not text.strip():
+            raise UrdfError(f"{TEXT_NAME}: empty; give the path of a URDF, or its XML text")
+        if text.lstrip().startswith("<"):
+            # The declared encoding is that of a file, which this no longer is
+            data = _XML_DECLARATION.sub(r"\1", text).encode("utf-8", "surrogatepass")
+            return TEXT_NAME, _bounded(TEXT_NAME, data)
+        if "\n" in text:
+            raise UrdfError(f"{TEXT_NAME}: neither a path nor XML text (which starts with '<')")
+    name = os.fspath(source)
+    path = Path(source)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)  # a pipe has no size to ask for
+    except FileNotFoundError:
+        raise UrdfError(f"{name}: no such file; give the path of a URDF, or its XML text") from None
+    except IsADirectoryError:
+        raise UrdfError(f"{name}: is a folder; give the URDF file in it") from None
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the path
+        reason = getattr(error, "strerror", None) or error
+        raise UrdfError(f"{name}: cannot be read: {reason}") from None
+    if not data.strip():
+        raise UrdfError(f'{name}: empty; a URDF starts with <robot name="...">')
+    return name, _bounded(name, data)
+
+
+def _bounded(name: str, data: bytes) -> bytes:
+    if len(data) > MAX_BYTES:
+        raise UrdfError(
+            f"{name}: larger than {MAX_BYTES // 2**20} MiB, so not a URDF; meshes belong in files "
+            "of their own"
+        )
+    return data

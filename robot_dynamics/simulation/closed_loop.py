@@ -1,0 +1,125 @@
+"""A controller and a plant in a closed loop, without ROS and as fast as they go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.control.laws import Measured, continuous_joints, position_error
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot.robot import Array
+from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.trajectory.trajectory import State, Trajectory
+
+Controller = Callable[[float, State, Measured], Array]
+"""Efforts, shape (n,), of time (s), desired state and measured state."""
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """What happened in a closed loop; N control cycles of n joints.
+
+    Args:
+        joint_names: Order of the columns.
+        t: Shape (N,), s.
+        q: Measured positions, shape (N, n).
+        qd: Measured velocities, shape (N, n).
+        q_d: Desired positions, shape (N, n).
+        qd_d: Desired velocities, shape (N, n).
+        tau: Efforts that acted, after limiting, shape (N, n).
+        saturated: Whether a joint's effort was cut, shape (N, n).
+        continuous: Which joints turn without end, shape (n,).
+    """
+
+    joint_names: tuple[str, ...]
+    t: Array
+    q: Array
+    qd: Array
+    q_d: Array
+    qd_d: Array
+    tau: Array
+    saturated: Array
+    continuous: Array
+
+    @property
+    def error(self) -> Array:
+        """Desired minus measured positions, shape (N, n)."""
+        return position_error(self.q_d, self.q, self.continuous)
+
+    @property
+    def rms_error(self) -> Array:
+        """Root mean square of the position error of each joint, shape (n,)."""
+        return np.sqrt(np.mean(self.error**2, axis=0))
+
+    @property
+    def peak_error(self) -> Array:
+        """Largest position error of each joint, shape (n,)."""
+        return np.abs(self.error).max(axis=0)
+
+    @property
+    def peak_effort(self) -> Array:
+        """Largest effort of each joint, shape (n,)."""
+        return np.abs(self.tau).max(axis=0)
+
+
+def simulate(
+    plant: Plant,
+    controller: Controller,
+    trajectory: Trajectory,
+    *,
+    rate: float = 1000.0,
+    duration: float | None = None,
+) -> Log:
+    """Let a controller drive a plant along a trajectory.
+
+    The plant is placed at rest at the start of the trajectory. Between two
+    control cycles the effort stays constant.
+
+    Args:
+        plant: What moves; its joints are those of the trajectory, in the same order.
+        controller: Called at every control cycle.
+        trajectory: Desired motion, from time zero.
+        rate: Control cycles per second; the plant's step must divide the cycle.
+        duration: Time to simulate, s; by default that of the trajectory.
+
+    Raises:
+        ArgumentError: If the joints differ, or the plant's step does not divide the cycle.
+    """
+    if trajectory.joint_names != plant.robot.joint_names:
+        raise ArgumentError(
+            f"trajectory has joints {', '.join(trajectory.joint_names)} but the plant "
+            f"{', '.join(plant.robot.joint_names)}; give both the same, in the same order"
+        )
+    steps = round(1.0 / (rate * plant.step_time))
+    if steps < 1 or abs(steps * plant.step_time * rate - 1.0) > 1e-9:
+        raise ArgumentError(
+            f"rate {rate:g} Hz: a cycle is not a whole number of plant steps of "
+            f"{plant.step_time:g} s; choose another rate or step"
+        )
+    cycles = int(np.floor((trajectory.duration if duration is None else duration) * rate)) + 1
+    t = np.arange(cycles) / rate
+    desired = trajectory.sample(t)
+    n = plant.robot.dof
+    q, qd, tau = (np.empty((cycles, n)) for _ in range(3))
+    saturated = np.zeros((cycles, n), dtype=bool)
+    plant.reset(desired.q[0])
+    for k in range(cycles):
+        q[k], qd[k] = plant.q, plant.qd
+        state = State(desired.q[k], desired.qd[k], desired.qdd[k])
+        command = controller(float(t[k]), state, Measured(plant.q, plant.qd))
+        for _ in range(steps):
+            plant.step(command)
+        tau[k], saturated[k] = plant.tau, plant.saturated
+    return Log(
+        trajectory.joint_names,
+        t,
+        q,
+        qd,
+        desired.q,
+        desired.qd,
+        tau,
+        saturated,
+        continuous_joints(plant.robot),
+    )

@@ -1,0 +1,143 @@
+"""Integrators of the equations of motion qdd = f(t, q, qd).
+
+A constant step, because a simulator answers at a constant rate. The orders
+differ: semi-implicit Euler 1, Runge-Kutta and Adams-Bashforth-Moulton 4. The
+latter, the predictor-corrector scheme that [Gupta1984] simulates with
+(section 4), asks for two accelerations a step instead of four, and in return
+wants smooth forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from robot_dynamics.errors import unknown_name
+from robot_dynamics.robot.robot import Array
+
+Acceleration = Callable[[float, Array, Array], Array]
+"""qdd of t, q, qd."""
+
+
+class Integrator(Protocol):
+    """Advances (q, qd) by one step of h seconds from time t."""
+
+    def __call__(
+        self, f: Acceleration, t: float, q: Array, qd: Array, h: float
+    ) -> tuple[Array, Array]: ...
+
+
+class Motion(NamedTuple):
+    """What an integration passed through: t (N,), s; q and qd (N, n)."""
+
+    t: Array
+    q: Array
+    qd: Array
+
+
+def semi_implicit_euler(
+    f: Acceleration, t: float, q: Array, qd: Array, h: float
+) -> tuple[Array, Array]:
+    """Order 1: the new velocity moves the position, which keeps oscillations from growing."""
+    qd = qd + h * f(t, q, qd)
+    return q + h * qd, qd
+
+
+def runge_kutta(f: Acceleration, t: float, q: Array, qd: Array, h: float) -> tuple[Array, Array]:
+    """Order 4, the classical method: four accelerations a step."""
+    half = h / 2.0
+    a1 = f(t, q, qd)
+    v2 = qd + half * a1
+    a2 = f(t + half, q + half * qd, v2)
+    v3 = qd + half * a2
+    a3 = f(t + half, q + half * v2, v3)
+    v4 = qd + h * a3
+    a4 = f(t + h, q + h * v3, v4)
+    q = q + h / 6.0 * (qd + 2.0 * (v2 + v3) + v4)
+    return q, qd + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)
+
+
+class AdamsBashforthMoulton:
+    """Order 4: predict from four past derivatives, correct once with the new one.
+
+    Holds the past derivatives, so one instance serves one motion at a constant
+    step; Runge-Kutta provides the first three.
+    """
+
+    # Weights of the derivatives at t, t - h, t - 2h, t - 3h; and at t + h, t, t - h, t - 2h
+    _PREDICT = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
+    _CORRECT = np.array([9.0, 19.0, -5.0, 1.0]) / 24.0
+
+    def __init__(self) -> None:
+        self._past: list[Array] = []  # [qd, qdd] of the last steps, newest first
+
+    def __call__(
+        self, f: Acceleration, t: float, q: Array, qd: Array, h: float
+    ) -> tuple[Array, Array]:
+        """One step; see `Integrator`."""
+        self._past = [np.array([qd, f(t, q, qd)]), *self._past[:3]]
+        if len(self._past) < 4:
+            return runge_kutta(f, t, q, qd, h)
+        past = np.array(self._past)
+        state = np.array([q, qd])
+        q_p, qd_p = state + h * np.tensordot(self._PREDICT, past, axes=1)
+        new = np.array([qd_p, f(t + h, q_p, qd_p)])
+        q, qd = state + h * (
+            self._CORRECT[0] * new + np.tensordot(self._CORRECT[1:], past[:3], axes=1)
+        )
+        return q, qd
+
+
+INTEGRATORS: Mapping[str, Callable[[], Integrator]] = {
+    "semi_implicit_euler": lambda: semi_implicit_euler,
+    "runge_kutta": lambda: runge_kutta,
+    "adams_bashforth_moulton": AdamsBashforthMoulton,
+}
+"""Makers of a fresh integrator, by name."""
+
+ORDER: Mapping[str, int] = {
+    "semi_implicit_euler": 1,
+    "runge_kutta": 4,
+    "adams_bashforth_moulton": 4,
+}
+"""Order of accuracy: halving the step divides the error by 2 to this power."""
+
+
+def integrate(
+    f: Acceleration,
+    q: Array,
+    qd: Array,
+    *,
+    duration: float,
+    step: float = 1e-3,
+    method: str = "runge_kutta",
+) -> Motion:
+    """Integrate qdd = f(t, q, qd) from time zero.
+
+    Args:
+        f: Acceleration of t, q, qd; for a free robot
+            `lambda t, q, qd: dynamics.forward(q, qd, np.zeros(n))`.
+        q: Positions at the start, shape (n,).
+        qd: Velocities at the start, shape (n,).
+        duration: Time to cover, s, rounded to whole steps.
+        step: Step, s.
+        method: One of `INTEGRATORS`.
+
+    Returns:
+        The motion at every step, the start included.
+
+    Raises:
+        UnknownNameError: If there is no such method.
+    """
+    if method not in INTEGRATORS:
+        raise unknown_name("method", method, "robot_dynamics.simulation", INTEGRATORS)
+    advance = INTEGRATORS[method]()
+    steps = round(duration / step)
+    t = step * np.arange(steps + 1)
+    qs, qds = np.empty((steps + 1, len(q))), np.empty((steps + 1, len(q)))
+    qs[0], qds[0] = q, qd
+    for k in range(steps):
+        qs[k + 1], qds[k + 1] = advance(f, t[k], qs[k], qds[k], step)
+    return Motion(t, qs, qds)

@@ -1,0 +1,117 @@
+"""Follower: which state is due now, while motions come, are replaced and end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.formulations import vector
+from robot_dynamics.robot.robot import Array
+from robot_dynamics.trajectory.replacement import (
+    DEFAULT_BLEND,
+    DEFAULT_STOP,
+    replaced,
+    stopped,
+)
+from robot_dynamics.trajectory.trajectory import State, Trajectory
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+
+class Follower:
+    """The desired motion of a robot on the clock of its owner.
+
+    Holds still until it is told otherwise, and whatever it is told, position,
+    velocity and acceleration stay continuous. It reads no clock: every call
+    says what time it is, in seconds on any one clock.
+
+    Args:
+        joint_names: Names of the n joints of the robot.
+        q: Where to hold, shape (n,), rad or m.
+        continuous: Which joints turn without end, shape (n,); by default none.
+        blend: Time to join a motion that does not start at the present state, s.
+        stop: Time to come to rest, s.
+    """
+
+    def __init__(
+        self,
+        joint_names: Sequence[str],
+        q: npt.ArrayLike,
+        *,
+        continuous: Sequence[bool] | Array | None = None,
+        blend: float = DEFAULT_BLEND,
+        stop: float = DEFAULT_STOP,
+    ) -> None:
+        self.joint_names = tuple(joint_names)
+        self.continuous = None if continuous is None else np.asarray(continuous, dtype=bool)
+        self.blend = blend
+        self.stop_time = stop
+        self.hold(q)
+
+    def hold(self, q: npt.ArrayLike) -> None:
+        """Forget every motion and stay at q, shape (n,), at once: for a robot that rests there."""
+        self.trajectory = Trajectory.hold(self.joint_names, vector("q", q, len(self.joint_names)))
+        self._origin = 0.0
+
+    def sample(self, now: float) -> State:
+        """The state that is due, shape (n,) each."""
+        return self.trajectory.sample(now - self._origin)
+
+    def moving(self, now: float) -> bool:
+        """Whether a motion is still going on, or waiting to start."""
+        return self.remaining(now) > 0.0
+
+    def remaining(self, now: float) -> float:
+        """Time until the last motion ends, s; zero when it has."""
+        return max(self._origin + self.trajectory.end - now, 0.0)
+
+    def plan(self, waypoints: Waypoints, now: float, stamp: float = 0.0) -> Trajectory:
+        """The motion that would follow from these waypoints; nothing changes yet.
+
+        Check it against limits, then pass it to `follow`.
+
+        Args:
+            waypoints: The new motion, of some or all joints.
+            now: Present time, s.
+            stamp: When the new motion starts, s on the same clock; zero means now.
+
+        Returns:
+            Trajectory of all joints; its time zero is `now`.
+
+        Raises:
+            TrajectoryError: If the motion is over already, or names an unknown joint.
+        """
+        return replaced(
+            self.trajectory,
+            now - self._origin,
+            waypoints,
+            delay=stamp - now if stamp else 0.0,
+            continuous=self.continuous,
+            blend=self.blend,
+            stop=self.stop_time,
+        )
+
+    def follow(self, trajectory: Trajectory, now: float) -> None:
+        """From now on, follow a trajectory whose time zero is `now`."""
+        self.trajectory = trajectory
+        self._origin = now
+
+    def accept(self, waypoints: Waypoints, now: float, stamp: float = 0.0) -> Trajectory:
+        """`plan` and `follow` in one.
+
+        Raises:
+            TrajectoryError: As `plan`; the present motion then goes on.
+        """
+        trajectory = self.plan(waypoints, now, stamp)
+        self.follow(trajectory, now)
+        return trajectory
+
+    def stop(self, now: float) -> None:
+        """Come to rest and hold."""
+        self.follow(stopped(self.trajectory, now - self._origin, self.stop_time), now)
+
+    def clock_jumped(self, before: float, after: float) -> None:
+        """The clock was set from `before` to `after`: forget all motions and come to rest."""
+        state = stopped(self.trajectory, before - self._origin, self.stop_time)
+        self.follow(state, after)

@@ -1,0 +1,203 @@
+"""Interpolation: from waypoints to a trajectory.
+
+Each segment is interpolated by the fields that both of its ends give, as
+joint_trajectory_controller does it: positions, velocities and accelerations
+make a quintic, positions and velocities a cubic. Where only positions are
+given, that controller draws straight lines, whose accelerations no motor can
+follow; here such runs of points become a spline of least squared jerk, smooth
+to the fourth derivative and at rest at its ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.robot.robot import Array
+from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+FULL_TURN = 2.0 * np.pi
+
+
+def interpolate(
+    waypoints: Waypoints,
+    *,
+    start: State | None = None,
+    joint_names: Sequence[str] | None = None,
+    continuous: Sequence[bool] | None = None,
+) -> Trajectory:
+    """Draw the motion through the waypoints.
+
+    Args:
+        waypoints: m points of some or all joints.
+        start: State of all of `joint_names` at time zero, shape (n,) each. A first point later
+            than that is reached from there without a jump in position, velocity or
+            acceleration; joints without waypoints stay there.
+        joint_names: Joints of the result, in its order; by default those of the waypoints.
+        continuous: Which of `joint_names` turn without end, shape (n,); their waypoints are
+            shifted by whole turns to begin nearest to `start`.
+
+    Returns:
+        The trajectory; its times are those of the waypoints.
+
+    Raises:
+        TrajectoryError: If a waypoint joint is not in `joint_names`, or joints without waypoints
+            have no start.
+    """
+    names = waypoints.joint_names if joint_names is None else tuple(joint_names)
+    column = {name: i for i, name in enumerate(names)}
+    unknown = [name for name in waypoints.joint_names if name not in column]
+    if unknown:
+        raise TrajectoryError(
+            f"trajectory: no joint '{unknown[0]}' among {', '.join(names)}; use those names"
+        )
+    missing = [name for name in names if name not in waypoints.joint_names]
+    if missing and start is None:
+        raise TrajectoryError(
+            f"trajectory: joint '{missing[0]}' has no waypoints and no state to stay at; "
+            "give the start state"
+        )
+    given = np.array([column[name] for name in waypoints.joint_names])
+    begin = None if start is None else State(*(np.asarray(x, dtype=float)[given] for x in start))
+    turning = (
+        np.zeros(len(given), dtype=bool) if continuous is None else np.array(continuous)[given]
+    )
+
+    breaks, c = _through(waypoints, begin, turning)
+    coefficients = np.zeros((len(c), len(names), ORDER))
+    if start is not None:
+        coefficients[:, :, 0] = start.q
+    coefficients[:, given] = c
+    return Trajectory(names, breaks, coefficients)
+
+
+def nearest_turn(positions: Array, start: Array, continuous: Array) -> Array:
+    """Shift columns of continuous joints by whole turns so that row 0 lies nearest to `start`.
+
+    Args:
+        positions: Shape (m, n), rad.
+        start: Where the motion begins, shape (n,), rad.
+        continuous: Which joints turn without end, shape (n,).
+
+    Returns:
+        Positions, shape (m, n); other columns unchanged.
+    """
+    turns = np.round((start - positions[0]) / FULL_TURN)
+    return positions + np.where(continuous, turns, 0.0) * FULL_TURN
+
+
+def quintic(duration: Array, first: State, last: State) -> Array:
+    """Coefficients of the quintic from one state to another.
+
+    Args:
+        duration: Time between them, shape (...,) or scalar, s.
+        first: State at time zero, shape (..., n) each.
+        last: State at `duration`, shape (..., n) each.
+
+    Returns:
+        Coefficients of ascending powers of time, shape (..., n, 6).
+    """
+    T = np.asarray(duration, dtype=np.float64)[..., None]
+    q, v, a = first.q, first.qd * T, first.qdd * T**2  # in units of the duration
+    D = last.q - q - v - a / 2.0  # what the upper three terms must add
+    V = last.qd * T - v - a
+    A = last.qdd * T**2 - a
+    scaled = (
+        q,
+        v,
+        a / 2.0,
+        10.0 * D - 4.0 * V + A / 2.0,
+        -15.0 * D + 7.0 * V - A,
+        6.0 * D - 3.0 * V + A / 2.0,
+    )
+    return np.stack([x / T**p for p, x in enumerate(scaled)], axis=-1)
+
+
+def _through(waypoints: Waypoints, start: State | None, continuous: Array) -> tuple[Array, Array]:
+    """Breaks and coefficients of the motion of exactly the joints of the waypoints."""
+    t, q = waypoints.times, waypoints.positions
+    absent = np.full_like(q, np.nan)
+    qd = absent if waypoints.velocities is None else waypoints.velocities
+    qdd = absent if waypoints.accelerations is None else waypoints.accelerations
+    if start is not None:
+        q = nearest_turn(q, start.q, continuous)
+        if t[0] > 0.0:
+            t = np.concatenate(([0.0], t))
+            q, qd, qdd = (np.vstack((x, y)) for x, y in zip(start, (q, qd, qdd), strict=True))
+    if len(t) == 1:  # a single point at its own time: hold there
+        t = np.array([t[0], t[0] + 1e-9])
+        q = np.repeat(q, 2, axis=0)
+        return t, quintic(np.diff(t), _rest(q[:1]), _rest(q[1:]))
+    from_start = start is not None and len(t) > len(waypoints.times)
+    return t, _segments(t, q, qd, qdd, smooth_first=from_start)
+
+
+def _rest(q: Array) -> State:
+    return State(q, np.zeros_like(q), np.zeros_like(q))
+
+
+def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) -> Array:
+    """Coefficients of all segments, shape (m - 1, n, 6), by the fields that both ends give.
+
+    Every segment is the quintic through the states at its two ends, which differ from
+    kind to kind only in where velocity and acceleration come from; a cubic is the quintic
+    with the accelerations of that cubic.
+    """
+    has_velocity = ~np.isnan(qd).any(axis=1)
+    has_acceleration = has_velocity & ~np.isnan(qdd).any(axis=1)
+    both = has_velocity[:-1] & has_velocity[1:]
+    if smooth_first:
+        # From the present state there must be no step in acceleration, which a cubic would make
+        both[0] = both[0] and bool(has_acceleration[1])
+    by_acceleration = both & has_acceleration[:-1] & has_acceleration[1:]
+    cubic = both & ~by_acceleration
+
+    first, last = (
+        State(q[:-1], qd[:-1].copy(), qdd[:-1].copy()),
+        State(q[1:], qd[1:].copy(), qdd[1:].copy()),
+    )
+    h = np.diff(t)[:, None]
+    slope = np.diff(q, axis=0) / h
+    first.qdd[cubic] = ((6.0 * slope - 4.0 * first.qd - 2.0 * last.qd) / h)[cubic]
+    last.qdd[cubic] = ((-6.0 * slope + 2.0 * first.qd + 4.0 * last.qd) / h)[cubic]
+
+    for i, j in _runs(~both):  # points i to j: positions are all there is between them
+        v = [qd[i] if has_velocity[i] else 0.0, qd[j] if has_velocity[j] else 0.0]
+        a = [
+            qdd[i] if has_acceleration[i] else last.qdd[i - 1] if i > 0 else 0.0,
+            qdd[j] if has_acceleration[j] else first.qdd[j] if j < len(h) else 0.0,
+        ]
+        state = _least_jerk(t[i : j + 1], q[i : j + 1], v, a)
+        for end, rows in ((first, slice(0, -1)), (last, slice(1, None))):
+            end.qd[i:j], end.qdd[i:j] = state.qd[rows], state.qdd[rows]
+    return quintic(h[:, 0], first, last)
+
+
+def _runs(marked: Array) -> list[tuple[int, int]]:
+    """First and one past the last index of every run of True."""
+    edges = np.diff(np.concatenate(([0], marked.astype(int), [0])))
+    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    return [(int(i), int(j)) for i, j in zip(starts, ends, strict=True)]
+
+
+def _least_jerk(t: Array, q: Array, v: list[Array | float], a: list[Array | float]) -> State:
+    """State at all points of the spline that has least squared jerk, shape (m, n) each.
+
+    The piecewise quintic with continuous derivatives up to the fourth, with
+    velocities v and accelerations a at the two ends.
+    """
+    scale = t[-1] - t[0]  # the spline is solved in units of its duration, for its conditioning
+    s = (t - t[0]) / scale
+    ends = [
+        [
+            (1, np.broadcast_to(v[e], q[0].shape) * scale),
+            (2, np.broadcast_to(a[e], q[0].shape) * scale**2),
+        ]
+        for e in (0, 1)
+    ]
+    spline = make_interp_spline(s, q, k=5, bc_type=(ends[0], ends[1]))
+    return State(q, spline(s, 1) / scale, spline(s, 2) / scale**2)

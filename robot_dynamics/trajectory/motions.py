@@ -1,0 +1,234 @@
+"""Ready motions: those of the papers, and some for any robot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot.robot import Array, Robot
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+FREE_SWING = {"rotates": 1.0, "slides": 0.1}
+"""Half the range that a motion may use of a joint without limits: rad, and m."""
+
+
+def cycloidal(
+    joint_names: Sequence[str],
+    first: npt.ArrayLike,
+    last: npt.ArrayLike,
+    duration: float,
+    *,
+    rate: float = 100.0,
+) -> Waypoints:
+    """Move from one pose to another by a cycloid, at rest and without acceleration at both ends.
+
+    The joint motion of the worked examples of [AngelesMaRojas1989], section 7.1:
+    q = q_0 + A (t - sin(B t) / B), with B = 2 pi / T and A = (q_T - q_0) / T.
+
+    Args:
+        joint_names: n names.
+        first: Pose at time zero, shape (n,), rad or m.
+        last: Pose at the end, shape (n,), rad or m.
+        duration: T, s.
+        rate: Waypoints per second.
+    """
+    q0, q1 = np.asarray(first, dtype=float), np.asarray(last, dtype=float)
+    t = _grid(duration, rate)[:, None]
+    A, B = (q1 - q0) / duration, 2.0 * np.pi / duration
+    return Waypoints(
+        tuple(joint_names),
+        t[:, 0],
+        q0 + A * (t - np.sin(B * t) / B),
+        A * (1.0 - np.cos(B * t)),
+        A * B * np.sin(B * t),
+    )
+
+
+def polynomial_345(
+    joint_names: Sequence[str], first: npt.ArrayLike, last: npt.ArrayLike, duration: float
+) -> Waypoints:
+    """Move from one pose to another by 10 s^3 - 15 s^4 + 6 s^5, the polynomial of least jerk.
+
+    Two points say it all: `interpolate` draws exactly this polynomial between them.
+
+    Args:
+        joint_names: n names.
+        first: Pose at time zero, shape (n,), rad or m.
+        last: Pose at the end, shape (n,), rad or m.
+        duration: Time from one to the other, s.
+    """
+    q = np.array([first, last], dtype=float)
+    return Waypoints(
+        tuple(joint_names), np.array([0.0, duration]), q, np.zeros_like(q), np.zeros_like(q)
+    )
+
+
+class Law(NamedTuple):
+    """An angle over time and its first two derivatives: rad, rad/s, rad/s^2."""
+
+    angle: Array
+    rate: Array
+    acceleration: Array
+
+
+def circle_law(
+    t: npt.ArrayLike,
+    durations: tuple[float, float, float] = (3.0, 3.0, 3.0),
+    turn: float = 2 * np.pi,
+) -> Law:
+    """Angle psi(t) of a point that goes round: a cam law with cycloidal start and stop.
+
+    [Gupta1984], eqs. (32) to (34): half a cycloid, constant speed, half a
+    cycloid, with continuous acceleration. Before the start and after the end
+    the point rests.
+
+    Args:
+        t: Times, any shape, s.
+        durations: T_1, T_2, T_3 of the three segments, s.
+        turn: Whole angle, rad.
+    """
+    T1, T2, T3 = durations
+    t = np.clip(np.asarray(t, dtype=float), 0.0, T1 + T2 + T3)
+    speed = 2.0 * turn / (T1 + 2.0 * T2 + T3)  # of the middle segment; the others average half
+
+    def half_cycloid(u: Array, T: float) -> Law:
+        k = np.pi / T
+        return Law(
+            speed / 2.0 * (u - np.sin(k * u) / k),
+            speed / 2.0 * (1.0 - np.cos(k * u)),
+            speed / 2.0 * k * np.sin(k * u),
+        )
+
+    start, stop = half_cycloid(t, T1), half_cycloid(T1 + T2 + T3 - t, T3)
+    segments = [t < T1, t <= T1 + T2]
+    still, steady = np.zeros_like(t), np.full_like(t, speed)
+    return Law(
+        np.select(segments, [start.angle, speed * (t - T1 / 2.0)], turn - stop.angle),
+        np.select(segments, [start.rate, steady], stop.rate),
+        np.select(segments, [start.acceleration, still], -stop.acceleration),
+    )
+
+
+def excitation(
+    robot: Robot,
+    duration: float = 10.0,
+    *,
+    share: float = 0.5,
+    speed_share: float = 0.5,
+    centre: npt.ArrayLike | None = None,
+    rate: float = 100.0,
+) -> Waypoints:
+    """Swing all joints at once, each at its own frequency, within the limits of any robot.
+
+    q_i = c_i + A_i sin^2(pi t / T) sin(2 pi k_i t / T): starts and ends at c at
+    rest and without acceleration, and is the same every time. The limits are
+    those of each joint alone; collisions are not considered.
+
+    Args:
+        robot: Any robot with n joints.
+        duration: T, s.
+        share: Part of the position range to use, in (0, 1].
+        speed_share: Part of the velocity limit to use, in (0, 1].
+        centre: Pose c to swing about, shape (n,), rad or m; by default the middle of the ranges.
+        rate: Waypoints per second.
+
+    Raises:
+        ArgumentError: If a share is out of range, or `centre` is outside the limits.
+    """
+    for name, value in (("share", share), ("speed_share", speed_share)):
+        if not 0.0 < value <= 1.0:
+            raise ArgumentError(f"{name} is {value}; give a part of the range, above 0 and up to 1")
+    c = middle_pose(robot) if centre is None else np.asarray(centre, dtype=float)
+    half = _half_ranges(robot, c)
+    cycles = 1.0 + np.arange(robot.dof) % 3  # three frequencies keep neighbours apart
+    t = _grid(duration, rate)[:, None]
+    e, ed, edd = _sine_squared(np.pi / duration, t)
+    w = 2.0 * np.pi * cycles / duration
+    s, sd, sdd = np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t)
+    shape, shape_d, shape_dd = e * s, ed * s + e * sd, edd * s + 2.0 * ed * sd + e * sdd
+    amplitude = np.minimum(
+        share * half / np.abs(shape).max(axis=0),
+        speed_share * robot.limits.velocity / np.abs(shape_d).max(axis=0),
+    )
+    return Waypoints(
+        robot.joint_names,
+        t[:, 0],
+        c + amplitude * shape,
+        amplitude * shape_d,
+        amplitude * shape_dd,
+    )
+
+
+def random_poses(
+    robot: Robot,
+    points: int = 6,
+    *,
+    seed: int,
+    share: float = 0.5,
+    speed_share: float = 0.5,
+) -> Waypoints:
+    """Pass through random poses, and end where the motion began.
+
+    Positions only: `interpolate` makes a spline of them. The time between two
+    poses is such that even its fastest moment stays within the velocity share
+    for a move from rest to rest.
+
+    Args:
+        robot: Any robot with n joints.
+        points: Number of random poses.
+        seed: The same seed gives the same poses.
+        share: Part of the position range to use, in (0, 1].
+        speed_share: Part of the velocity limit to use, in (0, 1].
+    """
+    c = middle_pose(robot)
+    random = np.random.default_rng(seed)
+    q = c + share * _half_ranges(robot, c) * random.uniform(-1.0, 1.0, (points, robot.dof))
+    q = np.vstack((c, q, c))
+    speed = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0) * speed_share
+    # 15/8 is the peak of the 3-4-5 polynomial's speed over its mean
+    needed = 1.875 * np.max(np.abs(np.diff(q, axis=0)) / speed, axis=1)
+    times = np.concatenate(([0.0], np.cumsum(np.maximum(needed, 0.1))))
+    return Waypoints(robot.joint_names, times, q)
+
+
+def middle_pose(robot: Robot) -> Array:
+    """Middle of each joint's range, shape (n,); where a range is open, its point nearest zero."""
+    lower, upper = robot.limits.lower, robot.limits.upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    with np.errstate(invalid="ignore"):
+        return np.where(bounded, (lower + upper) / 2.0, np.clip(0.0, lower, upper))
+
+
+def some_poses(robot: Robot, count: int = 200) -> Array:
+    """Poses spread over the joint ranges, the same every time, shape (count, n)."""
+    c = middle_pose(robot)
+    spread = np.random.default_rng(0).uniform(-1.0, 1.0, (count, robot.dof))
+    return c + spread * _half_ranges(robot, c)
+
+
+def _half_ranges(robot: Robot, centre: Array) -> Array:
+    """How far each joint may go to both sides of `centre`, shape (n,)."""
+    room = np.minimum(robot.limits.upper - centre, centre - robot.limits.lower)
+    if np.any(room < 0.0):
+        name = robot.joint_names[int(np.argmin(room))]
+        raise ArgumentError(f"centre: joint '{name}' is outside its limits; choose a pose within")
+    free = [
+        FREE_SWING["rotates" if joint.type.rotates else "slides"]
+        for joint in robot.independent_joints
+    ]
+    return np.where(np.isfinite(room), room, free)
+
+
+def _sine_squared(k: float, t: Array) -> tuple[Array, Array, Array]:
+    """sin^2(k t) and its first two derivatives."""
+    return np.sin(k * t) ** 2, k * np.sin(2.0 * k * t), 2.0 * k**2 * np.cos(2.0 * k * t)
+
+
+def _grid(duration: float, rate: float) -> Array:
+    if not (np.isfinite(duration) and duration > 0.0):
+        raise ArgumentError(f"duration is {duration} s; give a positive time")
+    return np.linspace(0.0, duration, max(2, round(duration * rate) + 1))

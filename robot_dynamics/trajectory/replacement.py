@@ -1,0 +1,177 @@
+"""Replacing a motion while it runs, without a jump in position, velocity or acceleration.
+
+Polynomials stay polynomials when they are cut, shifted and added, so the
+result of every replacement is again one exact `Trajectory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.robot.robot import Array
+from robot_dynamics.trajectory.interpolation import FULL_TURN, interpolate, quintic
+from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+DEFAULT_BLEND = 0.2
+"""Time in which a motion that does not start at the present state is joined, s."""
+
+DEFAULT_STOP = 0.5
+"""Time in which a motion is brought to rest, s."""
+
+ROUND_OFF = 1e-7
+"""A difference in state at most this large is no difference: float64 of a motion of many pieces."""
+
+
+def replaced(
+    current: Trajectory,
+    t: float,
+    waypoints: Waypoints,
+    *,
+    delay: float = 0.0,
+    continuous: Sequence[bool] | None = None,
+    blend: float = DEFAULT_BLEND,
+    stop: float = DEFAULT_STOP,
+) -> Trajectory:
+    """The motion from now on, when new waypoints come while `current` is at time t.
+
+    Until the new motion starts, and for joints that it does not name, the
+    current one goes on. A first point in the future is reached straight from
+    the state at the start; where the new motion has no such point, its
+    difference from that state fades out over `blend`. A motion that does not
+    end at rest is brought to rest over `stop`.
+
+    Args:
+        current: What the joints do now; all joints of the robot.
+        t: Now, on the clock of `current`, s.
+        waypoints: The new motion, of some or all of its joints.
+        delay: When the new motion starts, s from now; negative if it has started already.
+        continuous: Which joints of `current` turn without end, shape (n,).
+        blend: Time to fade out a difference at the start, s.
+        stop: Time to come to rest after the last point, s.
+
+    Returns:
+        Trajectory of all joints of `current`; its time zero is now.
+
+    Raises:
+        TrajectoryError: If the new motion is over already, or names a joint that `current` lacks.
+    """
+    if delay + waypoints.duration < 0.0:
+        raise TrajectoryError(
+            f"trajectory: it ended {-delay - waypoints.duration:.3f} s ago; send it earlier, "
+            "or with stamp zero to start on arrival, and let all nodes use the same clock"
+        )
+    names = current.joint_names
+    given = np.array([name in waypoints.joint_names for name in names])
+    switch = max(delay, 0.0)
+    start = current.sample(t + switch)
+    if delay < 0.0 < delay + waypoints.times[0]:  # begun, but its first point is still to come
+        waypoints, delay = waypoints.delayed(delay), 0.0
+    new = interpolate(waypoints, start=start, joint_names=names, continuous=continuous)
+    new = brought_to_rest(new, stop)
+
+    now = new.sample(switch - delay)
+    turns = np.zeros(len(names))
+    if continuous is not None:
+        turns = np.where(continuous, FULL_TURN * np.round((start.q - now.q) / FULL_TURN), 0.0)
+    gap = State(start.q - now.q - turns, start.qd - now.qd, start.qdd - now.qdd)
+    fade = _fade(names, gap, given, blend)
+
+    stays = current.breaks - t
+    breaks = _union(
+        [0.0, switch],
+        switch + fade.breaks,
+        stays[stays < switch] if given.all() else stays,
+        new.breaks[new.breaks + delay > switch] + delay,
+    )
+    old = _on_breaks(current, breaks + t)
+    ours = _on_breaks(new, breaks - delay) + _on_breaks(fade, breaks - switch)
+    ours[:, :, 0] += turns
+    takes_over = (breaks[:-1] >= switch)[:, None, None] & given[:, None]
+    return Trajectory(names, breaks, np.where(takes_over, ours, old))
+
+
+def stopped(current: Trajectory, t: float, stop: float = DEFAULT_STOP) -> Trajectory:
+    """The motion from now on, when the joints are to come to rest over `stop` seconds.
+
+    Velocity falls to zero by a cubic, so that velocity and acceleration are
+    continuous at both ends.
+
+    Args:
+        current: What the joints do now.
+        t: Now, on the clock of `current`, s.
+        stop: Time to come to rest, s.
+
+    Returns:
+        Trajectory whose time zero is now.
+    """
+    return Trajectory(
+        current.joint_names, np.array([0.0, stop]), _stop(current.sample(t), stop)[None]
+    )
+
+
+def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP) -> Trajectory:
+    """The same motion, continued over `stop` seconds to rest if it does not end at rest."""
+    end = trajectory.sample(trajectory.end)
+    if np.abs(end.qd).max(initial=0.0) < 1e-9 and np.abs(end.qdd).max(initial=0.0) < 1e-6:
+        return trajectory
+    return Trajectory(
+        trajectory.joint_names,
+        np.append(trajectory.breaks, trajectory.end + stop),
+        np.concatenate((trajectory.coefficients, _stop(end, stop)[None])),
+    )
+
+
+def _stop(state: State, T: float) -> Array:
+    """Coefficients of a motion to rest in T seconds, shape (n, 6): velocity is a cubic."""
+    q, v, a = state
+    c = np.zeros((len(q), ORDER))
+    c[:, 0], c[:, 1], c[:, 2] = q, v, a / 2.0
+    c[:, 3] = (-3.0 * v / T**2 - 2.0 * a / T) / 3.0
+    c[:, 4] = (2.0 * v / T**3 + a / T**2) / 4.0
+    return c
+
+
+def _fade(joint_names: tuple[str, ...], gap: State, given: Array, T: float) -> Trajectory:
+    """A difference in state that fades to nothing in T seconds."""
+    gap = State(*(np.where(given, x, 0.0) for x in gap))
+    zero = np.zeros_like(gap.q)
+    if T <= 0.0 or max(np.abs(x).max(initial=0.0) for x in gap) < ROUND_OFF:
+        return Trajectory.hold(joint_names, zero)
+    return Trajectory(
+        joint_names, np.array([0.0, T]), quintic(np.asarray(T), gap, State(zero, zero, zero))[None]
+    )
+
+
+def _union(*breaks: Sequence[float] | Array) -> Array:
+    """All break times from zero on, sorted; those closer than a nanosecond become one."""
+    merged = np.unique(np.concatenate([np.asarray(b, dtype=float) for b in breaks]))
+    merged = merged[merged >= 0.0]
+    return merged[np.concatenate(([True], np.diff(merged) > 1e-9))]
+
+
+def _on_breaks(trajectory: Trajectory, breaks: Array) -> Array:
+    """Coefficients of the same motion on other breaks, shape (m, n, 6).
+
+    Every piece must lie within one piece of `trajectory`, or outside all of them.
+    """
+    middles = (breaks[:-1] + breaks[1:]) / 2.0
+    last = len(trajectory.breaks) - 2
+    k = np.clip(np.searchsorted(trajectory.breaks, middles, side="right") - 1, 0, last)
+    c = trajectory.coefficients[k]
+    d = (breaks[:-1] - trajectory.breaks[k])[:, None]
+    shifted = np.zeros_like(c)
+    for p in range(ORDER):  # Taylor's theorem
+        for r in reversed(range(p, ORDER)):
+            shifted[..., p] = shifted[..., p] * d + comb(r, p) * c[..., r]
+    for outside, state in (
+        (middles < trajectory.start, trajectory.sample(-np.inf)),
+        (middles > trajectory.end, trajectory.sample(np.inf)),
+    ):
+        shifted[outside] = 0.0
+        shifted[outside, :, 0] = state.q
+    return shifted

@@ -1,0 +1,138 @@
+"""Trajectory: joint positions, velocities and accelerations at any time.
+
+A piecewise polynomial of degree five per joint. Every motion of this package
+is one, so that a loop at 1 kHz samples them all alike, in a few microseconds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple, overload
+
+import numpy as np
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.robot.robot import Array, frozen
+
+ORDER = 6
+"""Coefficients per polynomial: degree five meets position, velocity, acceleration at both ends."""
+
+_POWERS = np.arange(ORDER)
+
+
+class State(NamedTuple):
+    """Joint positions, velocities and accelerations, shape (n,) each, or (N, n) at N times."""
+
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+class Trajectory:
+    """A motion of n joints from `start` to `end`, at rest before and after.
+
+    Args:
+        joint_names: Names of the joints, in the order of all arrays.
+        breaks: Times where one polynomial ends and the next begins, shape (m + 1,), s.
+        coefficients: Shape (m, n, 6): coefficients[k, i, p] multiplies (t - breaks[k])^p in
+            piece k of joint i.
+
+    Raises:
+        TrajectoryError: If the shapes do not fit or the breaks do not increase.
+    """
+
+    def __init__(self, joint_names: Sequence[str], breaks: Array, coefficients: Array) -> None:
+        self.joint_names = tuple(joint_names)
+        self.breaks = frozen(breaks)
+        self.coefficients = frozen(coefficients)
+        n, m = len(self.joint_names), len(self.breaks) - 1
+        if self.coefficients.shape != (m, n, ORDER):
+            raise TrajectoryError(
+                f"trajectory: coefficients of shape {self.coefficients.shape} for {m} pieces of "
+                f"{n} joints; expected {(m, n, ORDER)}"
+            )
+        if not np.all(np.diff(self.breaks) > 0.0):
+            raise TrajectoryError("trajectory: breaks must increase")
+        self._times: list[float] = self.breaks.tolist()
+        # One product per sample: rows give q, then qd, then qdd; columns are powers of time
+        c = self.coefficients
+        self._pieces = np.zeros((m, 3 * n, ORDER))
+        self._pieces[:, :n] = c
+        self._pieces[:, n : 2 * n, :-1] = c[..., 1:] * _POWERS[1:]
+        self._pieces[:, 2 * n :, :-2] = c[..., 2:] * (_POWERS[2:] * _POWERS[1:-1])
+        rest = np.zeros(n)
+        rest.setflags(write=False)
+        first, last = self._inside(self.start).q, self._inside(self.end).q
+        first.setflags(write=False)
+        last.setflags(write=False)
+        self._before = State(first, rest, rest)
+        self._after = State(last, rest, rest)
+
+    @staticmethod
+    def hold(joint_names: Sequence[str], q: Array) -> Trajectory:
+        """Rest at q, shape (n,), for all times."""
+        c = np.zeros((1, len(joint_names), ORDER))
+        c[0, :, 0] = q
+        return Trajectory(joint_names, np.array([0.0, 1e-9]), c)
+
+    @property
+    def start(self) -> float:
+        """Time of the first moment of the motion, s."""
+        return self._times[0]
+
+    @property
+    def end(self) -> float:
+        """Time of the last moment of the motion, s."""
+        return self._times[-1]
+
+    @property
+    def duration(self) -> float:
+        """Time from zero to the end of the motion, s."""
+        return self.end
+
+    @overload
+    def sample(self, t: float) -> State: ...
+    @overload
+    def sample(self, t: Array) -> State: ...
+    def sample(self, t: float | Array) -> State:
+        """Positions, velocities and accelerations at time t.
+
+        Before the start and after the end the joints hold still.
+
+        Args:
+            t: Time, s: one number, or an array of shape (N,).
+
+        Returns:
+            State of arrays of shape (n,), or (N, n). Arrays may be read-only.
+        """
+        if isinstance(t, np.ndarray) and t.ndim:
+            return self._sample_all(t)
+        t = float(t)
+        if t < self._times[0]:
+            return self._before
+        if t > self._times[-1]:
+            return self._after
+        return self._inside(t)
+
+    def _inside(self, t: float) -> State:
+        k = min(bisect_right(self._times, t), len(self._times) - 1) - 1
+        u = t - self._times[k]
+        u2 = u * u
+        x = self._pieces[k].dot(np.array((1.0, u, u2, u2 * u, u2 * u2, u2 * u2 * u)))
+        n = len(self.joint_names)
+        return State(x[:n], x[n : 2 * n], x[2 * n :])
+
+    def _sample_all(self, t: Array) -> State:
+        k = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.breaks) - 2)
+        u = (np.clip(t, self.start, self.end) - self.breaks[k])[:, None]
+        c = self.coefficients[k]
+        q, qd, qdd = (np.zeros(c.shape[:2]) for _ in range(3))
+        for p in reversed(range(ORDER)):  # Horner's rule, and its first and second derivative
+            qdd = qdd * u + 2.0 * qd
+            qd = qd * u + q
+            q = q * u + c[..., p]
+        resting = (t < self.start) | (t > self.end)
+        qd[resting] = 0.0
+        qdd[resting] = 0.0
+        return State(q, qd, qdd)

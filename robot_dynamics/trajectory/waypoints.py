@@ -1,0 +1,248 @@
+"""Waypoints: where the joints are to be, and when.
+
+The door through which every motion enters, whether it comes as a message, from
+a file or from a function. What passes is consistent: one row per point, one
+column per joint, finite numbers, times that increase.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.robot.robot import Array, frozen
+
+FIELDS = ("positions", "velocities", "accelerations", "effort")
+"""What a point may give for each joint, as `trajectory_msgs/JointTrajectoryPoint` names it."""
+
+END_VELOCITY_TOLERANCE = 1e-5
+"""Speed below which a motion counts as ending at rest, rad/s or m/s."""
+
+
+class Point(NamedTuple):
+    """One point as it arrives, unchecked; a field that it does not give is empty.
+
+    Args:
+        time: Time from the start of the motion, s.
+        positions: One per joint, rad or m.
+        velocities: One per joint, rad/s or m/s, or empty.
+        accelerations: One per joint, rad/s^2 or m/s^2, or empty.
+        effort: One per joint, N m or N, or empty.
+    """
+
+    time: float
+    positions: Sequence[float]
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+    effort: Sequence[float] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Waypoints:
+    """m points of a motion of n joints.
+
+    A row of NaN in `velocities`, `accelerations` or `effort` says that this
+    point does not give them; None says that no point does.
+
+    Args:
+        joint_names: Names of the joints, in the order of the columns.
+        times: Time of each point from the start of the motion, shape (m,), s, increasing.
+        positions: Shape (m, n), rad or m.
+        velocities: Shape (m, n), rad/s or m/s, or None.
+        accelerations: Shape (m, n), rad/s^2 or m/s^2, or None.
+        effort: Shape (m, n), N m or N, or None.
+
+    Raises:
+        TrajectoryError: If names repeat, shapes differ, a number is not finite or times do not
+            increase from zero or later.
+    """
+
+    joint_names: tuple[str, ...]
+    times: Array
+    positions: Array
+    velocities: Array | None = None
+    accelerations: Array | None = None
+    effort: Array | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joint_names", tuple(self.joint_names))
+        _check_names(self.joint_names)
+        times = np.atleast_1d(np.asarray(self.times, dtype=np.float64))
+        _check_times(times)
+        object.__setattr__(self, "times", frozen(times))
+        for field in FIELDS:
+            values = getattr(self, field)
+            if values is not None:
+                object.__setattr__(self, field, self._checked(field, values))
+
+    def _checked(self, field: str, values: Array) -> Array | None:
+        array = np.asarray(values, dtype=np.float64)
+        expected = (len(self.times), len(self.joint_names))
+        if array.shape != expected:
+            raise TrajectoryError(
+                f"trajectory: {field} has shape {array.shape} for {expected[0]} points of "
+                f"{expected[1]} joints; give one row per point and one column per joint"
+            )
+        absent = np.isnan(array).all(axis=1)
+        wrong = ~np.isfinite(array)
+        if field != "positions":
+            wrong &= ~absent[:, None]
+        if wrong.any():
+            point, joint = np.argwhere(wrong)[0]
+            raise TrajectoryError(
+                f"trajectory point {point}: {field} of joint '{self.joint_names[joint]}' is "
+                f"{array[point, joint]}; every number must be finite"
+            )
+        if field != "positions" and absent.all():
+            return None
+        return frozen(array)
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point, s."""
+        return float(self.times[-1])
+
+    def delayed(self, delay: float) -> Waypoints:
+        """The same motion, every point `delay` seconds later.
+
+        Raises:
+            TrajectoryError: If the first point would then come before time zero.
+        """
+        return replace(self, times=self.times + delay)
+
+    def slowed(self, factor: float) -> Waypoints:
+        """The same path, `factor` times as slow; effort, which would change, is dropped."""
+        return Waypoints(
+            self.joint_names,
+            self.times * factor,
+            self.positions,
+            None if self.velocities is None else self.velocities / factor,
+            None if self.accelerations is None else self.accelerations / factor**2,
+        )
+
+
+def read_points(
+    joint_names: Sequence[str],
+    points: Sequence[Point],
+    known: Sequence[str],
+    *,
+    allow_partial: bool = True,
+    allow_end_velocity: bool = False,
+) -> Waypoints:
+    """Check a motion as it arrives and make waypoints of it.
+
+    The checks come in the order of joint_trajectory_controller, so that the
+    same fault is named first, and go on where that controller is blind: NaN
+    in any field, and the length of `effort`.
+
+    Args:
+        joint_names: Names in the order of the entries of every point.
+        points: The motion, unchecked.
+        known: Names of all joints of the robot.
+        allow_partial: Accept a motion of some of the joints.
+        allow_end_velocity: Accept a motion that does not end at rest.
+
+    Returns:
+        Waypoints in the order of `joint_names`.
+
+    Raises:
+        TrajectoryError: One line that names joint, point and field, and the remedy.
+    """
+    names, n = tuple(joint_names), len(joint_names)
+    if n > len(known) or (n < len(known) and n > 0 and not allow_partial):
+        partial = "" if n > len(known) else "; give all of them or allow partial trajectories"
+        raise TrajectoryError(
+            f"trajectory: {n} joints ({_list(names)}) for the {len(known)} of the robot "
+            f"({_list(known)}){partial or '; name each joint once'}"
+        )
+    if n == 0:
+        raise TrajectoryError("trajectory: joint_names is empty; name the joint of every column")
+    _check_names(names)
+    if not points:
+        raise TrajectoryError(
+            "trajectory: no points; to stop, send one point at the present position"
+        )
+    _check_known(names, known)
+    if not allow_end_velocity:
+        _check_end_velocity(names, len(points) - 1, points[-1].velocities)
+    times = np.array([point.time for point in points], dtype=np.float64)
+    _check_times(times)
+    return Waypoints(
+        names,
+        times,
+        *(_rows(field, [getattr(point, field) for point in points], n) for field in FIELDS),  # type: ignore[arg-type]
+    )
+
+
+def _rows(field: str, rows: list[Sequence[float]], n: int) -> Array | None:
+    """Stack one field of all points; a point that does not give it becomes a row of NaN."""
+    if field != "positions" and not any(len(row) for row in rows):
+        return None
+    for k, row in enumerate(rows):
+        if len(row) == n or (len(row) == 0 and field != "positions"):
+            continue
+        remedy = "positions are required" if field == "positions" else "or leave the field empty"
+        raise TrajectoryError(
+            f"trajectory point {k}: {field} has {len(row)} entries for {n} joints; "
+            f"give one per joint{', ' if field == 'positions' else ' '}{remedy}"
+        )
+    absent = [np.nan] * n
+    for k, row in enumerate(rows):  # an absent row is NaN from here on, a given one must not be
+        if len(row) and not np.isfinite(row).any():
+            raise TrajectoryError(
+                f"trajectory point {k}: {field} are all {row[0]}; every number must be finite"
+            )
+    return np.array([row if len(row) else absent for row in rows], dtype=np.float64)
+
+
+def _check_names(names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise TrajectoryError(f"trajectory: joint '{name}' stands twice; name each joint once")
+        seen.add(name)
+
+
+def _check_known(names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else ""
+            raise TrajectoryError(
+                f"trajectory: no joint '{name}' (trajectory: {_list(names)}; "
+                f"robot: {_list(known)}){hint}"
+            )
+
+
+def _check_times(times: Array) -> None:
+    if times.ndim != 1 or len(times) == 0:
+        raise TrajectoryError("trajectory: no points; give at least one")
+    for k, time in enumerate(times):
+        if not np.isfinite(time) or time < 0.0:
+            raise TrajectoryError(
+                f"trajectory point {k}: time is {time:g} s; give finite times from 0 s on"
+            )
+        if k and time <= times[k - 1]:
+            raise TrajectoryError(
+                f"trajectory point {k}: time {time:g} s is not after the {times[k - 1]:g} s of "
+                f"point {k - 1}; times must increase"
+            )
+
+
+def _check_end_velocity(names: Sequence[str], last: int, velocities: Sequence[float]) -> None:
+    for name, velocity in zip(names, velocities, strict=False):  # lengths are checked later
+        if abs(velocity) > END_VELOCITY_TOLERANCE:
+            raise TrajectoryError(
+                f"trajectory point {last}: joint '{name}' still moves at {velocity:g} at the end; "
+                "end at rest or allow a velocity at the end"
+            )
+
+
+def _list(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:12])
+    return shown + (f", ... {len(names)} in all" if len(names) > 12 else "")

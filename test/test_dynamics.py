@@ -1,0 +1,201 @@
+"""Compiled dynamics against Pinocchio and MuJoCo, and the door they are called through."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
+from robot_dynamics import Dynamics
+from robot_dynamics.errors import (
+    ArgumentError,
+    ShapeError,
+    SingularMassMatrixError,
+    UnknownNameError,
+)
+from robot_dynamics.formulations import FORMULATIONS
+from strategies import random_state, robots, urdf_text
+
+# float64 on both sides; the worst of all examples is 3e-11 (rounded angles of a URDF, which
+# Pinocchio reads as quaternions), one wrong sign gives 1e-2 and more
+ROUND_OFF = 1e-9
+
+
+def example(name):
+    """An example robot by the name of its URDF file, and its path."""
+    paths = [path for path in example_urdfs() if path.stem == name]
+    if not paths:
+        pytest.skip("example-robot-data is not installed")
+    return example_robot(paths[0]), paths[0]
+
+
+@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+def test_every_example_agrees_with_pinocchio(path):
+    robot = example_robot(path)
+    arm, pin = Dynamics(robot), pin_model(robot, path)
+    q, qd, qdd = random_state(robot, seed=7)
+    for name, ours, theirs in [
+        ("inverse", arm.inverse(q, qd, qdd), pin.inverse(q, qd, qdd)),
+        ("bias", arm.bias(q, qd), pin.bias(q, qd)),
+        ("gravity", arm.gravity(q), pin.gravity(q)),
+        ("mass_matrix", arm.mass_matrix(q), pin.mass_matrix(q)),
+    ]:
+        assert relative_error(ours, theirs) < ROUND_OFF, (robot.name, name)
+
+
+@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+def test_forward_dynamics_of_every_example_agrees_with_pinocchio(path):
+    robot = example_robot(path)
+    arm, pin = Dynamics(robot), pin_model(robot, path)
+    q, qd, qdd = random_state(robot, seed=8)
+    tau = pin.inverse(q, qd, qdd)
+    # Solving with M loses as many digits as M is badly conditioned (light fingers on a heavy
+    # arm), on both sides: compare where it can be compared, in torque
+    found = arm.forward(q, qd, tau)
+    assert relative_error(pin.inverse(q, qd, found), tau) < ROUND_OFF, robot.name
+    condition = np.linalg.cond(pin.mass_matrix(q)) if robot.dof else 1.0
+    allowed = max(ROUND_OFF, 1e-15 * condition)
+    assert relative_error(found, pin.forward(q, qd, tau)) < allowed, robot.name
+
+
+@settings(max_examples=25)  # every example compiles five kernels
+@given(robots(), st.integers(0, 2**32 - 1))
+def test_random_trees_agree_with_pinocchio(robot, seed):
+    arm, pin = Dynamics(robot, cache=False), pin_model(robot)
+    q, qd, qdd = random_state(robot, seed)
+    tau = pin.inverse(q, qd, qdd)
+    assert relative_error(arm.inverse(q, qd, qdd), tau) < ROUND_OFF
+    assert relative_error(arm.mass_matrix(q), pin.mass_matrix(q)) < ROUND_OFF
+    assert relative_error(arm.bias(q, qd), pin.bias(q, qd)) < ROUND_OFF
+    assert relative_error(arm.gravity(q), pin.gravity(q)) < ROUND_OFF
+    assert relative_error(pin.inverse(q, qd, arm.forward(q, qd, tau)), tau) < ROUND_OFF
+
+
+@pytest.mark.parametrize("name", ["ur5_robot", "panda"])
+def test_agrees_with_mujoco(name):
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    robot, _ = example(name)
+    followers = [joint for joint in robot.moving_joints if joint.mimic is not None]
+    robot = robot.with_locked({joint.mimic.joint: 0.02 for joint in followers})
+    model = mujoco.MjModel.from_xml_string(urdf_text(robot))
+    model.dof_damping[:] = 0.0  # friction is not part of the equations of motion
+    model.dof_frictionloss[:] = 0.0
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT  # random states pass limits
+    data = mujoco.MjData(model)
+    assert [model.joint(i).name for i in range(model.njnt)] == list(robot.joint_names)
+    arm = Dynamics(robot)
+    for seed in range(10):
+        q, qd, qdd = random_state(robot, seed)
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, qd, qdd
+        mujoco.mj_inverse(model, data)
+        assert relative_error(arm.inverse(q, qd, qdd), data.qfrc_inverse) < ROUND_OFF, (name, seed)
+
+
+@given(robots(), st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_forward_undoes_inverse_under_an_endpoint_wrench(robot, seed):
+    arm = Dynamics(robot, cache=False)
+    q, qd, qdd = random_state(robot, seed)
+    wrench = np.random.default_rng(seed).normal(size=6)
+    frame = robot.links[-1].name
+    tau = arm.inverse(q, qd, qdd, wrench=wrench, frame=frame)
+    found = arm.forward(q, qd, tau, wrench=wrench, frame=frame)
+    assert relative_error(arm.inverse(q, qd, found), arm.inverse(q, qd, qdd)) < ROUND_OFF
+
+
+def test_wrench_is_what_the_tip_exerts_in_its_own_axes():
+    robot, path = example("ur5_robot")
+    arm, pin = Dynamics(robot), pin_model(robot, path)
+    q, qd, qdd = random_state(robot, seed=3)
+    wrench = np.array([3.0, -2.0, 5.0, 0.3, 0.7, -0.4])
+    R, _ = pin.frame_pose(q, "ee_link")
+    in_root_axes = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
+    expected = pin.inverse(q, qd, qdd) + pin.frame_jacobian(q, "ee_link").T @ in_root_axes
+    found = arm.inverse(q, qd, qdd, wrench=wrench, frame="ee_link")
+    assert relative_error(found, expected) < ROUND_OFF
+
+
+def test_many_states_are_answered_row_by_row():
+    robot, _ = example("panda")
+    arm = Dynamics(robot)
+    q, qd, qdd = random_state(robot, seed=5, samples=37)
+    rows = np.array([arm.inverse(*state) for state in zip(q, qd, qdd, strict=True)])
+    # the vector and the scalar kernel differ in sine and cosine by at most 2 ulp
+    assert relative_error(arm.inverse(q, qd, qdd), rows) < 1e-13
+    assert arm.mass_matrix(q).shape == (37, 8, 8)
+
+
+def test_every_formulation_compiles_to_the_same_torques():
+    robot, path = example("ur5_robot")
+    q, qd, qdd = random_state(robot, seed=5)
+    expected = pin_model(robot, path).inverse(q, qd, qdd)
+    for formulation in FORMULATIONS:
+        found = Dynamics(robot, formulation).inverse(q, qd, qdd)
+        assert relative_error(found, expected) < ROUND_OFF, formulation
+
+
+# -- bad arguments --------------------------------------------------------------------------
+
+
+def refusal(call, error):
+    with pytest.raises(error) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_wrong_shape_names_the_argument():
+    arm = Dynamics(example("ur5_robot")[0])
+    zero = np.zeros(6)
+    text = refusal(lambda: arm.inverse(zero, zero[:5], zero), ShapeError)
+    assert text == "qd must have shape (6,) or (N, 6), got (5,)"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("samples", [None, 11])
+def test_nan_and_infinity_name_the_argument_and_the_entry(value, samples):
+    arm = Dynamics(example("ur5_robot")[0])
+    shape = (6,) if samples is None else (samples, 6)
+    good, bad = np.zeros(shape), np.zeros(shape)
+    bad[..., 3] = value
+    text = refusal(lambda: arm.inverse(good, good, bad), ArgumentError)
+    assert text.startswith("qdd[") and "finite" in text, text
+
+
+def test_a_wrench_without_its_frame_asks_for_it():
+    robot, _ = example("panda")
+    zero = np.zeros(robot.dof)
+    text = refusal(
+        lambda: Dynamics(robot).inverse(zero, zero, zero, wrench=np.zeros(6)), ArgumentError
+    )
+    assert text == (
+        "frame: robot 'panda' has 2 tips (panda_leftfinger, panda_rightfinger); "
+        "say at which frame the wrench acts"
+    )
+
+
+def test_unknown_formulation_lists_what_there_is():
+    robot, _ = example("ur5_robot")
+    text = refusal(lambda: Dynamics(robot, "newton_eular"), UnknownNameError)
+    assert text.startswith("no formulation 'newton_eular' in robot_dynamics.formulations")
+    assert text.endswith("did you mean 'newton_euler'?")
+
+
+def test_forward_dynamics_of_a_joint_without_inertia_names_it():
+    robot, _ = example("ur5_robot")
+    from dataclasses import replace
+
+    from robot_dynamics.robot.robot import Inertia
+
+    bare = replace(
+        robot,
+        links=tuple(
+            replace(link, inertia=Inertia.zero())
+            if link.name in {"wrist_3_link", "tool0", "ee_link"}
+            else link
+            for link in robot.links
+        ),
+    )
+    zero = np.zeros(6)
+    text = refusal(lambda: Dynamics(bare).forward(zero, zero, zero), SingularMassMatrixError)
+    assert "joint 'wrist_3_joint' moves no inertia" in text
