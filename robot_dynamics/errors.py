@@ -49,6 +49,14 @@ class SingularMassMatrixError(RobotError):
     """A joint that accelerates nothing, so that forward dynamics has no answer."""
 
 
+class SingularCoordinatesError(RobotError):
+    """Generalized coordinates that do not describe the robot where it is."""
+
+
+class EmptyModelError(RobotError):
+    """A simplified model that keeps no term of any joint."""
+
+
 class TrajectoryError(RobotDynamicsError, ValueError):
     """A trajectory that cannot be followed; the previous one stays in force."""
 

@@ -22,7 +22,7 @@ MOVING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 
 
 @st.composite
-def robots(draw, min_joints=1, max_joints=7, fixed=True, mimic=True, branches=True):
+def robots(draw, *, min_joints=1, max_joints=7, fixed=True, mimic=True, branches=True):
     """Random tree with at least one independent joint, physical inertias and oblique axes.
 
     Args:
@@ -134,13 +134,21 @@ def random_state(robot, seed, samples=None):
     return rng.uniform(-3.0, 3.0, shape), rng.normal(size=shape), rng.normal(size=shape)
 
 
+def random_wrenches(tree, seed):
+    """Force and moment that some moving links exert on their surroundings, by link index."""
+    rng = np.random.default_rng(seed)
+    links = [i for i in range(1, len(tree.links)) if rng.uniform() < 0.5]
+    return {i: (rng.uniform(-20.0, 20.0, 3), rng.uniform(-5.0, 5.0, 3)) for i in links}
+
+
 # -- URDF text ------------------------------------------------------------------------------
 
 
 def urdf_text(robot):
     """A robot as URDF text, with every number printed so that it reads back exactly.
 
-    Rotations become roll, pitch and yaw, which costs round-off in the last digits.
+    Rotations become roll, pitch and yaw, which costs round-off in the last digits. URDF
+    has no place for gravity, and named frames are not written.
     """
     lines = [f"<robot name={quoteattr(robot.name)}>"]
     for link in robot.links:
@@ -185,14 +193,14 @@ def _joint_lines(joint):
         lines.append(f'    <axis xyz="{_numbers(joint.axis)}"/>')
         lines.append(f'    <dynamics damping="{joint.damping!r}" friction="{joint.friction!r}"/>')
         limit = joint.limits
-        bounds = (("lower", limit.lower), ("upper", limit.upper)) if np.isfinite(limit.lower) else ()
+        bounds = (
+            (("lower", limit.lower), ("upper", limit.upper)) if np.isfinite(limit.lower) else ()
+        )
         rest = (("velocity", min(limit.velocity, 1e9)), ("effort", min(limit.effort, 1e9)))
         entries = " ".join(f'{name}="{value!r}"' for name, value in (*bounds, *rest))
         lines.append(f"    <limit {entries}/>")
     if joint.mimic is not None:
-        mimic = joint.mimic
-        lines.append(
-            f"    <mimic joint={quoteattr(mimic.joint)} multiplier={quoteattr(repr(mimic.multiplier))}"
-            f" offset={quoteattr(repr(mimic.offset))}/>"
-        )
+        leader, mimic = quoteattr(joint.mimic.joint), joint.mimic
+        numbers = f'multiplier="{float(mimic.multiplier)!r}" offset="{float(mimic.offset)!r}"'
+        lines.append(f"    <mimic joint={leader} {numbers}/>")
     return [*lines, "  </joint>"]

@@ -1,5 +1,6 @@
 """What a robot is: immutable values, read once from a URDF."""
 
+from robot_dynamics.robot.library import find_robot, known_robots, share_folder
 from robot_dynamics.robot.robot import (
     STANDARD_GRAVITY,
     Coupling,
@@ -14,7 +15,7 @@ from robot_dynamics.robot.robot import (
     Pose,
     Robot,
 )
-from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.transforms import lock, merge_fixed, mount, subchain, with_payload
 from robot_dynamics.robot.urdf import read_urdf
 
 __all__ = [
@@ -30,6 +31,13 @@ __all__ = [
     "Mimic",
     "Pose",
     "Robot",
+    "find_robot",
+    "known_robots",
+    "lock",
     "merge_fixed",
+    "mount",
     "read_urdf",
+    "share_folder",
+    "subchain",
+    "with_payload",
 ]

@@ -31,10 +31,13 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
         UnknownNameError: If there is neither such a file nor such a robot.
     """
     text = os.fspath(name)
-    if Path(text).is_file():
-        return Path(text)
-    if os.sep in text or "/" in text or Path(text).suffix.lower() in (".urdf", ".xml", ".xacro"):
-        raise UnknownNameError(f"no such file: {text}; give the path of a URDF, or a robot's name")
+    path = Path(text)
+    if path.exists() and not path.is_dir():  # a pipe will do
+        return path
+    if "/" in text or os.sep in text or path.suffix.lower() in (".urdf", ".xml", ".xacro"):
+        raise UnknownNameError(
+            f"no such file: {text}; give the path of a URDF, or the name of a robot"
+        )
     known = known_robots()
     if text in known:
         return known[text]
@@ -115,12 +118,13 @@ def _folder_name(path: Path) -> str:
 
 
 def _unknown(name: str) -> UnknownNameError:
-    shipped, examples = shipped_robots(), example_robots()
-    known = [*shipped, *examples]
+    examples = example_robots()
+    known = known_robots()
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
-    more = ", ".join(examples) if examples else "none; pip install example-robot-data"
+    folders = sorted({_folder_name(path) for path in examples.values()})
+    others = ", ".join(folders) if folders else "not found; pip install example-robot-data"
     return UnknownNameError(
-        f"no robot '{name}', and no such file (shipped: {', '.join(shipped)}; "
-        f"example-robot-data: {more}){hint}"
+        f"no robot '{name}', and no such file{hint} (shipped: {', '.join(shipped_robots())}; "
+        f"example-robot-data: {others})"
     )

@@ -42,8 +42,8 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
     if not np.any(about_com):
         yield "has mass but no rotational inertia, like a point; give ixx, iyy, izz"
         return
-    if np.sqrt(np.max(np.abs(moments)) / mass) > LONG:
-        gyration = np.sqrt(np.max(np.abs(moments)) / mass)
+    gyration = np.sqrt(np.max(np.abs(moments))) / np.sqrt(mass)
+    if gyration > LONG:
         yield f"radius of gyration is {gyration:.4g} m; are the moments of inertia in kg mm^2?"
     if abs(moments[0]) <= ROUND_OFF * moments[2]:
         moments[0] = 0.0
@@ -53,7 +53,7 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
             f"inertia is not positive definite (smallest eigenvalue {moments[0]:.3g} kg m^2); "
             f"check {products}"
         )
-    elif moments[0] + moments[1] < moments[2] * (1.0 - 1e-6):  # files print six digits
+    elif moments[0] + moments[1] < moments[2] * (1.0 - 1e-5):  # files print six digits
         yield (
             "inertia breaks the triangle inequality: no body has principal moments "
             f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg m^2, where the largest "
@@ -76,16 +76,16 @@ def massless_links(robot: Robot) -> list[str]:
 def inertialess_joints(robot: Robot) -> list[str]:
     """Independent joints that accelerate nothing, so that the mass matrix is singular.
 
-    The mass matrix is factored from the tips to the base at a generic pose: a pivot of
-    zero belongs to a joint that moves without any effort while the joints before it hold
-    still, and a matrix that is singular at a generic pose is singular at every pose.
+    The mass matrix is factored from the tips to the base at a generic pose: a pivot of zero
+    belongs to a joint that moves without effort while those before it hold still and those
+    after it are free. What is singular at a generic pose is singular at every pose.
     """
     tree = merge_fixed(robot)
     generic = np.random.default_rng(1).uniform(0.3, 1.2, tree.dof)
     M, scale = _mass_matrix(tree, generic)
     found = []
     for k in reversed(range(tree.dof)):
-        if M[k, k] <= ROUND_OFF * scale[k]:
+        if abs(M[k, k]) <= ROUND_OFF * scale[k]:  # negative is odd too, but not singular
             found.append(tree.joint_names[k])
             continue
         M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]

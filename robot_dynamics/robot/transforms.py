@@ -83,8 +83,9 @@ def lock(robot: Robot, positions: Mapping[str, float]) -> Robot:
                 f"joint '{name}' follows '{joint.mimic.joint}' and cannot be locked on its own; "
                 f"lock '{joint.mimic.joint}', and it is locked too"
             )
-        if not np.isfinite(position):
-            raise RobotError(f"joint '{name}' cannot be locked at {position}; give a finite number")
+        if not isinstance(position, (int, float, np.number)) or not np.isfinite(position):
+            shown = repr(position) if isinstance(position, str) else position
+            raise RobotError(f"joint '{name}' cannot be locked at {shown}; give a finite number")
 
     def locked(joint: Joint) -> Joint:
         if joint.mimic is not None and joint.mimic.joint in positions:
@@ -122,8 +123,8 @@ def with_payload(
         RobotError: If no body has this mass and inertia.
     """
     place = robot.frame(frame)
-    c = _finite("com", com, (3,))
-    I_C = np.zeros((3, 3)) if inertia is None else _finite("inertia", inertia, (3, 3))
+    c = _finite("payload: com", com, (3,))
+    I_C = np.zeros((3, 3)) if inertia is None else _finite("payload: inertia", inertia, (3, 3))
     if not (np.isfinite(mass) and mass >= 0.0):
         raise RobotError(f"payload: mass must be zero or positive, got {mass} kg")
     moments = np.linalg.eigvalsh(I_C)

@@ -1,8 +1,8 @@
 """A URDF becomes a robot.
 
-`urdf_parser_py` parses; `urdf_check` sees the document first, because that parser
-accepts what no robot can be, and `plausibility` sees the robot last. Every fault is
-one line with file, line, link or joint, and remedy.
+`urdf_parser_py` parses. Because that parser accepts what no robot can be, `urdf_check`
+and `urdf_tree` see the document first, and `plausibility` sees the robot last. Every
+fault is one line with file, line, link or joint, and remedy.
 
 What the format leaves open is settled here:
 
@@ -41,8 +41,9 @@ from robot_dynamics.robot.robot import (
     Robot,
     rotation_from_rpy,
 )
-from robot_dynamics.robot.urdf_check import checked_copy, elements_by_name
+from robot_dynamics.robot.urdf_check import checked_copy
 from robot_dynamics.robot.urdf_document import Document, Element, open_document
+from robot_dynamics.robot.urdf_tree import check_tree, elements_by_name
 
 
 def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -> Robot:
@@ -62,7 +63,9 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
             and fixed joints.
     """
     document = open_document(source)
-    urdf = _parse(document, checked_copy(document))
+    copy = checked_copy(document)
+    check_tree(document)
+    urdf = _parse(document, copy)
     link_elements = elements_by_name(document, "link")
     joint_elements = elements_by_name(document, "joint")
     links = {link.name: _link(document, link_elements[link.name], link) for link in urdf.links}

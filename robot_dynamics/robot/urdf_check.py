@@ -1,9 +1,9 @@
-"""What a URDF must satisfy before a parser sees it, each fault with its line and its remedy.
+"""Are the elements of a URDF what the specification says, before a parser sees them?
 
-`urdf_parser_py` reads duplicate names, unknown parents, loops and zero axes
-without a word, and writes to stderr about every attribute that it does not
-know. Here the document is checked against the specification, and what is left
-for the parser is a copy that holds only what the robot needs.
+`urdf_parser_py` reads zero axes and missing limits without a word, and writes to
+stderr about every attribute that it does not know. Here each element is checked
+against the tables below, and what is left for the parser is a copy that holds only
+what the robot needs. Whether the elements make a tree is the question of `urdf_tree`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -79,6 +80,9 @@ ELSEWHERE: Mapping[str, frozenset[str]] = {
 }
 """Elements with a meaning to other programs: skipped without a word."""
 
+LARGEST = 1e15
+"""Bound on all numbers but limits, so that no product of them overflows."""
+
 JOINT_TYPES = tuple(member.value for member in JointType)
 
 UNSUPPORTED_TYPES: Mapping[str, str] = {
@@ -93,7 +97,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def checked_copy(document: Document) -> Element:
-    """Check a URDF, and copy what the robot is read from.
+    """Check every element by itself, and copy what the robot is read from.
 
     Raises:
         UrdfError: At the first fault.
@@ -101,26 +105,7 @@ def checked_copy(document: Document) -> Element:
     ignored: dict[str, list[int]] = {}
     copy = _copy_element(document, document.root, ignored)
     _warn_ignored(document, ignored)
-    links, joints = elements_by_name(document, "link"), elements_by_name(document, "joint")
-    _check_tree(document, links, joints)
-    _check_mimics(document, joints)
     return copy
-
-
-def elements_by_name(document: Document, tag: str) -> dict[str, Element]:
-    """Links or joints of a robot by name.
-
-    Raises:
-        UrdfError: If two have the same name.
-    """
-    elements: dict[str, Element] = {}
-    for element in document.root.iterchildren(tag):
-        name = element.get("name")
-        if name in elements:
-            line = elements[name].sourceline
-            raise document.error(element, f"line {line} has a {tag} of that name; rename one")
-        elements[name] = element
-    return elements
 
 
 def _copy_element(document: Document, element: Element, ignored: dict[str, list[int]]) -> Element:
@@ -150,6 +135,8 @@ def _copy_attributes(
 ) -> None:
     attributes, tag = ATTRIBUTES[element.tag], element.tag
     for name, value in element.attrib.items():
+        if name.startswith("{"):  # another program's, like the elements with a prefix
+            continue
         if name not in attributes:
             if name == "quat_xyzw":  # URDF 1.1; a rotation cannot be ignored
                 raise document.error(
@@ -189,8 +176,9 @@ def _check_numbers(document: Document, element: Element, name: str, count: int) 
         if not _NUMBER.fullmatch(word):
             hint = "; use a decimal point" if "," in word else ""
             raise document.error(element, f"{what}: '{word}' is not a finite number{hint}")
-        if not math.isfinite(float(word)):
-            raise document.error(element, f"{what}: '{word}' is beyond the range of numbers")
+        # A limit may be the largest number there is, for "none"; the others are multiplied
+        if abs(float(word)) > (sys.float_info.max if element.tag == "limit" else LARGEST):
+            raise document.error(element, f"{what}: '{word}' is larger than any robot has")
     if len(words) != count:
         need = "one number" if count == 1 else f"{count} numbers"
         raise document.error(element, f"{what}: needs {need}, got {len(words)}")
@@ -241,93 +229,3 @@ def _warn_ignored(document: Document, ignored: Mapping[str, list[int]]) -> None:
         for name, lines in ignored.items()
     ]
     document.warn(document.root, f"ignored, unknown to URDF: {', '.join(what)}")
-
-
-# -- the tree ---------------------------------------------------------------------------------
-
-
-def _check_tree(
-    document: Document, links: Mapping[str, Element], joints: Mapping[str, Element]
-) -> None:
-    """Every link but one, the root, is the child of exactly one joint, and none is its own."""
-    carried_by: dict[str, str] = {}
-    parent_of: dict[str, str] = {}
-    for name, joint in joints.items():
-        for role in ("parent", "child"):
-            element = joint.find(role)
-            if element.get("link") not in links:
-                raise document.error(element, _unknown(f"{role} link", element.get("link"), links))
-        parent, child = joint.find("parent").get("link"), joint.find("child").get("link")
-        if child in carried_by:
-            raise document.error(
-                joint,
-                f"link '{child}' is already the child of joint '{carried_by[child]}'; "
-                "a link has one parent (closed chains are not supported)",
-            )
-        carried_by[child], parent_of[child] = name, parent
-    loop = _find_loop(parent_of)
-    if loop:
-        names = [carried_by[link] for link in reversed(loop)]
-        raise document.error(
-            joints[names[0]],
-            f"joints {_quoted(names)} form a loop; a robot is a tree, cut one of them",
-        )
-    roots = [name for name in links if name not in parent_of]
-    if len(roots) > 1:
-        raise document.error(
-            links[roots[1]],
-            f"{len(roots)} links have no parent: {_quoted(roots)}; a robot has one root, so "
-            "connect the others with joints",
-        )
-
-
-def _check_mimics(document: Document, joints: Mapping[str, Element]) -> None:
-    leader_of: dict[str, str] = {}
-    for name, joint in joints.items():
-        mimic = joint.find("mimic")
-        if mimic is None or joint.get("type") == JointType.FIXED.value:
-            continue
-        leader = mimic.get("joint")
-        if leader not in joints:
-            raise document.error(mimic, f"mimics {_unknown('joint', leader, joints)}")
-        if leader == name:
-            raise document.error(mimic, "mimics itself; name the joint that it follows")
-        if joints[leader].get("type") == JointType.FIXED.value:
-            raise document.error(
-                mimic, f"mimics joint '{leader}', which is fixed; make this one fixed too"
-            )
-        leader_of[name] = leader
-    loop = _find_loop(leader_of)
-    if loop:
-        raise document.error(
-            joints[loop[0]].find("mimic"),
-            f"joints {_quoted(loop)} mimic each other in a loop; let one of them lead",
-        )
-
-
-def _find_loop(next_of: Mapping[str, str]) -> list[str]:
-    """Names that lead back to themselves, in the order in which they lead; empty if none do."""
-    done: set[str] = set()
-    for start in next_of:
-        walk: dict[str, None] = {}
-        name: str | None = start
-        while name is not None and name not in done:
-            if name in walk:
-                names = list(walk)
-                return names[names.index(name) :]
-            walk[name] = None
-            name = next_of.get(name)
-        done.update(walk)
-    return []
-
-
-def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"did you mean '{close[0]}'?" if close else "define it, or correct the name"
-    return f"{kind} '{name}' does not exist; {hint}"
-
-
-def _quoted(names: Iterable[str], most: int = 6) -> str:
-    names = list(names)
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -29,6 +29,7 @@ _UNEXPANDED = (
     "//*[contains(namespace-uri(), 'xacro') or @*[contains(., '${') or contains(., '$(')]]"
 )
 _RUN_XACRO = "run xacro first: xacro robot.urdf.xacro > robot.urdf"
+_LINE_AND_COLUMN = re.compile(r",? line \d+, column \d+$")
 _XML_DECLARATION = re.compile(r"\A(\s*)<\?xml[^>]*\?>")
 
 logger = logging.getLogger(__name__)
@@ -64,8 +65,10 @@ def describe(element: Element) -> str:
     """The link or joint that an element belongs to, such as "link 'forearm'"."""
     while element.getparent() is not None and element.getparent().tag != "robot":
         element = element.getparent()
-    name = element.get("name")
-    return f"{element.tag} '{name}'" if name else str(element.tag)
+    tag, name = etree.QName(element).localname, element.get("name")
+    if element.prefix:
+        tag = f"{element.prefix}:{tag}"
+    return f"{tag} '{name}'" if name else tag
 
 
 def open_document(source: str | os.PathLike[str]) -> Document:
@@ -83,12 +86,16 @@ def open_document(source: str | os.PathLike[str]) -> Document:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        problem = " ".join(str(error.msg).split())
+        problem = _LINE_AND_COLUMN.sub("", " ".join(str(error.msg).split()))
         hint = f"; {_RUN_XACRO}" if "xacro" in problem else ""
         raise UrdfError(f"{name}:{error.lineno or 1}: not XML: {problem}{hint}") from None
     document = Document(name, root)
     if root.getroottree().docinfo.internalDTD is not None:
         raise UrdfError(f"{name}:1: declares a document type (DTD), which is refused; remove it")
+    if None in root.nsmap:  # <robot xmlns="..."> would prefix every tag
+        for element in root.iter(etree.Element):
+            if element.prefix is None:
+                element.tag = etree.QName(element).localname
     if root.tag != "robot":
         raise UrdfError(
             f"{name}:{root.sourceline}: the root element is <{root.tag}>, not <robot>; "

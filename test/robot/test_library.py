@@ -1,0 +1,145 @@
+"""Robots are found by path, by shipped name and by the name of an example."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import robot_dynamics
+from oracles import all_example_urdfs
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.robot.library import (
+    example_robots,
+    find_robot,
+    known_robots,
+    share_folder,
+    shipped_robots,
+)
+
+needs_examples = pytest.mark.skipif(not all_example_urdfs(), reason="example-robot-data is missing")
+
+
+def test_a_path_is_found_as_it_is(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text("<robot/>")
+    assert find_robot(path) == path
+    assert find_robot(str(path)) == path
+
+
+def test_a_shipped_robot_is_found_by_name():
+    assert set(shipped_robots()) == {"planar_2r", "puma_gupta"}
+    assert find_robot("planar_2r") == share_folder() / "urdf" / "planar_2r.urdf"
+
+
+@needs_examples
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("panda", "panda.urdf"),
+        ("ur5", "ur5_robot.urdf"),
+        ("ur5_robot", "ur5_robot.urdf"),
+        ("ur3", "ur3_robot.urdf"),  # not ur3.urdf, which is empty
+        ("kinova", "kinova.urdf"),
+        ("tiago", "tiago.urdf"),
+        ("talos", "talos_full_v2.urdf"),
+        ("xarm7", "xarm7.urdf"),
+        ("solo12", "solo12.urdf"),
+        ("g1", "g1_29dof_rev_1_0.urdf"),
+    ],
+)
+def test_an_example_is_found_by_the_name_people_use(name, file):
+    assert find_robot(name).name == file
+
+
+@needs_examples
+def test_examples_of_one_file_name_are_told_apart_by_their_folders():
+    b, c = find_robot("anymal_b"), find_robot("anymal_c")
+    assert b != c
+    assert b.name == c.name == "anymal.urdf"
+    assert "anymal" not in example_robots()
+
+
+@needs_examples
+def test_every_example_has_a_name():
+    assert set(example_robots().values()) >= {
+        path for path in all_example_urdfs() if path.name != "ur3.urdf"
+    }
+
+
+def test_every_known_name_is_found():
+    for name, path in known_robots().items():
+        assert find_robot(name) == path
+        assert path.is_file()
+
+
+def test_an_unknown_name_gets_the_nearest_known_one():
+    with pytest.raises(UnknownNameError) as error:
+        find_robot("planar_2R")
+    message = str(error.value)
+    assert message.startswith("no robot 'planar_2R', and no such file; did you mean 'planar_2r'? ")
+    assert "shipped: planar_2r, puma_gupta" in message
+    assert "\n" not in message
+
+
+@needs_examples
+def test_an_unknown_name_gets_the_names_of_the_examples():
+    with pytest.raises(UnknownNameError, match=r"panda, .*talos"):
+        find_robot("no_robot_at_all")
+
+
+def test_without_the_examples_the_error_says_how_to_get_them(monkeypatch):
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(sys, "prefix", "/nowhere")
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    with pytest.raises(UnknownNameError, match=r"pip install example-robot-data"):
+        find_robot("panda")
+
+
+@pytest.mark.parametrize("text", ["arms/panda", "panda.urdf", "./panda", "panda.urdf.xacro"])
+def test_a_path_that_does_not_exist_is_not_taken_for_a_name(text):
+    with pytest.raises(UnknownNameError) as error:
+        find_robot(text)
+    assert str(error.value) == (
+        f"no such file: {text}; give the path of a URDF, or the name of a robot"
+    )
+
+
+# -- installed ----------------------------------------------------------------------------------
+
+
+def answer_of_copy(package, before=""):
+    """Where a copy of the package in another folder finds planar_2r, or its error."""
+    skip = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(robot_dynamics.__file__).parent, package, ignore=skip)
+    ask = "from robot_dynamics.robot.library import find_robot; print(find_robot('planar_2r'))"
+    answer = subprocess.run(
+        [sys.executable, "-c", f"{before}{ask}"],
+        cwd=package.parent,
+        env={key: value for key, value in os.environ.items() if key != "AMENT_PREFIX_PATH"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return (answer.stdout or answer.stderr).strip().splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "library", ["lib/python3.11/site-packages", "local/lib/python3.12/dist-packages", "."]
+)
+def test_shipped_robots_are_found_below_the_prefix_of_an_installation(tmp_path, library):
+    data = tmp_path.resolve() / "share" / "robot_dynamics" / "urdf"
+    shutil.copytree(share_folder() / "urdf", data)
+    answer = answer_of_copy(tmp_path / library / "robot_dynamics")
+    assert answer == str(data / "planar_2r.urdf")
+
+
+def test_an_installation_without_data_says_so(tmp_path):
+    package = tmp_path.resolve() / "robot_dynamics"
+    assert answer_of_copy(package, "import sys; sys.prefix = '/nowhere'; ") == (
+        "robot_dynamics.errors.RobotError: the data files of robot_dynamics "
+        "(share/robot_dynamics/urdf) are not where the package is installed "
+        f"({package}); install it with pip or colcon"
+    )

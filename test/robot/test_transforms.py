@@ -1,0 +1,513 @@
+"""Robot -> Robot: what must not change does not, and what must change does."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+
+from oracles import pin_model, relative_error
+from robot_dynamics.errors import RobotError, UnknownNameError
+from robot_dynamics.formulations import inverse_dynamics
+from robot_dynamics.robot.robot import (
+    Frame,
+    Inertia,
+    Joint,
+    JointType,
+    Limits,
+    Link,
+    Mimic,
+    Pose,
+    Robot,
+)
+from robot_dynamics.robot.transforms import joint_pose, merge_fixed
+from strategies import random_inertia, random_rotation, random_state, robots, seeds
+
+# float64 on both sides: worst of 1000 random trees 3e-12; one wrong sign gives 1e-1
+ROUND_OFF = 1e-10
+
+
+def assert_same_torques(ours, theirs):
+    assert relative_error(ours, theirs) < ROUND_OFF
+
+
+def pole(origin=(0.0, 0.0, 0.0), **joint):
+    """One body of 2 kg, 0.5 m along x from a joint that turns about y: a pendulum."""
+    body = Inertia.from_com(2.0, (0.5, 0.0, 0.0), np.diag([0.01, 0.02, 0.02]))
+    elbow = Joint(
+        "elbow",
+        JointType.REVOLUTE,
+        "base",
+        "arm",
+        Pose(np.eye(3), origin),
+        axis=(0.0, 1.0, 0.0),
+        limits=Limits(-1.0, 1.0, 2.0, 3.0),
+        **joint,
+    )
+    return Robot("pole", (Link("base"), Link("arm", body)), (elbow,))
+
+
+def gripper():
+    """Two fingers that slide apart: the second follows the first."""
+    bodies = (
+        Link("base"),
+        *(Link(name, Inertia.from_com(1.0, (0, 0, 0), np.eye(3))) for name in "ab"),
+    )
+    slide = JointType.PRISMATIC
+    leader = Joint("left", slide, "base", "a", Pose.identity(), axis=(0, 1, 0))
+    follower = Joint(
+        "right",
+        slide,
+        "base",
+        "b",
+        Pose.identity(),
+        axis=(0, 1, 0),
+        mimic=Mimic("left", -1.0, 0.25),
+    )
+    return Robot("gripper", bodies, (leader, follower))
+
+
+# -- merge_fixed --------------------------------------------------------------------------------
+
+
+@given(robots(), seeds())
+def test_merging_fixed_links_changes_no_torque(robot, seed):
+    merged = merge_fixed(robot)
+    assert all(joint.moves for joint in merged.joints)
+    q, qd, qdd = random_state(robot, seed)
+    theirs = pin_model(robot).inverse(q, qd, qdd)  # Pinocchio lumps on its own
+    assert_same_torques(inverse_dynamics(merged, q, qd, qdd), theirs)
+
+
+@given(robots(fixed=True))
+def test_merging_keeps_the_total_mass_and_every_name(robot):
+    merged = merge_fixed(robot)
+    mass = sum(link.inertia.mass for link in robot.links)
+    assert sum(link.inertia.mass for link in merged.links) == pytest.approx(mass, rel=1e-14)
+    assert set(merged.frame_names) == set(robot.frame_names)
+    assert merged.joint_names == robot.joint_names
+
+
+@given(robots(fixed=False))
+def test_a_robot_without_fixed_joints_is_returned_as_it_is(robot):
+    assert merge_fixed(robot) is robot
+
+
+@given(robots(), seeds())
+def test_a_merged_link_stays_where_it_was(robot, seed):
+    q, _, _ = random_state(robot, seed)
+    merged = merge_fixed(robot)
+    for name in robot.frame_names:
+        ours, theirs = pose_of(merged, q, name), pose_of(robot, q, name)
+        assert_allclose(ours.translation, theirs.translation, atol=1e-13)  # of at most 5 m
+        assert_allclose(ours.rotation, theirs.rotation, atol=1e-13)
+
+
+def pose_of(robot, q, frame):
+    """Pose of a frame in the root, joint by joint from the tip down."""
+    angles = dict(
+        zip((j.name for j in robot.moving_joints), robot.coupling.positions(q), strict=True)
+    )
+    place = robot.frame(frame)
+    X, i = place.pose, robot.link_index(place.link)
+    while i > 0:
+        joint = robot.joints[i - 1]
+        X = joint.origin @ joint_pose(joint, angles.get(joint.name, 0.0)) @ X
+        i = robot.parents[i - 1]
+    return X
+
+
+def test_frames_of_a_merged_robot_can_be_merged_again():
+    tool = Joint("tool", JointType.FIXED, "arm", "tip", Pose(np.eye(3), (0.0, 0.0, 1.0)))
+    robot = pole(origin=(1.0, 0.0, 0.0))
+    robot = Robot(
+        "pole",
+        (*robot.links, Link("tip")),
+        (*robot.joints, tool),
+        frames={"camera": Frame("tip", Pose(np.eye(3), (0.0, 2.0, 0.0)))},
+    )
+    frames = merge_fixed(robot.with_locked({"elbow": 0.0})).frames
+    assert_allclose(frames["camera"].pose.translation, (1.0, 2.0, 1.0), atol=0)
+    assert frames["camera"].link == "base"
+
+
+# -- lock ---------------------------------------------------------------------------------------
+
+
+@given(robots(max_joints=6), seeds(), st.data())
+def test_locked_joints_stand_still_where_they_were_put(robot, seed, data):
+    assume(robot.dof > 1)
+    names = data.draw(st.sets(st.sampled_from(robot.joint_names), max_size=robot.dof - 1))
+    q, qd, qdd = random_state(robot, seed)
+    free = [i for i, name in enumerate(robot.joint_names) if name not in names]
+    still = [i for i in range(robot.dof) if i not in free]
+    qd[still] = qdd[still] = 0.0
+    locked = robot.with_locked({name: q[robot.joint_names.index(name)] for name in names})
+    assert locked.joint_names == tuple(robot.joint_names[i] for i in free)
+    whole = pin_model(robot).inverse(q, qd, qdd)
+    assert_same_torques(inverse_dynamics(locked, q[free], qd[free], qdd[free]), whole[free])
+
+
+def test_a_follower_is_locked_where_its_leader_puts_it():
+    locked = gripper().with_locked({"left": 0.125})
+    assert locked.dof == 0
+    assert_allclose(locked.joint("right").origin.translation, (0.0, 0.125, 0.0), atol=0)
+
+
+def test_a_locked_joint_has_no_limits_and_no_leader():
+    locked = gripper().with_locked({"left": 0.0})
+    for joint in locked.joints:
+        assert (joint.type, joint.limits, joint.mimic) == (JointType.FIXED, Limits(), None)
+
+
+def test_locking_leaves_the_robot_itself_alone():
+    robot = pole()
+    robot.with_locked({"elbow": 0.5})
+    assert robot.joint_names == ("elbow",)
+
+
+@pytest.mark.parametrize(
+    ("robot", "positions", "message"),
+    [
+        (
+            pole(),
+            {"elbo": 0.0},
+            "no joint 'elbo' in robot 'pole' (joints: elbow); did you mean 'elbow'?",
+        ),
+        (
+            pole(),
+            {"elbow": np.nan},
+            "joint 'elbow' cannot be locked at nan; give a finite number",
+        ),
+        (
+            pole(),
+            {"elbow": "up"},
+            "joint 'elbow' cannot be locked at 'up'; give a finite number",
+        ),
+        (
+            gripper(),
+            {"right": 0.0},
+            "joint 'right' follows 'left' and cannot be locked on its own; "
+            "lock 'left', and it is locked too",
+        ),
+        (
+            pole().with_locked({"elbow": 0.0}),
+            {"elbow": 0.0},
+            "joint 'elbow' is fixed already; leave it out",
+        ),
+    ],
+)
+def test_what_cannot_be_locked_is_named(robot, positions, message):
+    with pytest.raises(RobotError) as error:
+        robot.with_locked(positions)
+    assert str(error.value) == message
+
+
+# -- with_payload -------------------------------------------------------------------------------
+
+
+@given(robots(), seeds(), st.data())
+def test_a_payload_is_a_link_fixed_to_the_frame(robot, seed, data):
+    frame = data.draw(st.sampled_from(robot.frame_names))
+    rng = np.random.default_rng(seed)
+    body = random_inertia(rng)
+    loaded = robot.with_payload(frame, body.mass, body.com, body.about_com)
+    weld = Joint("weld", JointType.FIXED, frame, "load", Pose.identity())
+    i = robot.link_index(frame)  # the load stands after what its link carries: depth first
+    as_link = Robot(
+        robot.name,
+        (*robot.links[: i + 1], Link("load", body), *robot.links[i + 1 :]),
+        (*robot.joints[:i], weld, *robot.joints[i:]),
+        gravity=robot.gravity,
+    )
+    q, qd, qdd = random_state(robot, seed)
+    theirs = pin_model(as_link).inverse(q, qd, qdd)
+    assert_same_torques(inverse_dynamics(loaded, q, qd, qdd), theirs)
+
+
+def test_a_payload_on_a_merged_frame_hangs_where_the_frame_is():
+    turn = Rotation.from_euler("xyz", [0.3, 0.4, 0.5]).as_matrix()
+    tool = Joint("tool", JointType.FIXED, "arm", "tip", Pose(turn, (0.1, 0.2, 0.3)))
+    robot = pole()
+    robot = Robot("pole", (*robot.links, Link("tip")), (*robot.joints, tool))
+    load = (3.0, (0.01, 0.02, 0.03), np.diag([0.1, 0.2, 0.25]))
+    state = ((0.4,), (0.5,), (0.6,))
+    before = inverse_dynamics(robot.with_payload("tip", *load), *state)
+    after = inverse_dynamics(merge_fixed(robot).with_payload("tip", *load), *state)
+    assert_allclose(after, before, rtol=1e-14)  # the same sums in another order
+
+
+def test_a_point_payload_adds_its_weight_times_its_arm():
+    loaded = pole().with_payload("arm", 1.5, com=(0.8, 0.0, 0.0))
+    rest = np.zeros(1)
+    added = inverse_dynamics(loaded, rest, rest, rest) - inverse_dynamics(pole(), rest, rest, rest)
+    assert_allclose(added, [-1.5 * 9.81 * 0.8], rtol=1e-14)  # y turns x down, so the effort is up
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"frame": "am", "mass": 1.0},
+            "no frame 'am' in robot 'pole' (frames: base, arm); did you mean 'arm'?",
+        ),
+        (
+            {"frame": "arm", "mass": -1.0},
+            "payload: mass must be zero or positive, got -1.0 kg",
+        ),
+        ({"frame": "arm", "mass": np.inf}, "payload: mass must be zero or positive, got inf kg"),
+        (
+            {"frame": "arm", "mass": 1.0, "com": (0.0, 1.0)},
+            "payload: com must be finite numbers of shape (3,), got (0.0, 1.0)",
+        ),
+        (
+            {"frame": "arm", "mass": 1.0, "com": (0.0, 1.0, np.nan)},
+            "payload: com must be finite numbers of shape (3,), got (0.0, 1.0, nan)",
+        ),
+        (
+            {"frame": "arm", "mass": 1.0, "com": "here"},
+            "payload: com must hold numbers, got 'here'",
+        ),
+        (
+            {"frame": "arm", "mass": 1.0, "inertia": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]},
+            "payload: inertia must be symmetric; check ixy, ixz, iyz",
+        ),
+        (
+            {"frame": "arm", "mass": 1.0, "inertia": np.diag([1.0, 2.0, 4.0])},
+            "payload: no body has principal moments 1, 2, 4 kg m^2; none may be negative, "
+            "and none exceed the sum of the others",
+        ),
+        (
+            {"frame": "arm", "mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])},
+            "payload: no body has principal moments -1, 1, 1 kg m^2; none may be negative, "
+            "and none exceed the sum of the others",
+        ),
+    ],
+)
+def test_a_payload_that_no_body_is_gets_refused(arguments, message):
+    with pytest.raises(RobotError) as error:
+        pole().with_payload(**arguments)
+    assert str(error.value) == message
+
+
+# -- subchain -----------------------------------------------------------------------------------
+
+
+def chain_of(axes, **joint):
+    """Links l0, l1, ... with a joint j1, j2, ... about each axis, one metre apart along x."""
+    body = Inertia.from_com(1.0, (0.5, 0.1, 0.0), np.diag([0.01, 0.02, 0.02]))
+    joints = tuple(
+        Joint(
+            f"j{k}",
+            JointType.REVOLUTE,
+            f"l{k - 1}",
+            f"l{k}",
+            Pose(Rotation.from_euler("xyz", [0.1 * k, 0.2, -0.3]).as_matrix(), (1.0, 0.0, 0.0)),
+            axis=axis,
+        )
+        for k, axis in enumerate(axes, start=1)
+    )
+    links = tuple(Link(f"l{k}", body) for k in range(len(axes) + 1))
+    return Robot("chain", links, joints)
+
+
+X, Y, Z = np.eye(3)
+
+
+def test_the_upper_part_of_a_chain_has_the_torques_that_it_had():
+    whole = chain_of((Z, Y, X, Y, Z))
+    part = whole.subchain("l2", "l5")
+    assert part.joint_names == ("j3", "j4", "j5")
+    assert [link.name for link in part.links] == ["l2", "l3", "l4", "l5"]
+    q, qd, qdd = np.random.default_rng(1).normal(size=(3, 5))
+    q[:2] = qd[:2] = qdd[:2] = 0.0  # the joints below the base stand at zero
+    theirs = pin_model(whole).inverse(q, qd, qdd)[2:]
+    assert_same_torques(inverse_dynamics(part, q[2:], qd[2:], qdd[2:]), theirs)
+
+
+def test_a_chain_ends_at_its_tip_and_leaves_the_rest_behind():
+    part = chain_of((Z, Y, X)).subchain("l0", "l2")
+    assert [link.name for link in part.links] == ["l0", "l1", "l2"]
+
+
+def with_branch(moves):
+    """A chain of three with a branch on l1: the link "camera"."""
+    robot = chain_of((Z, Y, X))
+    kind = JointType.REVOLUTE if moves else JointType.FIXED
+    pan = Joint("pan", kind, "l1", "camera", Pose(np.eye(3), (0.0, 0.3, 0.1)), axis=Z)
+    links = (*robot.links, Link("camera", Inertia.from_com(0.5, (0, 0, 0.1), 0.01 * np.eye(3))))
+    return Robot(
+        "arm", links, (*robot.joints, pan), frames={"lens": Frame("camera", Pose.identity())}
+    )
+
+
+def test_a_branch_that_moves_is_left_out():
+    part = with_branch(moves=True).subchain("l0", "l3")
+    assert part.joint_names == ("j1", "j2", "j3")
+    assert part.frame_names == ("l0", "l1", "l2", "l3")
+
+
+def test_what_is_fixed_to_the_way_stays_and_loads_it():
+    robot = with_branch(moves=False)
+    part = robot.subchain("l0", "l3")
+    assert "lens" in part.frame_names
+    state = np.random.default_rng(1).normal(size=(3, 3))
+    assert_same_torques(inverse_dynamics(part, *state), inverse_dynamics(robot, *state))
+
+
+def test_a_branch_keeps_its_mass_when_it_is_locked_first():
+    robot = with_branch(moves=True)
+    part = robot.with_locked({"pan": 0.4}).subchain("l0", "l3")
+    q, qd, qdd = np.random.default_rng(1).normal(size=(3, 4))
+    q[3], qd[3], qdd[3] = 0.4, 0.0, 0.0
+    theirs = inverse_dynamics(robot, q, qd, qdd)[:3]
+    assert_same_torques(inverse_dynamics(part, q[:3], qd[:3], qdd[:3]), theirs)
+
+
+def test_what_is_fixed_to_the_tip_is_left_out():
+    part = with_branch(moves=False).subchain("l0", "l1")
+    assert part.frame_names == ("l0", "l1")
+
+
+def test_a_follower_between_base_and_tip_keeps_its_leader():
+    robot = chain_of((Z, Y, X))
+    joints = (robot.joints[0], robot.joints[1], replace_mimic(robot.joints[2], Mimic("j2", 2.0)))
+    part = Robot("arm", robot.links, joints).subchain("l1", "l3")
+    assert part.joint_names == ("j2",)
+
+
+def replace_mimic(joint, mimic):
+    return Joint(
+        joint.name, joint.type, joint.parent, joint.child, joint.origin, joint.axis, mimic=mimic
+    )
+
+
+def test_gravity_in_a_sub_chain_counts_the_offset_of_a_follower_below():
+    robot = chain_of((Z, Y, X))
+    joints = (robot.joints[0], replace_mimic(robot.joints[1], Mimic("j1", 2.0, 0.7)))
+    whole = Robot("arm", robot.links, (*joints, robot.joints[2]))
+    part = whole.subchain("l2", "l3")
+    q, rest = np.array([0.0, 0.3]), np.zeros(2)
+    theirs = pin_model(whole).inverse(q, rest, rest)[1:]
+    assert_same_torques(inverse_dynamics(part, q[1:], rest[1:], rest[1:]), theirs)
+
+
+def leader_below():
+    robot = chain_of((Z, Y, X))
+    joints = (*robot.joints[:2], replace_mimic(robot.joints[2], Mimic("j1")))
+    return Robot("arm", robot.links, joints)
+
+
+@pytest.mark.parametrize(
+    ("robot", "base", "tip", "error", "message"),
+    [
+        (
+            chain_of((Z, Y)),
+            "l2",
+            "l1",
+            RobotError,
+            "link 'l2' does not carry link 'l1' in robot 'chain' (the way to 'l1': l0, l1); "
+            "choose a base on that way",
+        ),
+        (
+            chain_of((Z, Y)),
+            "l1",
+            "l1",
+            RobotError,
+            "link 'l1' does not carry link 'l1' in robot 'chain' (the way to 'l1': l0, l1); "
+            "choose a base on that way",
+        ),
+        (
+            with_branch(moves=True),
+            "l2",
+            "camera",
+            RobotError,
+            "link 'l2' does not carry link 'camera' in robot 'arm' (the way to 'camera': l0, l1, "
+            "camera); choose a base on that way",
+        ),
+        (
+            chain_of((Z, Y)),
+            "l0",
+            "l9",
+            UnknownNameError,
+            "no link 'l9' in robot 'chain' (links: l0, l1, l2)",
+        ),
+        (
+            leader_below(),
+            "l1",
+            "l3",
+            RobotError,
+            "joint 'j3' follows 'j1', which is not between 'l1' and 'l3'; lock 'j1' first",
+        ),
+    ],
+)
+def test_a_chain_that_is_not_there_is_refused(robot, base, tip, error, message):
+    with pytest.raises(error) as caught:
+        robot.subchain(base, tip)
+    assert str(caught.value) == message
+
+
+# -- mount and gravity --------------------------------------------------------------------------
+
+
+@given(robots(), seeds())
+def test_a_mounted_robot_is_one_whose_base_is_fixed_to_a_turned_world(robot, seed):
+    R = random_rotation(np.random.default_rng(seed))
+    world = Joint("mount", JointType.FIXED, "world", robot.links[0].name, Pose(R, (1.0, 2.0, 3.0)))
+    in_world = Robot(
+        "world", (Link("world"), *robot.links), (world, *robot.joints), gravity=robot.gravity
+    )
+    q, qd, qdd = random_state(robot, seed)
+    theirs = pin_model(in_world).inverse(q, qd, qdd)
+    assert_same_torques(inverse_dynamics(robot.mounted(R), q, qd, qdd), theirs)
+
+
+def test_a_robot_on_the_ceiling_is_pulled_upwards():
+    assert_allclose(pole().mounted((np.pi, 0.0, 0.0)).gravity, (0, 0, 9.81), atol=1e-14)
+
+
+def test_a_robot_on_the_wall_is_pulled_sideways():
+    # Pitched by +90 degrees its z axis points along the world's x, its x axis down
+    assert_allclose(pole().mounted((0.0, np.pi / 2, 0.0)).gravity, (9.81, 0, 0), atol=1e-14)
+
+
+def test_rpy_matrix_and_pose_mount_alike():
+    rpy = (0.3, -0.2, 0.9)
+    R = Rotation.from_euler("xyz", rpy).as_matrix()
+    for orientation in (R, Pose(R, (1.0, 2.0, 3.0))):
+        ours, theirs = pole().mounted(orientation).gravity, pole().mounted(rpy).gravity
+        assert_allclose(ours, theirs, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("orientation", "message"),
+    [
+        (
+            np.diag([1.0, 1.0, -1.0]),
+            "orientation is not a rotation matrix; its columns must be orthonormal",
+        ),
+        (2.0 * np.eye(3), "orientation is not a rotation matrix; its columns must be orthonormal"),
+        ((0.0, 1.0), "orientation must be finite numbers of shape (3,), got (0.0, 1.0)"),
+        (
+            (0.0, 1.0, np.inf),
+            "orientation must be finite numbers of shape (3,), got (0.0, 1.0, inf)",
+        ),
+    ],
+)
+def test_what_is_no_orientation_is_refused(orientation, message):
+    with pytest.raises(RobotError) as error:
+        pole().mounted(orientation)
+    assert str(error.value) == message
+
+
+def test_gravity_can_be_replaced():
+    tau = inverse_dynamics(pole().with_gravity((0.0, 0.0, 1.5)), [0.0], [0.0], [0.0])
+    assert_allclose(tau, [2.0 * 1.5 * 0.5], rtol=1e-15)
+
+
+def test_gravity_that_is_no_vector_is_refused():
+    with pytest.raises(
+        RobotError, match=r"gravity must be three finite numbers, got \(0, 0, nan\)"
+    ):
+        pole().with_gravity((0, 0, float("nan")))
