@@ -69,7 +69,6 @@ setup(
         "test": TEST,
         "all": [*ROS_WHEELS, *VIEW, *TEST],
     },
-    tests_require=["pytest"],
     zip_safe=True,
     entry_points={
         "console_scripts": [

@@ -6,18 +6,34 @@ compiled when it is first asked for, and kept on disk for the next time.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+
 import numpy.typing as npt
 
+from robot_dynamics.compiler import door
+from robot_dynamics.compiler.backends import compile_program
+from robot_dynamics.compiler.c import c_source, cpp_header
 from robot_dynamics.compiler.count import OperationCount, operation_count
 from robot_dynamics.compiler.kernel import Kernel
-from robot_dynamics.compiler.python import compile_python
+from robot_dynamics.compiler.native import NativeKernel
+from robot_dynamics.compiler.optimize import optimize
+from robot_dynamics.compiler.python import python_source
 from robot_dynamics.compiler.trace import Program, trace
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, formulation_named, only_tip
 from robot_dynamics.formulations.vectors import Array
-from robot_dynamics.kernels import equations_of, robot_digest
+from robot_dynamics.kernels import (
+    PLAIN,
+    Equations,
+    Variant,
+    equations_of,
+    equations_version,
+    payload_numbers,
+    robot_digest,
+)
 from robot_dynamics.robot.plausibility import inertialess_joints
-from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.robot import Inertia, Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
 
@@ -33,13 +49,19 @@ class Dynamics:
         robot: Any robot.
         formulation: One of `robot_dynamics.formulations.FORMULATIONS`.
         cache: Keep compiled kernels on disk.
+        backend: One of `robot_dynamics.compiler.backends.BACKENDS`.
 
     Raises:
-        UnknownNameError: If there is no such formulation.
+        UnknownNameError: If there is no such formulation or back end.
     """
 
     def __init__(
-        self, robot: Robot, formulation: str = DEFAULT_FORMULATION, *, cache: bool = True
+        self,
+        robot: Robot,
+        formulation: str = DEFAULT_FORMULATION,
+        *,
+        cache: bool = True,
+        backend: str = "auto",
     ) -> None:
         formulation_named(formulation)
         self.robot = robot
@@ -47,34 +69,61 @@ class Dynamics:
         self._tree = merge_fixed(robot)
         self._digest = robot_digest(self._tree)
         self._cache = cache
+        self._backend = backend
         self._inertialess: list[str] | None = None
-        self._kernels: dict[str, Kernel] = {}
+        self._kernels: dict[tuple[str, Variant], Kernel] = {}
 
     def __repr__(self) -> str:
         return f"Dynamics({self.robot.name!r}, {self.robot.dof} joints, {self.formulation})"
 
-    def kernel(self, name: str, frame: str | None = None) -> Kernel:
+    def kernel(self, name: str, variant: Variant = PLAIN) -> Kernel:
         """The compiled function behind a method, built on first use.
 
         Args:
             name: One of `robot_dynamics.kernels.KERNELS`.
-            frame: For kernels with an endpoint wrench, the frame where it acts.
+            variant: What it takes as inputs beside the motion.
 
         Raises:
-            UnknownNameError: If there is no such kernel or frame.
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
         """
-        full_name = name if frame is None else f"{name}@{frame}"
-        if full_name not in self._kernels:
-            self._kernels[full_name] = self._build(name, frame, full_name)
-        return self._kernels[full_name]
+        if (name, variant) not in self._kernels:
+            self._kernels[name, variant] = self._build(name, variant)
+        return self._kernels[name, variant]
 
-    def program(self, name: str, frame: str | None = None) -> Program:
+    def program(self, name: str, variant: Variant = PLAIN) -> Program:
         """The simplified equations behind a kernel, before any back end sees them."""
-        equations = equations_of(name, self._tree, self.formulation, frame)
-        return trace(name, equations.function, equations.inputs)
+        programs = [
+            optimize(trace(name, equations.function, equations.inputs))
+            for equations in self._candidates(name, variant)
+        ]
+        return min(programs, key=_cost)
 
-    def _build(self, name: str, frame: str | None, full_name: str) -> Kernel:
-        return compile_python(self.program(name, frame), finite=True)
+    def _candidates(self, name: str, variant: Variant) -> Iterator[Equations]:
+        """Ways to compute a kernel, of which the one with fewer operations is taken."""
+        yield equations_of(name, self._tree, self.formulation, variant)
+        if name == "forward" and len(self._tree.joints) == self.robot.dof:  # no mimic joints
+            yield equations_of("forward_articulated", self._tree, self.formulation, variant)
+
+    def _build(self, name: str, variant: Variant) -> Kernel:
+        return compile_program(
+            lambda: self.program(name, variant),
+            key=f"{self._digest}/{self.formulation}/{name}/{variant}/{equations_version()}",
+            finite=True,
+            use_cache=self._cache,
+            backend=self._backend,
+        )
+
+    def _install(self, name: str) -> None:
+        """Put the builtin entry of a kernel in the place of the method of that name.
+
+        An ordinary call then reaches native code without a Python frame in between; any other
+        call (keywords, lists, batches) comes back to the method. Before that, the first call of
+        the method builds the kernel, and where there is no native code the method stays.
+        """
+        kernel = self.kernel(name)
+        if isinstance(kernel, NativeKernel) and door.available():
+            method = getattr(type(self), name)
+            self.__dict__[name] = kernel.checked_entry(functools.partial(method, self))
 
     # -- torques of motions -----------------------------------------------------------------
 
@@ -86,10 +135,15 @@ class Dynamics:
         *,
         wrench: npt.ArrayLike | None = None,
         frame: str | None = None,
+        payload: Inertia | None = None,
+        gravity: npt.ArrayLike | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
         """Compute the joint efforts of a motion: tau = M qdd + b.
+
+        A wrench, payload or gravity vector given here is an input of the compiled equations:
+        another value needs no compilation.
 
         Args:
             q: Joint positions, shape (n,) or (N, n).
@@ -97,7 +151,10 @@ class Dynamics:
             qdd: Joint accelerations, same shape.
             wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
                 its surroundings there, in the axes of `frame`, shape (6,) or (N, 6).
-            frame: Link or named frame where the wrench acts; by default the only tip.
+            frame: Link or named frame of the wrench and payload; by default the only tip.
+            payload: Load that `frame` carries, in that frame.
+            gravity: Acceleration of free fall in axes of the root link, shape (3,) or (N, 3),
+                m/s^2; by default `robot.gravity`.
             out: Array to write the result to.
             threads: Largest number of threads for many states.
 
@@ -109,12 +166,10 @@ class Dynamics:
             ArgumentError: If an argument is not a finite number, or `frame` is needed.
             UnknownNameError: If there is no such frame.
         """
-        if wrench is None:
-            if frame is not None:
-                raise ArgumentError(f"frame '{frame}' is given without wrench; give both")
-            return self.kernel("inverse")(q, qd, qdd, out=out, threads=threads)
-        kernel = self.kernel("inverse", self._wrench_frame(frame))
-        return kernel(q, qd, qdd, wrench, out=out, threads=threads)
+        variant, extra = self._variant(wrench, frame, payload, gravity)
+        if variant == PLAIN and "inverse" not in self.__dict__:
+            self._install("inverse")
+        return self.kernel("inverse", variant)(q, qd, qdd, *extra, out=out, threads=threads)
 
     def bias(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
         """Compute the efforts at zero acceleration, gravity included; shapes as in `inverse`."""
@@ -123,6 +178,17 @@ class Dynamics:
     def gravity(self, q: npt.ArrayLike) -> Array:
         """Compute the efforts that hold the robot at rest; shapes as in `inverse`."""
         return self.kernel("gravity")(q)
+
+    def inverse_derivatives(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """Differentiate the joint efforts of a motion; arguments as in `inverse`.
+
+        Returns:
+            Named tuple of dtau_dq, dtau_dqd and M, shape (n, n) each, or (N, n, n): row i, column j
+            is the derivative of tau[i] by q[j].
+        """
+        return self.kernel("inverse_derivatives")(q, qd, qdd)
 
     # -- motions of torques -----------------------------------------------------------------
 
@@ -142,6 +208,8 @@ class Dynamics:
         *,
         wrench: npt.ArrayLike | None = None,
         frame: str | None = None,
+        payload: Inertia | None = None,
+        gravity: npt.ArrayLike | None = None,
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
@@ -151,22 +219,89 @@ class Dynamics:
             SingularMassMatrixError: If a joint accelerates nothing.
         """
         self._check_invertible()
-        if wrench is None:
-            return self.kernel("forward")(q, qd, tau, out=out, threads=threads)
-        kernel = self.kernel("forward", self._wrench_frame(frame))
-        return kernel(q, qd, tau, wrench, out=out, threads=threads)
+        variant, extra = self._variant(wrench, frame, payload, gravity)
+        if variant == PLAIN and "forward" not in self.__dict__:
+            self._install("forward")
+        return self.kernel("forward", variant)(q, qd, tau, *extra, out=out, threads=threads)
+
+    def forward_derivatives(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+    ) -> tuple[Array, Array, Array]:
+        """Differentiate the joint accelerations that efforts produce.
+
+        Returns:
+            Named tuple of dqdd_dq, dqdd_dqd and dqdd_dtau (the inverse of M), shapes as in
+            `inverse_derivatives`.
+
+        Raises:
+            SingularMassMatrixError: If a joint accelerates nothing.
+        """
+        self._check_invertible()
+        return self.kernel("forward_derivatives")(q, qd, tau)
+
+    def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
+        """Compute kinetic and potential energy, J.
+
+        The potential energy is that of all links in the field of `robot.gravity`, zero at the
+        height of the root link's origin.
+
+        Returns:
+            Named tuple of T and U, scalars, or shape (N,).
+        """
+        return self.kernel("energy")(q, qd)
 
     # -- what was compiled ------------------------------------------------------------------
 
-    def operation_count(self, name: str = "inverse", frame: str | None = None) -> OperationCount:
+    def operation_count(self, name: str = "inverse", variant: Variant = PLAIN) -> OperationCount:
         """Count the operations of one evaluation of a kernel."""
-        return operation_count(self.program(name, frame))
+        return operation_count(self.program(name, variant))
 
-    def _wrench_frame(self, frame: str | None) -> str:
-        if frame is not None:
-            self._tree.frame(frame)
-            return frame
-        return only_tip(self._tree)
+    def c_source(
+        self, name: str = "inverse", variant: Variant = PLAIN, *, scalar: str = "double"
+    ) -> str:
+        """Write a kernel as one self-contained C99 file.
+
+        Args:
+            name: One of `robot_dynamics.kernels.KERNELS`.
+            variant: What it takes as inputs beside the motion.
+            scalar: "double" or "float".
+        """
+        return c_source(self.program(name, variant), scalar=scalar, header=self._header())
+
+    def cpp_header(self, name: str = "inverse", variant: Variant = PLAIN) -> str:
+        """Write the C++ header that wraps `c_source` of the same kernel for a controller."""
+        return cpp_header(self.program(name, variant))
+
+    def python_source(self, name: str = "inverse", variant: Variant = PLAIN) -> str:
+        """Write a kernel as readable straight-line Python."""
+        return python_source(self.program(name, variant), header=self._header())
+
+    def _header(self) -> dict[str, str]:
+        joints = ", ".join(self.robot.joint_names)
+        return {"robot": self.robot.name, "joints": joints, "formulation": self.formulation}
+
+    def _variant(
+        self,
+        wrench: npt.ArrayLike | None,
+        frame: str | None,
+        payload: Inertia | None,
+        gravity: npt.ArrayLike | None,
+    ) -> tuple[Variant, list[npt.ArrayLike]]:
+        """The variant of a call and its additional arguments, in order."""
+        if wrench is None and payload is None:
+            if frame is not None:
+                raise ArgumentError(f"frame '{frame}' is given without a wrench or payload there")
+            return (Variant(gravity=True), [gravity]) if gravity is not None else (PLAIN, [])
+        place = only_tip(self._tree) if frame is None else frame
+        extra: list[npt.ArrayLike] = [] if wrench is None else [wrench]
+        extra += [] if payload is None else [payload_numbers(payload)]
+        extra += [] if gravity is None else [gravity]
+        variant = Variant(
+            wrench_at=None if wrench is None else place,
+            payload_at=None if payload is None else place,
+            gravity=gravity is not None,
+        )
+        return variant, extra
 
     def _check_invertible(self) -> None:
         if self._inertialess is None:
@@ -177,3 +312,8 @@ class Dynamics:
                 "that its acceleration has no answer; give a link it carries an <inertial>, or "
                 "lock it with robot.with_locked"
             )
+
+
+def _cost(program: Program) -> int:
+    count = operation_count(program)
+    return count.multiplications + count.additions

@@ -1,34 +1,96 @@
 """Which kernels a robot has: the equations in its independent coordinates, by name.
 
 A formulation knows a tree of moving joints. What a user calls has one entry
-per independent joint: here fixed links have been merged, mimic joints are
-coupled (E from `Robot.coupling`: positions E q + e0, efforts E^T tau) and a
-wrench at a frame is brought to its link. Each entry is a plain function of
-arrays, on any scalar, ready to be evaluated or traced.
+per independent joint: here mimic joints are coupled (`Robot.coupling`), a
+wrench at a frame is brought to its link, and what may change while a robot
+works (its load, the direction of gravity) becomes an input where that is
+asked for. Each entry is a plain function of arrays, on any scalar, ready to be
+evaluated or traced.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.errors import unknown_name
-from robot_dynamics.formulations import formulation_named, wrench_on_link
-from robot_dynamics.formulations.composite_body import (
-    elimination_parents,
-    factorise,
-    mass_matrix,
-    solve,
+from robot_dynamics.formulations import (
+    articulated_body,
+    composite_body,
+    derivatives,
+    energy,
+    formulation_named,
+    wrench_on_link,
 )
-from robot_dynamics.formulations.vectors import Array
-from robot_dynamics.robot.robot import Robot
+from robot_dynamics.formulations.vectors import Array, Wrenches
+from robot_dynamics.robot.robot import Inertia, Robot
 
 Shape = tuple[int, ...]
-Wrenches = Mapping[int, tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a kernel takes as inputs beside the motion.
+
+    Args:
+        wrench_at: Frame where the robot exerts a wrench, input `wrench`, shape (6,).
+        payload_at: Frame that carries a load, input `payload`, shape (10,): mass, first moment
+            x, y, z and inertia xx, xy, xz, yy, yz, zz about the origin of the frame, in its axes.
+        gravity: Whether the acceleration of free fall is an input, `gravity_vector`, shape (3,).
+    """
+
+    wrench_at: str | None = None
+    payload_at: str | None = None
+    gravity: bool = False
+
+    def __str__(self) -> str:
+        parts = [f"wrench@{self.wrench_at}"] if self.wrench_at else []
+        parts += [f"payload@{self.payload_at}"] if self.payload_at else []
+        return "+".join([*parts, *(["gravity"] if self.gravity else [])])
+
+    @property
+    def inputs(self) -> dict[str, Shape]:
+        """The additional inputs by name and shape, in the order of the arguments."""
+        inputs: dict[str, Shape] = {"wrench": (6,)} if self.wrench_at else {}
+        inputs |= {"payload": (10,)} if self.payload_at else {}
+        return inputs | ({"gravity_vector": (3,)} if self.gravity else {})
+
+    def apply(self, tree: Robot, values: Mapping[str, Array]) -> tuple[Robot, Wrenches]:
+        """The tree under its load and gravity, and the wrench by link."""
+        if self.gravity:
+            tree = replace(tree, gravity=values["gravity_vector"])
+        if self.payload_at:
+            place = tree.frame(self.payload_at)
+            at = tree.link_index(place.link)
+            load = payload_inertia(values["payload"]).expressed_in(place.pose)
+            links = list(tree.links)
+            links[at] = replace(links[at], inertia=links[at].inertia + load)
+            tree = replace(tree, links=tuple(links))
+        if self.wrench_at:
+            return tree, dict([wrench_on_link(tree, values["wrench"], self.wrench_at)])
+        return tree, {}
+
+
+PLAIN = Variant()
+
+
+def payload_inertia(numbers: Array) -> Inertia:
+    """The inertia of a load from the ten numbers of `Variant.payload_at`."""
+    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = numbers
+    moments = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    return Inertia(m, np.array([hx, hy, hz]), np.array(moments))
+
+
+def payload_numbers(load: Inertia) -> Array:
+    """The ten numbers of `Variant.payload_at` of a load."""
+    return np.array([load.mass, *load.first_moment, *load.second_moment[np.triu_indices(3)]])
 
 
 @dataclass(frozen=True)
@@ -39,96 +101,139 @@ class Equations:
     function: Callable[..., Any]
 
 
-def inverse(tree: Robot, formulation: str, frame: str | None = None) -> Equations:
-    """Efforts tau of q, qd, qdd; with `frame`, also of the wrench that the robot exerts there."""
+def inverse(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+    """Efforts tau of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
     equations = formulation_named(formulation)
 
-    def with_wrenches(q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
-        rates, accelerations = joints.rates(qd), joints.rates(qdd)
-        return joints.efforts(equations(tree, joints.positions(q), rates, accelerations, wrenches))
+    def function(q: Array, qd: Array, qdd: Array, **values: Array) -> Array:
+        loaded, wrenches = variant.apply(tree, values)
+        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+        return joints.efforts(equations(loaded, *motion, wrenches))
 
-    def function(q: Array, qd: Array, qdd: Array) -> Array:
-        return with_wrenches(q, qd, qdd, {})
-
-    def with_wrench(q: Array, qd: Array, qdd: Array, wrench: Array) -> Array:
-        wrenches = dict([wrench_on_link(tree, wrench, frame)])
-        return with_wrenches(q, qd, qdd, wrenches)
-
-    inputs = {"q": (n,), "qd": (n,), "qdd": (n,)}
-    if frame is None:
-        return Equations(inputs, function)
-    return Equations({**inputs, "wrench": (6,)}, with_wrench)
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
-def bias(tree: Robot, formulation: str) -> Equations:
+def bias(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
     """Efforts at zero acceleration: Coriolis, centrifugal and gravity, of q and qd."""
-    full = inverse(tree, formulation)
-    n = tree.dof
-    return Equations({"q": (n,), "qd": (n,)}, lambda q, qd: full.function(q, qd, np.zeros(n)))
+    n, full = tree.dof, inverse(tree, formulation, variant).function
+
+    def function(q: Array, qd: Array, **values: Array) -> Array:
+        return full(q, qd, np.zeros(n), **values)
+
+    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
-def gravity(tree: Robot, formulation: str) -> Equations:
+def gravity(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
     """Efforts at rest, of q."""
-    full = inverse(tree, formulation)
+    n, full = tree.dof, inverse(tree, formulation, variant).function
+
+    def function(q: Array, **values: Array) -> Array:
+        return full(q, np.zeros(n), np.zeros(n), **values)
+
+    return Equations({"q": (n,), **variant.inputs}, function)
+
+
+def mass_matrix(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+    """Mass matrix M of tau = M qdd + b, of q, by composite bodies in every formulation."""
+    joints = tree.coupling
+
+    def function(q: Array, **values: Array) -> Array:
+        loaded, _ = variant.apply(tree, values)
+        return joints.square(composite_body.mass_matrix(loaded, joints.positions(q)))
+
+    return Equations({"q": (tree.dof,), **variant.inputs}, function)
+
+
+def forward(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+    """Accelerations qdd of q, qd, tau: the mass matrix factorised along the tree."""
     n = tree.dof
-    return Equations({"q": (n,)}, lambda q: full.function(q, np.zeros(n), np.zeros(n)))
+    M_of = mass_matrix(tree, formulation, replace(variant, wrench_at=None, gravity=False))
+    b_of = bias(tree, formulation, variant)
+    parents = composite_body.elimination_parents(tree)
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
+        M = M_of.function(q, **{name: values[name] for name in M_of.inputs if name != "q"})
+        L, inverse_D = composite_body.factorise(M, parents)
+        b = b_of.function(q, qd, **values)
+        return composite_body.solve(L, inverse_D, parents, tau - b)
+
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
-def mass(tree: Robot) -> Equations:
-    """Mass matrix M of tau = M qdd + b, of q; with mimic joints E^T M E."""
+def forward_articulated(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+    """Accelerations qdd of q, qd, tau by articulated bodies; for trees without mimic joints."""
+    n = tree.dof
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
+        loaded, wrenches = variant.apply(tree, values)
+        return articulated_body.forward_dynamics(loaded, q, qd, tau, wrenches)
+
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
+
+
+def inverse_derivatives(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+    """dtau/dq, dtau/dqd and M of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
-    return Equations({"q": (n,)}, lambda q: joints.square(mass_matrix(tree, joints.positions(q))))
+
+    def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
+        loaded, wrenches = variant.apply(tree, values)
+        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+        parts = derivatives.inverse_derivatives(loaded, *motion, wrenches)
+        names = ("dtau_dq", "dtau_dqd", "M")
+        return {name: joints.square(part) for name, part in zip(names, parts, strict=True)}
+
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
-def forward(tree: Robot, formulation: str, frame: str | None = None) -> Equations:
-    """Accelerations qdd of q, qd, tau: the mass matrix factorised along the tree.
-
-    With `frame`, also of the wrench that the robot exerts there.
-    """
+def forward_derivatives(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+    """dqdd/dq, dqdd/dqd and the inverse of M, of q, qd, tau."""
     n = tree.dof
-    M_of_q = mass(tree).function
-    tau_of = inverse(tree, formulation, frame)
-    parents = elimination_parents(tree)
 
-    def function(q: Array, qd: Array, tau: Array, **wrench: Array) -> Array:
-        b = tau_of.function(q, qd, np.zeros(n), **wrench)
-        L, inverse_D = factorise(M_of_q(q), parents)
-        return solve(L, inverse_D, parents, tau - b)
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
+        loaded, wrenches = variant.apply(tree, values)
+        parts = derivatives.forward_derivatives(loaded, q, qd, tau, wrenches)
+        return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), parts, strict=True))
 
-    inputs: dict[str, Shape] = {"q": (n,), "qd": (n,), "tau": (n,)}
-    if frame is not None:
-        inputs["wrench"] = (6,)
-    return Equations(inputs, function)
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
-KERNELS: Mapping[str, str] = {
-    "inverse": "joint efforts of a motion: tau(q, qd, qdd)",
-    "bias": "efforts at zero acceleration: b(q, qd)",
-    "gravity": "efforts at rest: g(q)",
-    "mass_matrix": "M(q) of tau = M qdd + b",
-    "forward": "joint accelerations of efforts: qdd(q, qd, tau)",
+def energies(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+    """Kinetic and potential energy, of q and qd."""
+    n, joints = tree.dof, tree.coupling
+
+    def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
+        loaded, _ = variant.apply(tree, values)
+        positions = joints.positions(q)
+        kinetic = energy.kinetic_energy(loaded, positions, joints.rates(qd))
+        return {"T": np.array(kinetic), "U": np.array(energy.potential_energy(loaded, positions))}
+
+    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+
+
+KERNELS: Mapping[str, Callable[[Robot, str, Variant], Equations]] = {
+    "inverse": inverse,
+    "bias": bias,
+    "gravity": gravity,
+    "mass_matrix": mass_matrix,
+    "forward": forward,
+    "forward_articulated": forward_articulated,
+    "inverse_derivatives": inverse_derivatives,
+    "forward_derivatives": forward_derivatives,
+    "energy": energies,
 }
-"""Name of every kernel of a robot, with its result."""
+"""Every kernel of a robot by name: a function of tree, formulation and variant."""
 
 
-def equations_of(name: str, tree: Robot, formulation: str, frame: str | None = None) -> Equations:
+def equations_of(name: str, tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
     """The equations of one kernel on a tree without fixed joints.
 
     Raises:
         UnknownNameError: If there is no kernel of that name.
     """
-    if name == "inverse":
-        return inverse(tree, formulation, frame)
-    if name == "bias":
-        return bias(tree, formulation)
-    if name == "gravity":
-        return gravity(tree, formulation)
-    if name == "mass_matrix":
-        return mass(tree)
-    if name == "forward":
-        return forward(tree, formulation, frame)
-    raise unknown_name("kernel", name, "robot_dynamics.kernels", KERNELS)
+    if name not in KERNELS:
+        raise unknown_name("kernel", name, "robot_dynamics.kernels", KERNELS)
+    return KERNELS[name](tree, formulation, variant)
 
 
 def robot_digest(robot: Robot) -> str:
@@ -149,4 +254,17 @@ def robot_digest(robot: Robot) -> str:
         add(joint.origin.rotation, joint.origin.translation)
     for name, frame in sorted(robot.frames.items()):
         add(name, frame.link, frame.pose.rotation, frame.pose.translation)
+    return h.hexdigest()[:16]
+
+
+@functools.cache
+def equations_version() -> str:
+    """Fingerprint of the code that makes equations: a kernel on disk is stale once it changes."""
+    package = Path(__file__).parent
+    h = hashlib.sha256()
+    for folder in ("robot", "formulations", "compiler"):
+        for entry in sorted(os.scandir(package / folder), key=lambda entry: entry.name):
+            if entry.name.endswith(".py"):
+                stat = entry.stat()
+                h.update(f"{entry.name};{stat.st_size};{stat.st_mtime_ns};".encode())
     return h.hexdigest()[:16]

@@ -16,15 +16,19 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, ShapeError, unknown_name
-from robot_dynamics.formulations.vectors import Array, cross
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
-InverseDynamics = Callable[[Robot, Array, Array, Array, Mapping[int, tuple[Array, Array]]], Array]
+InverseDynamics = Callable[[Robot, Array, Array, Array, Wrenches], Array]
 """Signature of a formulation: robot without fixed joints, q, qd, qdd, wrenches by link index."""
 
 FORMULATIONS: Mapping[str, str] = {
     "newton_euler": "Luh, Walker, Paul: recursive Newton-Euler, link axes",
+    "zero_reference": "Gupta: Newton-Euler in the zero reference position, base axes",
+    "kane": "Angeles, Ma, Rojas: Kane's equations, partial velocities, link axes",
+    "lagrange": "Asada, Slotine: Lagrange's equations in closed form, base axes",
+    "dalembert": "Lee, Lee, Nigam: generalized d'Alembert equations, structured closed form",
 }
 """Name of every formulation, with the publication in a few words."""
 

@@ -12,18 +12,15 @@ chains, while on a tree the inward sums run over all children of a link.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.formulations.vectors import Array, cross, joint_motion
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross, joint_motion
 from robot_dynamics.robot.robot import Robot
 
 
-def inverse_dynamics(
-    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Mapping[int, tuple[Array, Array]]
-) -> Array:
+def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
     """Compute the joint efforts that produce the given accelerations.
 
     Args:

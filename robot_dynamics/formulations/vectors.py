@@ -7,11 +7,18 @@ they are given, and never branch on a value.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from robot_dynamics.robot.robot import Array, Joint, skew
 
-__all__ = ["Array", "cross", "joint_motion", "rotation_about", "skew"]
+__all__ = ["Array", "Wrenches", "cross", "joint_motion", "rotation_about", "skew"]
+
+
+Wrenches = Mapping[int, tuple[Array, Array]]
+"""For links by index: force (3,) N and moment (3,) N m about the origin of the link that the link
+exerts on its surroundings, in its axes."""
 
 
 def cross(a: Array, b: Array) -> Array:
