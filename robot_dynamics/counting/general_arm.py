@@ -10,12 +10,13 @@ for each point of a motion.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.compiler.expression import CONSTANT, INPUT, NEGATE, Expression
-from robot_dynamics.compiler.trace import Program, rewrite, trace
+from robot_dynamics.compiler.trace import Program, Rewritten, rebuilt, rewrite, trace
 from robot_dynamics.formulations.vectors import Array
 from robot_dynamics.robot.robot import Inertia, Joint, JointType, Link, Pose, Robot
 
@@ -34,26 +35,30 @@ CONSTANTS = {
 before, mass, mass centre, and xx, yy, zz, xy, xz, yz of the inertia about the mass centre."""
 
 
+@dataclass(frozen=True, eq=False)
 class CentroidalInertia(Inertia):
     """An inertia that answers with the mass centre and the inertia about it as they were given.
 
     `Inertia` stores moments about the link origin; letters would come back from it as fractions.
     """
 
-    def __init__(self, mass: Any, com: Array, about_com: Array) -> None:
+    given: tuple[Array, Array]
+
+    @staticmethod
+    def from_com(mass: Any, com: Any, about_com: Any) -> CentroidalInertia:
+        """Keep mass centre (3,) and inertia about it (3, 3) beside the moments that they give."""
         body = Inertia.from_com(mass, com, about_com)
-        super().__init__(mass, body.first_moment, body.second_moment)
-        object.__setattr__(self, "_given", (com, about_com))
+        return CentroidalInertia(mass, body.first_moment, body.second_moment, (com, about_com))
 
     @property
     def com(self) -> Array:
         """Mass centre as given."""
-        return self._given[0]
+        return self.given[0]
 
     @property
     def about_com(self) -> Array:
         """Inertia about the mass centre as given."""
-        return self._given[1]
+        return self.given[1]
 
 
 def general_arm(n: int, gravity: Array, **constants: Array) -> Robot:
@@ -85,7 +90,9 @@ def general_arm(n: int, gravity: Array, **constants: Array) -> Robot:
                 np.array([0.0, 0.0, 1.0]),
             )
         )
-        links.append(Link(f"link_{k + 1}", CentroidalInertia(own["mass"], own["com"], I_C)))
+        links.append(
+            Link(f"link_{k + 1}", CentroidalInertia.from_com(own["mass"], own["com"], I_C))
+        )
     return Robot(f"general {n}R arm", tuple(links), tuple(joints), gravity)
 
 
@@ -101,7 +108,7 @@ def trace_general_arm(n: int, equations: Callable[[Robot, Array, Array, Array], 
         return equations(general_arm(n, gravity, **constants), q, qd, qdd)
 
     shapes = {name: (n, *shape) for name, shape in CONSTANTS.items()}
-    motion = {name: (n,) for name in MOTION}
+    motion = dict.fromkeys(MOTION, (n,))
     return without_constants(trace("general_arm", function, {**motion, "gravity": (3,), **shapes}))
 
 
@@ -109,12 +116,13 @@ def without_constants(program: Program) -> Program:
     """The same program with everything that no motion changes read from memory."""
 
     def ready(x: Expression) -> bool:
-        return x.op is CONSTANT or (x.op is INPUT and x.value[0] not in MOTION)
+        return x.op == CONSTANT or (x.op == INPUT and x.value[0] not in MOTION)
 
-    def rule(node: Expression, operands: tuple[Expression, ...]) -> Expression:
-        bare = [a.args[0] if a.op is NEGATE else a for a in operands]
-        if node.op is not NEGATE and all(ready(a) for a in bare):
-            return operands[0].graph.input("ready", node.index)
-        return operands[0].graph.node(node.op, *operands)
+    def rule(node: Expression, new: Rewritten) -> Expression:
+        operands = [new[a.index] for a in node.args]
+        bare = [a.args[0] if a.op == NEGATE else a for a in operands]
+        if node.op != NEGATE and all(ready(a) for a in bare):
+            return bare[0].graph.input("ready", node.index)
+        return rebuilt(node, new)
 
     return rewrite(program, rule)

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, ShapeError, unknown_name
+from robot_dynamics.formulations import composite_body
 from robot_dynamics.formulations.vectors import Array, Wrenches, cross
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -23,8 +25,12 @@ from robot_dynamics.robot.transforms import merge_fixed
 InverseDynamics = Callable[[Robot, Array, Array, Array, Wrenches], Array]
 """Signature of a formulation: robot without fixed joints, q, qd, qdd, wrenches by link index."""
 
+MassMatrix = Callable[[Robot, Array], Array]
+"""Signature of a mass matrix: robot without fixed joints, q."""
+
 FORMULATIONS: Mapping[str, str] = {
     "newton_euler": "Luh, Walker, Paul: recursive Newton-Euler, link axes",
+    "augmented_body": "Renaud: Newton-Euler with augmented bodies, link axes",
     "zero_reference": "Gupta: Newton-Euler in the zero reference position, base axes",
     "kane": "Angeles, Ma, Rojas: Kane's equations, partial velocities, link axes",
     "lagrange": "Asada, Slotine: Lagrange's equations in closed form, base axes",
@@ -36,16 +42,35 @@ FORMULATIONS: Mapping[str, str] = {
 DEFAULT_FORMULATION = "newton_euler"
 
 
-def formulation_named(name: str) -> InverseDynamics:
+def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:
     """The inverse dynamics of one formulation, on a tree without fixed joints.
+
+    Args:
+        formulation: One of `FORMULATIONS`; or a function of that signature, such as a
+            `simplified.SimplifiedModel`, which is returned as it is.
 
     Raises:
         UnknownNameError: If there is no formulation of that name.
     """
+    if not isinstance(formulation, str):
+        return formulation
+    return cast(InverseDynamics, _module(formulation).inverse_dynamics)
+
+
+def mass_matrix_named(formulation: str | InverseDynamics) -> MassMatrix:
+    """The mass matrix of a formulation: its own where it has one, else by composite bodies.
+
+    Raises:
+        UnknownNameError: If there is no formulation of that name.
+    """
+    own = _module(formulation) if isinstance(formulation, str) else composite_body
+    return cast(MassMatrix, getattr(own, "mass_matrix", composite_body.mass_matrix))
+
+
+def _module(name: str) -> ModuleType:
     if name not in FORMULATIONS:
         raise unknown_name("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
-    module = import_module(f"robot_dynamics.formulations.{name}")
-    return cast(InverseDynamics, module.inverse_dynamics)
+    return import_module(f"robot_dynamics.formulations.{name}")
 
 
 def inverse_dynamics(
@@ -57,7 +82,7 @@ def inverse_dynamics(
     gravity: npt.ArrayLike | None = None,
     wrench: npt.ArrayLike | None = None,
     frame: str | None = None,
-    formulation: str = DEFAULT_FORMULATION,
+    formulation: str | InverseDynamics = DEFAULT_FORMULATION,
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations, uncompiled.
 
@@ -71,7 +96,7 @@ def inverse_dynamics(
         wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
             its surroundings there, shape (6,), in the axes of `frame`.
         frame: Link or named frame where the wrench acts; by default the only tip of the robot.
-        formulation: One of `FORMULATIONS`.
+        formulation: One of `FORMULATIONS`, or a function such as a `SimplifiedModel`.
 
     Returns:
         Joint efforts tau, shape (n,), N m or N, positive along each joint axis. The effort of a

@@ -7,7 +7,7 @@ both go by the number k here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.formulations import vector
-from robot_dynamics.formulations.vectors import Array, cross, joint_motion
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross, joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -77,9 +77,7 @@ def base_axes(robot: Robot, q: Array) -> BaseAxes:
     return BaseAxes(paths, R_P, R, p, b, [joint.type.rotates for joint in robot.joints])
 
 
-def endpoint_efforts(
-    axes: BaseAxes, wrenches: Mapping[int, tuple[Array, Array]]
-) -> dict[int, Array]:
+def endpoint_efforts(axes: BaseAxes, wrenches: Wrenches) -> dict[int, Array]:
     """Efforts that balance the wrenches that links exert, tau = J^T F (eq. (4-7) of the book).
 
     Args:
@@ -105,7 +103,7 @@ def endpoint_efforts(
     return efforts
 
 
-def on_tree(robot: Robot, **arguments: npt.ArrayLike) -> tuple[Any, ...]:
+def on_tree(robot: Robot, **arguments: npt.ArrayLike) -> tuple[Robot, list[Array]]:
     """Merge fixed links and check that every argument has one entry per moving joint.
 
     Returns:
@@ -117,4 +115,4 @@ def on_tree(robot: Robot, **arguments: npt.ArrayLike) -> tuple[Any, ...]:
     """
     tree = merge_fixed(robot)
     n = len(tree.joints)
-    return (tree, *[vector(name, values, n) for name, values in arguments.items()])
+    return tree, [vector(name, values, n) for name, values in arguments.items()]

@@ -22,14 +22,14 @@ Where the paper ends and this goes on:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from robot_dynamics.formulations.base_axes import BaseAxes, base_axes, endpoint_efforts
-from robot_dynamics.formulations.vectors import Array, cross
+from robot_dynamics.formulations.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross
 from robot_dynamics.robot.robot import Robot
 
 
@@ -62,9 +62,7 @@ class StructuredEquations:
         return self.H_tran + self.H_rot
 
 
-def inverse_dynamics(
-    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Mapping[int, tuple[Array, Array]]
-) -> Array:
+def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
     """Compute the joint efforts that produce the given accelerations, eq. (29).
 
     Args:
@@ -79,31 +77,44 @@ def inverse_dynamics(
         Joint efforts, shape (n,), N m or N, positive along each joint axis.
     """
     axes = base_axes(robot, q)
-    e = _structured_equations(robot, axes, qd)
+    e = equations_on_tree(robot, axes, qd)
     tau = e.D @ qdd + e.H_tran + e.H_rot + e.G  # eq. (29)
     for effort in endpoint_efforts(axes, wrenches).values():
         tau = tau + effort
     return np.array(tau)
 
 
-def structured_equations(robot: Robot, q: Array, qd: Array) -> StructuredEquations:
+def structured_equations(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> StructuredEquations:
     """Compute the coefficients of the equations of motion as separate results.
 
     Args:
-        robot: Tree without fixed joints; n joints, followers of mimic joints included.
+        robot: Any robot; n moving joints, followers of mimic joints included.
         q: Joint positions, shape (n,), rad or m.
         qd: Joint velocities, shape (n,).
+
+    Raises:
+        ShapeError: If q or qd does not have one entry per moving joint.
+        ArgumentError: If an entry is not finite.
     """
-    return _structured_equations(robot, base_axes(robot, q), qd)
+    tree, (q, qd) = on_tree(robot, q=q, qd=qd)
+    return equations_on_tree(tree, base_axes(tree, q), qd)
 
 
-def mass_matrix(robot: Robot, q: Array) -> Array:
-    """Compute D of eq. (30), shape (n, n), symmetric, zero between branches."""
-    D_tran, D_rot = inertia_coefficients(robot, base_axes(robot, q))
+def mass_matrix(robot: Robot, q: npt.ArrayLike) -> Array:
+    """Compute D of eq. (30), shape (n, n), symmetric, zero between branches.
+
+    Args and errors as for `structured_equations`.
+    """
+    tree, (q,) = on_tree(robot, q=q)
+    D_tran, D_rot = inertia_coefficients(tree, base_axes(tree, q))
     return D_tran + D_rot
 
 
-def _structured_equations(robot: Robot, axes: BaseAxes, qd: Array) -> StructuredEquations:
+# -- the terms, on a tree in base axes ------------------------------------------------------------
+
+
+def equations_on_tree(robot: Robot, axes: BaseAxes, qd: Array) -> StructuredEquations:
+    """All coefficients for a tree without fixed joints that is laid out already."""
     D_tran, D_rot = inertia_coefficients(robot, axes)
     return StructuredEquations(
         D_tran,
@@ -128,7 +139,7 @@ def inertia_coefficients(robot: Robot, axes: BaseAxes) -> tuple[Array, Array]:
             for a, i in enumerate(path[: b + 1]):
                 D_tran[i][j] = D_tran[j][i] = D_tran[i][j] + tran[a, b]
                 D_rot[i][j] = D_rot[j][i] = D_rot[i][j] + rot[a, b]
-    return np.array(D_tran), np.array(D_rot)
+    return np.array(D_tran).reshape(n, n), np.array(D_rot).reshape(n, n)
 
 
 def translational_velocity_efforts(robot: Robot, axes: BaseAxes, qd: Array) -> Array:

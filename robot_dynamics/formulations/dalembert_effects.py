@@ -11,7 +11,6 @@ centrifugal, the others are Coriolis, as the paper reads them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from robot_dynamics.errors import unknown_name
 from robot_dynamics.formulations.base_axes import base_axes, endpoint_efforts, on_tree
 from robot_dynamics.formulations.dalembert import axes_in_link, velocity_columns
-from robot_dynamics.formulations.vectors import Array, cross
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross
 from robot_dynamics.robot.robot import Robot
 
 
@@ -103,7 +102,7 @@ def effects(
     q: npt.ArrayLike,
     qd: npt.ArrayLike,
     qdd: npt.ArrayLike,
-    wrenches: Mapping[int, tuple[Array, Array]] | None = None,
+    wrenches: Wrenches | None = None,
 ) -> Effects:
     """Take the joint efforts of a motion apart, by effect, by link and by joint.
 
@@ -118,7 +117,7 @@ def effects(
         ShapeError: If q, qd or qdd does not have one entry per moving joint.
         ArgumentError: If an entry is not finite.
     """
-    tree, q, qd, qdd = on_tree(robot, q=q, qd=qd, qdd=qdd)
+    tree, (q, qd, qdd) = on_tree(robot, q=q, qd=qd, qdd=qdd)
     axes = base_axes(tree, q)
     n = len(tree.joints)
     tables = {f.name: np.zeros((n, n), dtype=q.dtype) for f in fields(Effects)[2:]}

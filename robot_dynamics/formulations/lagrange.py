@@ -2,8 +2,7 @@
 
 [AsadaSlotine1986], section 5.2: tau_i = sum_j H_ij qdd_j + sum_jk h_ijk qd_j qd_k + G_i, eq.
 (5-38), from the manipulator inertia tensor H (5-28), its derivatives (5-39) and the
-potential energy. Other generalized coordinates, (5-49) to (5-56), are in `coordinates`;
-the energies (5-23) and (5-30) in `energy`.
+potential energy. Other generalized coordinates, (5-49) to (5-56), are in `coordinates`.
 
 Where this differs from the book:
 - Frames and axes are counted with the joint that carries them: b_k here is b_(k-1) there.
@@ -19,20 +18,17 @@ Where this differs from the book:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.formulations.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
-from robot_dynamics.formulations.vectors import Array, cross
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross
 from robot_dynamics.robot.robot import Robot
 
 
-def inverse_dynamics(
-    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Mapping[int, tuple[Array, Array]]
-) -> Array:
+def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
     """Compute the joint efforts that produce the given accelerations, eq. (5-38).
 
     Args:
@@ -47,8 +43,8 @@ def inverse_dynamics(
         Joint efforts, shape (n,), N m or N, positive along each joint axis.
     """
     axes = base_axes(robot, q)
-    H, dH = _inertia_tensor(robot, axes), _inertia_tensor_derivatives(robot, axes)
-    tau = H @ qdd + _velocity_efforts(_coefficients(dH), qd) + _gravity(robot, axes)
+    H, dH = inertia_tensor(robot, axes), inertia_tensor_derivatives(robot, axes)
+    tau = H @ qdd + velocity_efforts(coefficients(dH), qd) + gravity_efforts(robot, axes)
     for effort in endpoint_efforts(axes, wrenches).values():
         tau = tau + effort  # Q = tau + J^T F_ext, eq. (5-33), with F_ext = -F
     return np.array(tau)
@@ -68,14 +64,14 @@ def mass_matrix(robot: Robot, q: npt.ArrayLike) -> Array:
         ShapeError: If q does not have one entry per moving joint.
         ArgumentError: If an entry of q is not finite.
     """
-    tree, q = on_tree(robot, q=q)
-    return _inertia_tensor(tree, base_axes(tree, q))
+    tree, (q,) = on_tree(robot, q=q)
+    return inertia_tensor(tree, base_axes(tree, q))
 
 
 def mass_matrix_derivatives(robot: Robot, q: npt.ArrayLike) -> Array:
     """Compute dH_ij/dq_k in closed form, shape (n, n, n) with k last; arguments as above."""
-    tree, q = on_tree(robot, q=q)
-    return _inertia_tensor_derivatives(tree, base_axes(tree, q))
+    tree, (q,) = on_tree(robot, q=q)
+    return inertia_tensor_derivatives(tree, base_axes(tree, q))
 
 
 def coriolis_coefficients(robot: Robot, q: npt.ArrayLike) -> Array:
@@ -84,7 +80,7 @@ def coriolis_coefficients(robot: Robot, q: npt.ArrayLike) -> Array:
     Only the sums h_ijk + h_ikj matter: the book's h_ijk is not symmetric in j and k. Half of
     that sum is the Christoffel symbol of the first kind.
     """
-    return _coefficients(mass_matrix_derivatives(robot, q))
+    return coefficients(mass_matrix_derivatives(robot, q))
 
 
 def coriolis_matrix(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
@@ -105,40 +101,62 @@ def coriolis_matrix(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
         ShapeError: If q or qd does not have one entry per moving joint.
         ArgumentError: If an entry is not finite.
     """
-    tree, q, qd = on_tree(robot, q=q, qd=qd)
-    h = _coefficients(_inertia_tensor_derivatives(tree, base_axes(tree, q)))
+    tree, (q, qd) = on_tree(robot, q=q, qd=qd)
+    h = coefficients(inertia_tensor_derivatives(tree, base_axes(tree, q)))
     return 0.5 * (h @ qd + np.swapaxes(h, 1, 2) @ qd)
 
 
 def gravity(robot: Robot, q: npt.ArrayLike) -> Array:
     """Compute G_i of eq. (5-40) with its sign put right, shape (n,); as for `mass_matrix`."""
-    tree, q = on_tree(robot, q=q)
-    return _gravity(tree, base_axes(tree, q))
+    tree, (q,) = on_tree(robot, q=q)
+    return gravity_efforts(tree, base_axes(tree, q))
+
+
+def kinetic_energy(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> Any:
+    """Compute T = qd . H qd / 2, eq. (5-27), J; arguments as for `coriolis_matrix`."""
+    tree, (q, qd) = on_tree(robot, q=q, qd=qd)
+    return 0.5 * (qd @ (inertia_tensor(tree, base_axes(tree, q)) @ qd))
+
+
+def potential_energy(robot: Robot, q: npt.ArrayLike) -> Any:
+    """Compute U = -sum m_i g . r_(0,ci), eq. (5-30) with its sign put right, J.
+
+    Zero with all mass at the origin of the root link, whose own weight does not count; arguments
+    as for `mass_matrix`.
+    """
+    tree, (q,) = on_tree(robot, q=q)
+    axes = base_axes(tree, q)
+    U: Any = 0.0
+    for i, link in enumerate(tree.links[1:]):
+        r = axes.p[i] + axes.R[i] @ link.inertia.com  # r_(0,ci)
+        U = U - link.inertia.mass * (tree.gravity @ r)
+    return U
 
 
 # -- on a tree in base axes -----------------------------------------------------------------------
 
 
-def _link(robot: Robot, axes: BaseAxes, i: int) -> tuple[Any, Array, Array, Array]:
+def link_in_base(robot: Robot, axes: BaseAxes, i: int) -> tuple[Any, Array, Array, Array]:
     """Mass, inertia about the mass centre in base axes, J_L and J_A (5-26) of link i."""
     body, R = robot.links[i + 1].inertia, axes.R[i]
     J_L, J_A = axes.jacobian(i, axes.p[i] + R @ body.com)
     return body.mass, R @ body.about_com @ R.T, J_L, J_A
 
 
-def _inertia_tensor(robot: Robot, axes: BaseAxes) -> Array:
+def inertia_tensor(robot: Robot, axes: BaseAxes) -> Array:
+    """H of eq. (5-28), shape (n, n), link by link."""
     n = len(robot.joints)
     H: list[list[Any]] = [[0.0] * n for _ in range(n)]
     for i, path in enumerate(axes.paths):
-        m, I_i, J_L, J_A = _link(robot, axes, i)
+        m, I_i, J_L, J_A = link_in_base(robot, axes, i)
         of_link = m * (J_L.T @ J_L) + J_A.T @ (I_i @ J_A)  # eq. (5-28)
         for b, k in enumerate(path):
             for a, j in enumerate(path[: b + 1]):
                 H[j][k] = H[k][j] = H[j][k] + of_link[a, b]
-    return np.array(H)
+    return np.array(H).reshape(n, n)
 
 
-def _inertia_tensor_derivatives(robot: Robot, axes: BaseAxes) -> Array:
+def inertia_tensor_derivatives(robot: Robot, axes: BaseAxes) -> Array:
     """dH_ij/dq_k: eq. (5-28) differentiated link by link.
 
     Joint k moves what lies outward of it and nothing else. For joints i and j on the path of a
@@ -154,7 +172,7 @@ def _inertia_tensor_derivatives(robot: Robot, axes: BaseAxes) -> Array:
     n = len(robot.joints)
     dH: Any = np.full((n, n, n), 0.0, dtype=object)
     for s, path in enumerate(axes.paths):
-        m, I_s, J_L, J_A = _link(robot, axes, s)
+        m, I_s, J_L, J_A = link_in_base(robot, axes, s)
         I_J_A = I_s @ J_A
         for at, k in enumerate(path):
             if at == 0:
@@ -167,29 +185,27 @@ def _inertia_tensor_derivatives(robot: Robot, axes: BaseAxes) -> Array:
             rows = m * (dJ_L[:, inner].T @ J_L + J_L[:, inner].T @ dJ_L) + half
             rows[:, inner] = rows[:, inner] + half[:, inner].T  # both i and j inward: dI alone
             for a, i in enumerate(path[:at]):
-                for b, j in enumerate(path):
-                    dH[i, j, k] = dH[i, j, k] + rows[a, b]
-                    if b >= at:
-                        dH[j, i, k] = dH[i, j, k]
+                for b, j in enumerate(path[a:], start=a):
+                    dH[i, j, k] = dH[j, i, k] = dH[i, j, k] + rows[a, b]
     return _plain(dH)
 
 
-def _coefficients(dH: Array) -> Array:
+def coefficients(dH: Array) -> Array:
     """h_ijk = dH_ij/dq_k - dH_jk/dq_i / 2, eq. (5-39)."""
     return np.array(dH - 0.5 * np.transpose(dH, (2, 0, 1)))
 
 
-def _velocity_efforts(h: Array, qd: Array) -> Array:
+def velocity_efforts(h: Array, qd: Array) -> Array:
     """sum_jk h_ijk qd_j qd_k, the second term of eq. (5-38), shape (n,)."""
     n = len(qd)
     return h.reshape(n, n * n) @ np.outer(qd, qd).reshape(n * n)
 
 
-def _gravity(robot: Robot, axes: BaseAxes) -> Array:
+def gravity_efforts(robot: Robot, axes: BaseAxes) -> Array:
     """G_i = -sum_j m_j g . J_Li^(j), eq. (5-40) with its sign put right."""
     G: list[Any] = [0.0] * len(robot.joints)
     for j, path in enumerate(axes.paths):
-        m, _, J_L, _ = _link(robot, axes, j)
+        m, _, J_L, _ = link_in_base(robot, axes, j)
         of_link = m * (robot.gravity @ J_L)
         for column, i in enumerate(path):
             G[i] = G[i] - of_link[column]
@@ -198,4 +214,4 @@ def _gravity(robot: Robot, axes: BaseAxes) -> Array:
 
 def _plain(array: Array) -> Array:
     """The same array, of floats if it holds no symbols."""
-    return np.array(array.tolist())
+    return np.array(array.tolist()).reshape(array.shape)

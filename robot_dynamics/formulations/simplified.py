@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import RobotError, unknown_name
+from robot_dynamics.errors import EmptyModelError, unknown_name
 from robot_dynamics.formulations.base_axes import base_axes, endpoint_efforts
-from robot_dynamics.formulations.dalembert import structured_equations
-from robot_dynamics.formulations.vectors import Array
+from robot_dynamics.formulations.dalembert import equations_on_tree
+from robot_dynamics.formulations.vectors import Array, Wrenches
 from robot_dynamics.robot.robot import Robot
 
 TERMS: Mapping[str, str] = {
@@ -29,10 +29,6 @@ TERMS: Mapping[str, str] = {
     "G": "gravity efforts (33)",
 }
 """Terms of the equation of a joint that a model can keep, with what each is."""
-
-
-class EmptyModelError(RobotError):
-    """A simplified model that keeps no term of any joint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,14 +58,15 @@ class SimplifiedModel:
         q: Array,
         qd: Array,
         qdd: Array,
-        wrenches: Mapping[int, tuple[Array, Array]],
+        wrenches: Wrenches,
     ) -> Array:
         """Compute the joint efforts of a motion; arguments as for `dalembert.inverse_dynamics`.
 
         Raises:
             UnknownNameError: If the robot has a joint that this model does not know.
         """
-        e = structured_equations(robot, q, qd)
+        axes = base_axes(robot, q)
+        e = equations_on_tree(robot, axes, qd)
         tau: list[Any] = []
         for i, joint in enumerate(robot.joints):
             if joint.name not in self.kept:
@@ -80,7 +77,7 @@ class SimplifiedModel:
             row = sum((r for name, r in rows.items() if name in kept), np.zeros(len(qdd)))
             tau.append(sum((x for name, x in efforts.items() if name in kept), row @ qdd))
         total = np.array(tau)
-        for effort in endpoint_efforts(base_axes(robot, q), wrenches).values():
+        for effort in endpoint_efforts(axes, wrenches).values():
             total = total + effort
         return total
 
@@ -121,7 +118,7 @@ def simplified_model(
 
 
 def _known_terms(terms: Iterable[str]) -> frozenset[str]:
-    chosen = frozenset(terms)
+    chosen = frozenset([terms] if isinstance(terms, str) else terms)
     for term in sorted(chosen - set(TERMS)):
         raise unknown_name("term", term, "the structured equations", TERMS)
     return chosen

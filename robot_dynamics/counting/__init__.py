@@ -1,0 +1,1 @@
+"""Operation counts of formulations, as the publications count them."""

@@ -1,0 +1,128 @@
+"""Both closed forms against Newton-Euler, Pinocchio and themselves as symbols."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
+from robot_dynamics.compiler.python import compile_python
+from robot_dynamics.compiler.trace import trace
+from robot_dynamics.formulations import (
+    base_axes,
+    composite_body,
+    dalembert,
+    inverse_dynamics,
+    lagrange,
+    newton_euler,
+)
+from robot_dynamics.robot.transforms import merge_fixed
+from strategies import random_state, robots, seeds
+
+CLOSED_FORMS = {"dalembert": dalembert, "lagrange": lagrange}
+
+# float64 on all sides, sums in another order: worst of all examples 3e-15 against Newton-Euler and
+# against Pinocchio, which reads the file by itself; one wrong sign gives 1e-2 and more
+SAME_NUMBERS = 1e-10
+OTHER_READER = 1e-9
+
+
+def random_wrenches(tree, rng):
+    """A wrench on every second link, in link axes."""
+    return {i: (rng.normal(size=3), rng.normal(size=3)) for i in range(0, len(tree.links), 2)}
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+def test_closed_form_agrees_with_newton_euler_on_example(path, name):
+    tree = merge_fixed(example_robot(path))
+    rng = np.random.default_rng(3)
+    q, qd, qdd = rng.uniform(-3, 3, (3, len(tree.joints)))
+    wrenches = random_wrenches(tree, rng)
+    ours = CLOSED_FORMS[name].inverse_dynamics(tree, q, qd, qdd, wrenches)
+    theirs = newton_euler.inverse_dynamics(tree, q, qd, qdd, wrenches)
+    assert relative_error(ours, theirs) < SAME_NUMBERS, tree.name
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+def test_closed_form_agrees_with_pinocchio_on_example(path, name):
+    robot = example_robot(path)
+    state = random_state(robot, seed=4)
+    ours = inverse_dynamics(robot, *state, formulation=name)
+    assert relative_error(ours, pin_model(robot, path).inverse(*state)) < OTHER_READER, robot.name
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@given(robots(), seeds())
+def test_closed_form_agrees_with_newton_euler_on_random_trees(name, robot, seed):
+    tree = merge_fixed(robot)
+    rng = np.random.default_rng(seed)
+    q, qd, qdd = rng.uniform(-3, 3, (3, len(tree.joints)))
+    wrenches = random_wrenches(tree, rng)
+    ours = CLOSED_FORMS[name].inverse_dynamics(tree, q, qd, qdd, wrenches)
+    theirs = newton_euler.inverse_dynamics(tree, q, qd, qdd, wrenches)
+    assert relative_error(ours, theirs) < SAME_NUMBERS
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@given(robots(), seeds())
+def test_closed_form_agrees_with_pinocchio_on_random_robots(name, robot, seed):
+    state = random_state(robot, seed)
+    ours = inverse_dynamics(robot, *state, formulation=name)
+    assert relative_error(ours, pin_model(robot).inverse(*state)) < OTHER_READER
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@given(robots(max_joints=5), seeds())
+@settings(max_examples=20)
+def test_traced_equations_compute_what_the_formulation_computes(name, robot, seed):
+    tree = merge_fixed(robot)
+    n = len(tree.joints)
+    equations = CLOSED_FORMS[name].inverse_dynamics
+    shapes = {"q": (n,), "qd": (n,), "qdd": (n,), "wrench": (2, 3)}
+
+    def function(q, qd, qdd, wrench):
+        return equations(tree, q, qd, qdd, {n: (wrench[0], wrench[1])})
+
+    rng = np.random.default_rng(seed)
+    arguments = [rng.uniform(-3, 3, shape) for shape in shapes.values()]
+    traced = compile_python(trace("torque", function, shapes))(*arguments)
+    assert relative_error(traced, function(*arguments)) < SAME_NUMBERS
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@given(robots(), seeds())
+def test_mass_matrix_is_that_of_composite_bodies_with_the_same_zeros(name, robot, seed):
+    tree = merge_fixed(robot)
+    q = np.random.default_rng(seed).uniform(-3, 3, len(tree.joints))
+    ours = CLOSED_FORMS[name].mass_matrix(robot, q)
+    theirs = composite_body.mass_matrix(tree, q)
+    assert relative_error(ours, theirs) < SAME_NUMBERS
+    assert np.array_equal(ours, ours.T)
+    assert np.all(ours[theirs == 0.0] == 0.0)
+
+
+@given(robots(), seeds())
+def test_base_axes_lie_where_pinocchio_has_the_links(robot, seed):
+    oracle = pin_model(robot)
+    tree = merge_fixed(robot)
+    q = random_state(robot, seed)[0]
+    axes = base_axes.base_axes(tree, tree.coupling.positions(q))
+    for k, link in enumerate(tree.links[1:]):
+        R, p = oracle.frame_pose(q, link.name)
+        assert np.allclose(axes.R[k], R, atol=1e-12, rtol=0)  # a few products of rotations
+        assert np.allclose(axes.p[k], p, atol=1e-12, rtol=0)
+
+
+@given(robots(), st.data())
+def test_jacobian_of_a_link_agrees_with_pinocchio(robot, data):
+    oracle = pin_model(robot)
+    tree = merge_fixed(robot)
+    q = random_state(robot, data.draw(seeds()))[0]
+    k = data.draw(st.integers(0, len(tree.joints) - 1))
+    axes = base_axes.base_axes(tree, tree.coupling.positions(q))
+    J = np.zeros((6, len(tree.joints)))
+    J[:, list(axes.paths[k])] = np.vstack(axes.jacobian(k, axes.p[k]))
+    theirs = oracle.frame_jacobian(q, tree.links[k + 1].name)
+    assert np.allclose(J @ tree.coupling.matrix, theirs, atol=1e-12, rtol=0)
