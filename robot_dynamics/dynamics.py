@@ -21,7 +21,12 @@ from robot_dynamics.compiler.optimize import optimize
 from robot_dynamics.compiler.python import python_source
 from robot_dynamics.compiler.trace import Program, trace
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
-from robot_dynamics.formulations import DEFAULT_FORMULATION, formulation_named, only_tip
+from robot_dynamics.formulations import (
+    DEFAULT_FORMULATION,
+    InverseDynamics,
+    formulation_named,
+    only_tip,
+)
 from robot_dynamics.formulations.vectors import Array
 from robot_dynamics.kernels import (
     PLAIN,
@@ -47,7 +52,8 @@ class Dynamics:
 
     Args:
         robot: Any robot.
-        formulation: One of `robot_dynamics.formulations.FORMULATIONS`.
+        formulation: One of `robot_dynamics.formulations.FORMULATIONS`, or a function of the same
+            signature, such as a `SimplifiedModel`.
         cache: Keep compiled kernels on disk.
         backend: One of `robot_dynamics.compiler.backends.BACKENDS`.
 
@@ -58,7 +64,7 @@ class Dynamics:
     def __init__(
         self,
         robot: Robot,
-        formulation: str = DEFAULT_FORMULATION,
+        formulation: str | InverseDynamics = DEFAULT_FORMULATION,
         *,
         cache: bool = True,
         backend: str = "auto",
@@ -101,17 +107,25 @@ class Dynamics:
     def _candidates(self, name: str, variant: Variant) -> Iterator[Equations]:
         """Ways to compute a kernel, of which the one with fewer operations is taken."""
         yield equations_of(name, self._tree, self.formulation, variant)
-        if name == "forward" and len(self._tree.joints) == self.robot.dof:  # no mimic joints
+        # Articulated bodies know no mimic joints, and belong to no formulation but the default
+        free = len(self._tree.joints) == self.robot.dof
+        if name == "forward" and free and self.formulation == DEFAULT_FORMULATION:
             yield equations_of("forward_articulated", self._tree, self.formulation, variant)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
         return compile_program(
             lambda: self.program(name, variant),
-            key=f"{self._digest}/{self.formulation}/{name}/{variant}/{equations_version()}",
+            key=self._key(name, variant),
             finite=True,
             use_cache=self._cache,
             backend=self._backend,
         )
+
+    def _key(self, name: str, variant: Variant) -> str | None:
+        """What a kernel on disk is found by; a formulation without a name must be traced first."""
+        if not isinstance(self.formulation, str):
+            return None
+        return f"{self._digest}/{self.formulation}/{name}/{variant}/{equations_version()}"
 
     def _install(self, name: str) -> None:
         """Put the builtin entry of a kernel in the place of the method of that name.
@@ -278,7 +292,7 @@ class Dynamics:
 
     def _header(self) -> dict[str, str]:
         joints = ", ".join(self.robot.joint_names)
-        return {"robot": self.robot.name, "joints": joints, "formulation": self.formulation}
+        return {"robot": self.robot.name, "joints": joints, "formulation": str(self.formulation)}
 
     def _variant(
         self,

@@ -22,11 +22,13 @@ import numpy as np
 
 from robot_dynamics.errors import unknown_name
 from robot_dynamics.formulations import (
+    InverseDynamics,
     articulated_body,
     composite_body,
     derivatives,
     energy,
     formulation_named,
+    mass_matrix_named,
     wrench_on_link,
 )
 from robot_dynamics.formulations.vectors import Array, Wrenches
@@ -101,7 +103,7 @@ class Equations:
     function: Callable[..., Any]
 
 
-def inverse(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def inverse(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
     """Efforts tau of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
     equations = formulation_named(formulation)
@@ -114,7 +116,7 @@ def inverse(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equation
     return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
-def bias(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def bias(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
     """Efforts at zero acceleration: Coriolis, centrifugal and gravity, of q and qd."""
     n, full = tree.dof, inverse(tree, formulation, variant).function
 
@@ -124,7 +126,7 @@ def bias(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
-def gravity(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def gravity(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
     """Efforts at rest, of q."""
     n, full = tree.dof, inverse(tree, formulation, variant).function
 
@@ -134,18 +136,21 @@ def gravity(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equation
     return Equations({"q": (n,), **variant.inputs}, function)
 
 
-def mass_matrix(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
-    """Mass matrix M of tau = M qdd + b, of q, by composite bodies in every formulation."""
+def mass_matrix(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
+    """Mass matrix M of tau = M qdd + b, of q."""
     joints = tree.coupling
+    matrix = mass_matrix_named(formulation)
 
     def function(q: Array, **values: Array) -> Array:
         loaded, _ = variant.apply(tree, values)
-        return joints.square(composite_body.mass_matrix(loaded, joints.positions(q)))
+        return joints.square(matrix(loaded, joints.positions(q)))
 
     return Equations({"q": (tree.dof,), **variant.inputs}, function)
 
 
-def forward(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def forward(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
     """Accelerations qdd of q, qd, tau: the mass matrix factorised along the tree."""
     n = tree.dof
     M_of = mass_matrix(tree, formulation, replace(variant, wrench_at=None, gravity=False))
@@ -161,7 +166,9 @@ def forward(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equation
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
-def forward_articulated(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def forward_articulated(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
     """Accelerations qdd of q, qd, tau by articulated bodies; for trees without mimic joints."""
     n = tree.dof
 
@@ -172,7 +179,9 @@ def forward_articulated(tree: Robot, formulation: str, variant: Variant = PLAIN)
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
-def inverse_derivatives(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def inverse_derivatives(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
     """dtau/dq, dtau/dqd and M of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
 
@@ -186,7 +195,9 @@ def inverse_derivatives(tree: Robot, formulation: str, variant: Variant = PLAIN)
     return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
-def forward_derivatives(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def forward_derivatives(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
     """dqdd/dq, dqdd/dqd and the inverse of M, of q, qd, tau."""
     n = tree.dof
 
@@ -198,7 +209,9 @@ def forward_derivatives(tree: Robot, formulation: str, variant: Variant = PLAIN)
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
-def energies(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def energies(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
     """Kinetic and potential energy, of q and qd."""
     n, joints = tree.dof, tree.coupling
 
@@ -211,7 +224,7 @@ def energies(tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equatio
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
-KERNELS: Mapping[str, Callable[[Robot, str, Variant], Equations]] = {
+KERNELS: Mapping[str, Callable[[Robot, str | InverseDynamics, Variant], Equations]] = {
     "inverse": inverse,
     "bias": bias,
     "gravity": gravity,
@@ -225,7 +238,9 @@ KERNELS: Mapping[str, Callable[[Robot, str, Variant], Equations]] = {
 """Every kernel of a robot by name: a function of tree, formulation and variant."""
 
 
-def equations_of(name: str, tree: Robot, formulation: str, variant: Variant = PLAIN) -> Equations:
+def equations_of(
+    name: str, tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
     """The equations of one kernel on a tree without fixed joints.
 
     Raises:

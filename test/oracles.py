@@ -152,6 +152,12 @@ SINGULAR_EXAMPLES = {"romeo.urdf", "romeo_laas_small.urdf"}
 
 
 @cache
+def invertible_examples():
+    """Those whose mass matrix can be inverted."""
+    return [path for path in example_urdfs() if path.name not in SINGULAR_EXAMPLES]
+
+
+@cache
 def example_urdfs():
     """The URDFs of example-robot-data that read_urdf reads; those with legs have a fixed root."""
     return [path for path in all_example_urdfs() if path.name not in REFUSED_EXAMPLES]

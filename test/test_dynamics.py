@@ -1,11 +1,20 @@
 """Compiled dynamics against Pinocchio and MuJoCo, and the door they are called through."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
+from oracles import (
+    example_id,
+    example_robot,
+    example_urdfs,
+    invertible_examples,
+    pin_model,
+    relative_error,
+)
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import (
     ArgumentError,
@@ -14,6 +23,8 @@ from robot_dynamics.errors import (
     UnknownNameError,
 )
 from robot_dynamics.formulations import FORMULATIONS
+from robot_dynamics.formulations.simplified import simplified_model
+from robot_dynamics.robot.robot import Inertia
 from strategies import random_state, robots, urdf_text
 
 # float64 on both sides; the worst of all examples is 3e-11 (rounded angles of a URDF, which
@@ -183,10 +194,6 @@ def test_unknown_formulation_lists_what_there_is():
 
 def test_forward_dynamics_of_a_joint_without_inertia_names_it():
     robot, _ = example("ur5_robot")
-    from dataclasses import replace
-
-    from robot_dynamics.robot.robot import Inertia
-
     bare = replace(
         robot,
         links=tuple(
@@ -199,3 +206,58 @@ def test_forward_dynamics_of_a_joint_without_inertia_names_it():
     zero = np.zeros(6)
     text = refusal(lambda: Dynamics(bare).forward(zero, zero, zero), SingularMassMatrixError)
     assert "joint 'wrist_3_joint' moves no inertia" in text
+
+
+# -- what may change while a robot works ----------------------------------------------------
+
+
+@given(robots(), st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_a_payload_given_at_run_time_is_a_payload_of_the_robot(robot, seed):
+    rng = np.random.default_rng(seed)
+    q, qd, qdd = random_state(robot, seed)
+    frame = robot.links[-1].name
+    com, inertia = rng.uniform(-0.3, 0.3, 3), np.diag([0.02, 0.03, 0.04])
+    loaded = Dynamics(robot.with_payload(frame, mass=2.5, com=com, inertia=inertia), cache=False)
+    arm, payload = Dynamics(robot, cache=False), Inertia.from_com(2.5, com, inertia)
+    found = arm.inverse(q, qd, qdd, payload=payload, frame=frame)
+    assert relative_error(found, loaded.inverse(q, qd, qdd)) < ROUND_OFF
+    tau = rng.normal(size=robot.dof)
+    found = arm.forward(q, qd, tau, payload=payload, frame=frame)
+    assert relative_error(loaded.inverse(q, qd, found), tau) < ROUND_OFF
+
+
+@given(robots(), st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_gravity_given_at_run_time_is_gravity_of_the_robot(robot, seed):
+    q, qd, qdd = random_state(robot, seed)
+    gravity = np.random.default_rng(seed).normal(size=3) * 9.81
+    tilted = Dynamics(robot.with_gravity(gravity), cache=False)
+    found = Dynamics(robot, cache=False).inverse(q, qd, qdd, gravity=gravity)
+    assert relative_error(found, tilted.inverse(q, qd, qdd)) < ROUND_OFF
+
+
+def test_a_simplified_model_compiles_like_any_formulation():
+    robot, _ = example("ur5_robot")
+    model = simplified_model(robot, others=("D_tran", "D_rot", "G"))
+    q, qd, qdd = random_state(robot, seed=2)
+    arm = Dynamics(robot, model)
+    full = Dynamics(robot, "dalembert").operation_count()
+    assert arm.operation_count().multiplications < full.multiplications
+    expected = Dynamics(robot).mass_matrix(q) @ qdd + Dynamics(robot).gravity(q)
+    assert relative_error(arm.inverse(q, qd, qdd), expected) < ROUND_OFF
+
+
+@given(robots(), st.integers(0, 2**32 - 1))
+@settings(max_examples=10)
+def test_power_of_the_efforts_is_the_growth_of_energy(robot, seed):
+    arm = Dynamics(robot, cache=False)
+    q, qd, qdd = random_state(robot, seed)
+
+    def total(t):  # energy on the motion with that state at t = 0
+        return sum(arm.energy(q + qd * t + qdd * t * t / 2, qd + qdd * t))
+
+    h = 1e-5  # central difference: error h^2 times a third derivative, and round-off / h
+    growth = (total(h) - total(-h)) / (2 * h)
+    power = arm.inverse(q, qd, qdd) @ qd
+    assert abs(power - growth) < 1e-5 * (1.0 + abs(power) + abs(total(0.0)))
