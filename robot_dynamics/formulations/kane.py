@@ -24,14 +24,14 @@ Endpoint actions, which the paper leaves out, are initial values of v and w.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.formulations import vector
-from robot_dynamics.formulations.vectors import Array, cross, joint_motion, rotation_about
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross, joint_motion, rotation_about
 from robot_dynamics.robot.robot import Joint, Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -44,7 +44,7 @@ def inverse_dynamics(
     q: Array,
     qd: Array,
     qdd: Array,
-    wrenches: Mapping[int, tuple[Array, Array]],
+    wrenches: Wrenches,
     phi_d: DissipativeForces | None = None,
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations: section 6.
@@ -158,7 +158,7 @@ def driving_forces(
     omega: list[Array],
     omega_dot: list[Array],
     p_ddot: list[Array],
-    wrenches: Mapping[int, tuple[Array, Array]],
+    wrenches: Wrenches,
 ) -> Array:
     """Efforts of all joints, from the tips inwards, shape (n,), N m or N."""
     n = len(robot.joints)
@@ -212,7 +212,9 @@ def _partial_velocities(robot: Robot, q: Array) -> tuple[Array, Array]:
     """A and B of all joints of a tree without fixed joints."""
     n = len(robot.joints)
     R: list[Array] = [np.eye(3)]
-    O, e, paths = [np.zeros(3)], [], [()]  # noqa: E741 (the paper's letter for the origins)
+    O: list[Array] = [np.zeros(3)]  # noqa: E741 (the paper's letter for the origins)
+    e: list[Array] = []
+    paths: list[tuple[int, ...]] = [()]
     A: Any = np.zeros((n, 3, n), dtype=np.result_type(q, 1.0))
     B: Any = np.zeros_like(A)
     for k, joint in enumerate(robot.joints):

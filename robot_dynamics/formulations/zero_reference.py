@@ -20,22 +20,18 @@ surroundings. Numbering is that of `robot_dynamics.robot.zero_position`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.formulations.vectors import Array, cross, rotation_about
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross, rotation_about
 from robot_dynamics.robot.robot import Pose, Robot
 from robot_dynamics.robot.zero_position import HAND, Hand, ZeroReference
 
-Wrenches = Mapping[int, tuple[Array, Array]]
 
-
-def inverse_dynamics(
-    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
-) -> Array:
+def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
     """Compute the joint efforts that produce the given accelerations, in starred vectors.
 
     Equations (18) to (29), motion from the base by (40) to (44).
@@ -176,6 +172,31 @@ def hand_position(zero: ZeroReference, q: Array, frame: str = HAND) -> Hand:
     return Hand(hand.link, h, D_h.rotation @ hand.u_oa, D_h.rotation @ hand.u_ot)
 
 
+def hand_motion(
+    zero: ZeroReference, q: Array, qd: Array, qdd: Array, frame: str = HAND
+) -> HandMotion:
+    """Motion of a hand that given joint motion produces, in base axes.
+
+    Args:
+        zero: Description of n joints.
+        q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,).
+        qdd: Joint accelerations, shape (n,).
+        frame: Name of the hand's frame.
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+    """
+    motion = motion_from_base(zero, current_vectors(zero, q), qd, qdd)
+    hand, i = hand_position(zero, q, frame), zero.hand(frame).link
+    G = displacements(zero, q)[i]
+    P_oG = (zero.centres[i - 1] if i > 0 else np.zeros(3)) + zero.s[i]
+    Gh = hand.b - (G.rotation @ P_oG + G.translation)
+    omega, alpha = motion.omega[i], motion.alpha[i]
+    a_h = motion.a_G[i] + cross(alpha, Gh) + _centripetal(omega, Gh)
+    return HandMotion(hand.rotation, omega, alpha, a_h, frame)
+
+
 # -- the vectors of the two forms -----------------------------------------------------------------
 
 
@@ -203,9 +224,7 @@ class Vectors:
     axes: list[Array]
 
 
-def starred_vectors(
-    zero: ZeroReference, q: Array, collar_before: Collection[int] = ()
-) -> Vectors:
+def starred_vectors(zero: ZeroReference, q: Array, collar_before: Collection[int] = ()) -> Vectors:
     """Starred vectors: the constants of the zero position, equations (17), (20) and (21).
 
     A prismatic joint slides in a collar; its centre P_k is the middle of the collar and moves
@@ -232,9 +251,7 @@ def starred_vectors(
     return Vectors(R, u, GP, PG, PO, list(zero.inertia), list(zero.axes))
 
 
-def current_vectors(
-    zero: ZeroReference, q: Array, collar_before: Collection[int] = ()
-) -> Vectors:
+def current_vectors(zero: ZeroReference, q: Array, collar_before: Collection[int] = ()) -> Vectors:
     """Current vectors in base axes: equations (2), (3), (7) and (8).
 
     Arguments as for `starred_vectors`.
@@ -291,13 +308,11 @@ def motion_from_hand(
     robot, hand = zero.robot, zero.hand(given.frame)
     motion = Motion.at_rest(len(robot.links))
     i = hand.link
-    R_h = given.rotation @ np.column_stack(  # rotation of the hand from its zero position
-        (hand.u_ot, cross(hand.u_oa, hand.u_ot), hand.u_oa)
-    ).T
+    R_h = given.rotation @ hand.rotation.T  # rotation of the hand from its zero position
     omega, alpha = R_h.T @ given.omega, R_h.T @ given.alpha
     Gh = hand.b - zero.s[i]
     motion.omega[i], motion.alpha[i] = omega, alpha
-    motion.a_G[i] = R_h.T @ given.a - cross(alpha, Gh) - cross(omega, cross(omega, Gh))
+    motion.a_G[i] = R_h.T @ given.a - cross(alpha, Gh) - _centripetal(omega, Gh)
     path = set()
     while i > 0:
         path.add(i - 1)
@@ -310,15 +325,17 @@ def motion_from_hand(
 
 
 def _inward(robot: Robot, v: Vectors, qd: Array, qdd: Array, k: int, m: Motion) -> None:
-    """Motion of the link before joint k from that of the link it carries, as printed."""
+    """Motion of the link before joint k from that of the link it carries, as printed.
+
+    Equations (5), (6) and (9) to (11), and (18), (19) and (22) to (24).
+    """
     i, p = k + 1, robot.parents[k]
     R, u, GP, PG = v.R[k], v.u[k], v.GP[k], v.PG[i]
     a_P = m.a_G[i] - cross(m.alpha[i], PG) - _centripetal(m.omega[i], PG)  # eqs. (9), (22)
     if robot.joints[k].type.rotates:
         m.omega[p] = R @ m.omega[i] - u * qd[k]  # eqs. (5), (18)
-        m.alpha[p] = (  # eqs. (6), (19)
-            R @ m.alpha[i] - u * qdd[k] - cross(m.omega[p], u * qd[k])
-        )
+        coriolis = cross(m.omega[p], u * qd[k])
+        m.alpha[p] = R @ m.alpha[i] - u * qdd[k] - coriolis  # eqs. (6), (19)
         a_P = R @ a_P  # eqs. (10), (23)
     else:
         m.omega[p], m.alpha[p] = R @ m.omega[i], R @ m.alpha[i]
@@ -327,7 +344,10 @@ def _inward(robot: Robot, v: Vectors, qd: Array, qdd: Array, k: int, m: Motion) 
 
 
 def _outward(robot: Robot, v: Vectors, qd: Array, qdd: Array, k: int, m: Motion) -> None:
-    """Motion of the link that joint k carries from that of the link before it."""
+    """Motion of the link that joint k carries from that of the link before it.
+
+    The same equations solved for the outer link: (40) to (44).
+    """
     i, p = k + 1, robot.parents[k]
     R, u, GP, PG = v.R[k], v.u[k], v.GP[k], v.PG[i]
     a_P = m.a_G[p] + cross(m.alpha[p], GP) + _centripetal(m.omega[p], GP)  # eq. (44)
@@ -376,8 +396,8 @@ def joint_forces(
     # Reaction of the surroundings and of the links further out, summed at P of the link
     F, T = [np.zeros(3)] * links, [np.zeros(3)] * links
     for i, (force, moment) in wrenches.items():
-        force, moment = v.axes[i] @ force, v.axes[i] @ moment
-        F[i], T[i] = F[i] + force, T[i] + moment + cross(v.PO[i], force)
+        F[i] = v.axes[i] @ force
+        T[i] = v.axes[i] @ moment + cross(v.PO[i], F[i])
 
     f: list[Any] = [0.0] * (links - 1)
     for k in reversed(range(links - 1)):

@@ -27,8 +27,8 @@ import numpy.typing as npt
 from robot_dynamics.errors import SingularMassMatrixError
 from robot_dynamics.formulations import vector, wrench_on_link
 from robot_dynamics.formulations.composite_body import elimination_parents, factorise, solve
-from robot_dynamics.formulations.vectors import Array, cross
-from robot_dynamics.formulations.zero_reference import Vectors, Wrenches, starred_vectors
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross
+from robot_dynamics.formulations.zero_reference import Vectors, starred_vectors
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
@@ -208,7 +208,8 @@ def _centripetal(omega: Array, r: Array) -> Array:
 
 def _check_regular(tree: Robot, H: Array, inverse_D: Array) -> None:
     """Refuse a pivot that is nothing but the round-off of the terms it is the difference of."""
-    regular = np.abs(np.diag(H) * inverse_D) < 1.0 / ROUND_OFF
+    with np.errstate(invalid="ignore"):
+        regular = np.abs(np.diag(H) * inverse_D) < 1.0 / ROUND_OFF
     if not np.all(regular):
         k = int(np.flatnonzero(~regular)[-1])  # the outermost: elimination starts at the tips
         raise SingularMassMatrixError(

@@ -55,6 +55,11 @@ class Hand:
     u_oa: Array
     u_ot: Array
 
+    @property
+    def rotation(self) -> Array:
+        """Orientation of the hand's frame in the base, shape (3, 3): u_t, u_a x u_t, u_a."""
+        return np.column_stack((self.u_ot, np.cross(self.u_oa, self.u_ot), self.u_oa))
+
 
 @dataclass(frozen=True, eq=False)
 class ZeroReference:
@@ -224,6 +229,14 @@ def _in_axes(tree: Robot, R: Array, *, parallel: bool) -> Robot:
         R_L = R[tree.link_index(frame.link)]
         frames[name] = Frame(frame.link, Pose(R_L.T, np.zeros(3)) @ frame.pose)
     return replace(tree, links=tuple(links), joints=tuple(joints), frames=frames)
+
+
+def _turned(link: Link, R: Array) -> Inertia:
+    return link.inertia.expressed_in(Pose(R.T, np.zeros(3)))
+
+
+def _is_identity(R: Array) -> bool:
+    return R.dtype != object and np.array_equal(R, np.eye(3))
 
 
 def _rows(name: str, values: npt.ArrayLike, *shape: int) -> Array:

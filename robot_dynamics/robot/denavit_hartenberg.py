@@ -1,0 +1,418 @@
+"""Denavit-Hartenberg tables: from a table with inertias to a robot, and from any chain to a table.
+
+Four numbers place a joint axis against the one before it: along and about the common
+normal of the two lines (a, alpha), along and about the axis (d, theta). The joint
+variable adds to theta (revolute) or d (prismatic). Two conventions are in use:
+
+    classic    A_i = Rz(theta_i) Tz(d_i) Tx(a_i) Rx(alpha_i)    frame i at the far end of link i
+    modified   A_i = Rx(alpha_i) Tx(a_i) Rz(theta_i) Tz(d_i)    frame i on joint i
+
+Asada and Slotine, and Lee, use the first; Renaud the second, and so do Angeles, Ma and
+Rojas with b_i = -d_i. In the modified table a_i and alpha_i lead from axis i - 1 to
+axis i, where some authors write a_(i-1) and alpha_(i-1).
+
+Every serial chain has such tables, found here from the joint axes at the zero
+reference position. They are not unique: where neighbouring axes are parallel or
+meet, and at both ends, a choice is made that leaves as many zeros as it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.errors import ArgumentError, RobotError
+from robot_dynamics.robot.robot import (
+    STANDARD_GRAVITY,
+    Array,
+    Frame,
+    Inertia,
+    Joint,
+    JointType,
+    Limits,
+    Link,
+    Pose,
+    Robot,
+    frozen,
+)
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.zero_position import ZeroReference
+
+CONVENTIONS = ("classic", "modified")
+
+PARALLEL = 1e-9
+"""Axes whose directions differ by less than this angle, rad, count as parallel."""
+
+COINCIDENT = 1e-9
+"""Lines whose distance is less than this, m, count as one, or as meeting."""
+
+ROUND_OFF = 1e-12
+"""Angles and lengths this close to a multiple of 90 degrees, or to zero, are meant to be it."""
+
+TOOL = "tool"
+"""Name of the frame at the end of a robot built from a table."""
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One joint of a table and the link that it carries.
+
+    Args:
+        type: Revolute, continuous or prismatic.
+        a: Length of the common normal, m.
+        alpha: Angle about it, rad.
+        d: Distance along the joint axis, at position zero of a prismatic joint, m.
+        theta: Angle about the joint axis, at position zero of a revolute joint, rad.
+        inertia: Of the link, in frame i of the table.
+        name: Name of the joint; by default "joint_" and its number.
+        link: Name of the link; by default "link_" and its number.
+        limits: Of the joint.
+        damping: Viscous friction of the joint, N m s/rad or N s/m.
+        friction: Coulomb friction of the joint, N m or N.
+    """
+
+    type: JointType
+    a: Any
+    alpha: Any
+    d: Any
+    theta: Any
+    inertia: Inertia = field(default_factory=Inertia.zero)
+    name: str | None = None
+    link: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A Denavit-Hartenberg table with all that a robot needs besides.
+
+    Args:
+        rows: One per joint, from the base.
+        convention: "classic" or "modified".
+        base: Pose of frame 0 in the root link.
+        tool: Pose of the tool in frame n.
+        gravity: Acceleration of free fall in the axes of the root link, shape (3,), m/s^2.
+        name: Name of the robot.
+
+    Raises:
+        ArgumentError: If there is no such convention, or no row.
+        RobotError: If a joint is neither revolute, continuous nor prismatic.
+    """
+
+    rows: tuple[Row, ...]
+    convention: str = "classic"
+    base: Pose = field(default_factory=Pose.identity)
+    tool: Pose = field(default_factory=Pose.identity)
+    gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
+    name: str = "arm"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", tuple(self.rows))
+        object.__setattr__(self, "gravity", frozen(self.gravity))
+        _check_convention(self.convention)
+        if not self.rows:
+            raise ArgumentError("a Denavit-Hartenberg table without rows; give one row per joint")
+        for i, row in enumerate(self.rows, start=1):
+            if not isinstance(row.type, JointType) or row.type is JointType.FIXED:
+                raise RobotError(
+                    f"row {i} of the Denavit-Hartenberg table has a joint of type {row.type}; "
+                    "make it revolute, continuous or prismatic"
+                )
+
+    def transform(self, i: int, q: Any = 0.0) -> Pose:
+        """A_i: pose of frame i in frame i - 1 at joint position q; rows count from 1."""
+        row = self.rows[i - 1]
+        rotates = row.type.rotates
+        joint = _screw_z(row.theta + q if rotates else row.theta, row.d if rotates else row.d + q)
+        normal = _screw_x(row.alpha, row.a)
+        return joint @ normal if self.convention == "classic" else normal @ joint
+
+    def tool_pose(self, q: Sequence[Any] | Array) -> Pose:
+        """Pose of the tool in the root link at joint positions q, shape (n,)."""
+        X = self.base
+        for i in range(1, len(self.rows) + 1):
+            X = X @ self.transform(i, q[i - 1])
+        return X @ self.tool
+
+    def to_robot(self) -> Robot:
+        """Build the robot of the table.
+
+        A link frame of a robot lies on the joint that carries the link, with z along it. In the
+        modified convention this is frame i of the table; in the classic one frame i lies beyond
+        it, at the far end of the link. Both tables' frames i are named "dh_i".
+        """
+        links, joints, frames = [Link("base")], [], {}
+        X = self.base  # of frame i - 1 of the table, in the link that it is fixed to
+        for i, row in enumerate(self.rows, start=1):
+            joint, normal = _screw_z(row.theta, row.d), _screw_x(row.alpha, row.a)
+            if self.convention == "classic":
+                origin, X_LF = X @ joint, normal
+            else:
+                origin, X_LF = X @ normal @ joint, Pose.identity()
+            name = row.link or f"link_{i}"
+            joints.append(
+                Joint(
+                    name=row.name or f"joint_{i}",
+                    type=row.type,
+                    parent=links[-1].name,
+                    child=name,
+                    origin=origin,
+                    axis=np.array([0.0, 0.0, 1.0]),
+                    limits=row.limits,
+                    damping=row.damping,
+                    friction=row.friction,
+                )
+            )
+            links.append(Link(name, row.inertia.expressed_in(X_LF)))
+            frames[f"dh_{i}"] = Frame(name, X_LF)
+            X = X_LF
+        frames[TOOL] = Frame(links[-1].name, X @ self.tool)
+        return Robot(self.name, tuple(links), tuple(joints), self.gravity, frames)
+
+
+def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "classic") -> Table:
+    """Find a Denavit-Hartenberg table of the chain from the root to a tip.
+
+    Args:
+        robot: Any robot without mimic joints on the way to the tip. What else the links on the
+            way carry beyond moving joints is left out: lock those joints first to keep their mass.
+        tip: Link or named frame where the chain ends; by default the only tip of the robot.
+        convention: "classic" or "modified".
+
+    Returns:
+        The table, with the inertias of the links in its frames. A robot built from it has the
+        same joint positions, efforts and tool pose. Lengths a are never negative.
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+        ArgumentError: If there is no such convention, or no tip is named and there are several.
+        RobotError: If no joint moves the tip, or one on the way follows another joint.
+    """
+    _check_convention(convention)
+    tree = merge_fixed(robot)
+    if tip is None:
+        if len(tree.tips) != 1:
+            raise ArgumentError(
+                f"tip: robot '{robot.name}' has {len(tree.tips)} tips ({', '.join(tree.tips)}); "
+                "say which chain the table is for"
+            )
+        tip = tree.tips[0]
+    path = _path(tree, tip)
+    zero = ZeroReference.from_robot(tree)
+    X_0L = [Pose(zero.axes[k + 1], zero.centres[k]) for k in path]  # link frames at zero
+    X_0T = X_0L[-1] @ tree.frame(tip).pose
+
+    # The z axis of the tool closes the row of joint axes
+    lines = [_Line(zero.u[k], zero.centres[k]) for k in path]
+    normals = _common_normals([*lines, _Line(X_0T.rotation[:, 2], X_0T.translation)], X_0T)
+    frames = [_frame_0(lines[0], normals[0])]
+    for normal in normals:
+        frames.append(normal.far_frame if convention == "classic" else normal.near_frame)
+
+    rows = []
+    for i, k in enumerate(path):
+        joint, link = tree.joints[k], tree.links[k + 1]
+        a, alpha, d, theta = _parameters(frames[i].inverse() @ frames[i + 1], convention)
+        rows.append(
+            Row(
+                joint.type,
+                a,
+                alpha,
+                d,
+                theta,
+                link.inertia.expressed_in(frames[i + 1].inverse() @ X_0L[i]),
+                joint.name,
+                link.name,
+                joint.limits,
+                joint.damping,
+                joint.friction,
+            )
+        )
+    tool = frames[-1].inverse() @ X_0T
+    return Table(tuple(rows), convention, frames[0], tool, tree.gravity, robot.name)
+
+
+def _check_convention(convention: str) -> None:
+    if convention not in CONVENTIONS:
+        raise ArgumentError(
+            f"no convention '{convention}' of Denavit-Hartenberg tables; "
+            f"choose one of: {', '.join(CONVENTIONS)}"
+        )
+
+
+def _path(tree: Robot, tip: str) -> list[int]:
+    """Indices of the joints from the root to a frame."""
+    path: list[int] = []
+    i = tree.link_index(tree.frame(tip).link)
+    while i > 0:
+        path.insert(0, i - 1)
+        i = tree.parents[i - 1]
+    if not path:
+        raise RobotError(f"no joint moves '{tip}' of robot '{tree.name}'; choose a tip further out")
+    for k in path:
+        leader = tree.joints[k].mimic
+        if leader is not None:
+            raise RobotError(
+                f"joint '{tree.joints[k].name}' on the way to '{tip}' follows '{leader.joint}', "
+                "which a Denavit-Hartenberg table cannot say; lock it or choose another tip"
+            )
+    return path
+
+
+# -- lines and their common normals ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """A joint axis: unit vector and a point on it, in the root at zero."""
+
+    z: Array
+    point: Array
+
+    def nearest(self, p: Array) -> Array:
+        """Point of the line nearest to p."""
+        return self.point + self.z * (self.z @ (p - self.point))
+
+    def is_parallel(self, other: _Line) -> bool:
+        return float(np.linalg.norm(np.cross(self.z, other.z))) < PARALLEL
+
+    def coincides_with(self, other: _Line) -> bool:
+        away = other.point - self.nearest(other.point)
+        return self.is_parallel(other) and float(np.linalg.norm(away)) < COINCIDENT
+
+
+@dataclass(frozen=True, eq=False)
+class _Normal:
+    """Common normal of two lines: unit vector x from its foot on the one to that on the other."""
+
+    x: Array
+    near: Array
+    far: Array
+    z_near: Array
+    z_far: Array
+
+    @property
+    def near_frame(self) -> Pose:
+        """Frame on the nearer line, as the modified convention places it."""
+        return _frame(self.x, self.z_near, self.near)
+
+    @property
+    def far_frame(self) -> Pose:
+        """Frame on the further line, as the classic convention places it."""
+        return _frame(self.x, self.z_far, self.far)
+
+
+def _common_normals(lines: list[_Line], X_0T: Pose) -> list[_Normal]:
+    """Normals from every line to the next; the last line is the z axis of the tool.
+
+    Between parallel lines the normal starts where the one before it ends, so that d = 0, but for
+    the last one, which ends at the tool. Between coincident lines it keeps the direction of the
+    one before, so that theta = 0, but for the last one, which takes the tool's.
+    """
+    normals: list[_Normal] = []
+    for i in range(len(lines) - 1):
+        line, following = lines[i], lines[i + 1]
+        last = i == len(lines) - 2
+        x_before = normals[-1].x if normals else _perpendicular(line.z, np.array([1.0, 0.0, 0.0]))
+        if line.is_parallel(following):
+            start = normals[-1].far if normals else line.nearest(np.zeros(3))
+            near = line.nearest(following.point) if last else line.nearest(start)
+            far = following.nearest(near)
+            if line.coincides_with(following):
+                x = X_0T.rotation[:, 0] if last else x_before
+                x = _perpendicular(line.z, x)
+            else:
+                x = _perpendicular(line.z, far - near)
+        else:
+            near, far = _feet(line, following)
+            x = np.cross(line.z, following.z)
+            x = x / np.linalg.norm(x)
+            along = x @ (far - near)
+            if along < -COINCIDENT or (abs(along) <= COINCIDENT and x @ x_before < 0.0):
+                x = -x
+        normals.append(_Normal(x, near, far, line.z, following.z))
+    return normals
+
+
+def _frame_0(first: _Line, normal: _Normal) -> Pose:
+    """Frame 0 on the first axis: that of the root where its z axis is this axis."""
+    if _Line(np.array([0.0, 0.0, 1.0]), np.zeros(3)).coincides_with(first) and first.z[2] > 0.0:
+        return Pose.identity()
+    return normal.near_frame
+
+
+def _feet(line: _Line, other: _Line) -> tuple[Array, Array]:
+    """Feet of the common normal of two lines that are not parallel."""
+    between = other.point - line.point
+    n = np.cross(line.z, other.z)
+    s = np.cross(between, other.z) @ n / (n @ n)
+    t = np.cross(between, line.z) @ n / (n @ n)
+    return line.point + s * line.z, other.point + t * other.z
+
+
+def _perpendicular(z: Array, wish: Array) -> Array:
+    """Unit vector at right angles to z, as near to `wish` as can be."""
+    x = wish - z * (z @ wish)
+    if float(np.linalg.norm(x)) < 1e-6 * float(np.linalg.norm(wish)):
+        return _perpendicular(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+    return x / np.linalg.norm(x)
+
+
+def _frame(x: Array, z: Array, origin: Array) -> Pose:
+    x = _perpendicular(z, x)  # exactly at right angles also where lines count as parallel
+    return Pose(np.column_stack((x, np.cross(z, x), z)), origin)
+
+
+# -- the four numbers -----------------------------------------------------------------------------
+
+
+def _parameters(X: Pose, convention: str) -> tuple[float, float, float, float]:
+    """a, alpha, d, theta of a transform that such numbers make."""
+    R, p = X.rotation, X.translation
+    if convention == "classic":
+        theta, alpha = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(R[2, 1], R[2, 2])
+        a, d = p[0] * np.cos(theta) + p[1] * np.sin(theta), p[2]
+    else:
+        theta, alpha = np.arctan2(-R[0, 1], R[0, 0]), np.arctan2(-R[1, 2], R[2, 2])
+        a, d = p[0], p[2] * np.cos(alpha) - p[1] * np.sin(alpha)
+    return _snapped(a), _angle(alpha), _snapped(d), _angle(theta)
+
+
+def _angle(value: float) -> float:
+    """An angle without round-off at multiples of 90 degrees, above -180 and up to 180."""
+    snapped = _snapped(value, np.pi / 2)
+    return -snapped if snapped == -np.pi else snapped
+
+
+def _snapped(value: float, unit: float = np.inf) -> float:
+    """The value, or the multiple of `unit` (by default zero) that only round-off parts it from."""
+    multiple = 0.0 if np.isinf(unit) else unit * round(value / unit)
+    return float(multiple if abs(value - multiple) < ROUND_OFF else value) + 0.0  # no -0
+
+
+def _screw_x(angle: Any, length: Any) -> Pose:
+    """Rx(angle) Tx(length)."""
+    c, s = _cos_sin(angle)
+    R = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+    return Pose(R, np.array([length, 0.0, 0.0]))
+
+
+def _screw_z(angle: Any, length: Any) -> Pose:
+    """Rz(angle) Tz(length)."""
+    c, s = _cos_sin(angle)
+    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    return Pose(R, np.array([0.0, 0.0, length]))
+
+
+def _cos_sin(angle: Any) -> tuple[Any, Any]:
+    """Cosine and sine, exact at multiples of a right angle, where tables mean 0 and 1."""
+    if isinstance(angle, (int, float)):
+        turns = round(angle / (np.pi / 2))
+        if abs(angle - turns * (np.pi / 2)) < ROUND_OFF:
+            return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[turns % 4]
+    return np.cos(angle), np.sin(angle)

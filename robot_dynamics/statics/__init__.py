@@ -1,1 +1,0 @@
-"""Joint torques of endpoint forces, compliance and stiffness."""

@@ -1,0 +1,294 @@
+"""Denavit-Hartenberg tables, from and to robots, against printed tables and by their torques."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from numpy.testing import assert_allclose
+
+from oracles import (
+    example_robot,
+    example_urdfs,
+    pin_model,
+    relative_error,
+)
+from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
+from robot_dynamics.formulations import inverse_dynamics
+from robot_dynamics.formulations.zero_reference import hand_position
+from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, Row, Table, denavit_hartenberg
+from robot_dynamics.robot.robot import Inertia, JointType, Pose, Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.zero_position import ZeroReference
+from strategies import chains, random_rotation, random_state, seeds
+
+R, P = JointType.REVOLUTE, JointType.PRISMATIC
+EXAMPLES = {path.stem: path for path in example_urdfs()}
+RIGHT = np.pi / 2
+
+
+def parameters(table):
+    """a, alpha (degrees), d, theta (degrees) of every row."""
+    return np.array([(r.a, np.degrees(r.alpha), r.d, np.degrees(r.theta)) for r in table.rows])
+
+
+# -- from a table to a robot ------------------------------------------------------------------
+
+
+def lee_puma(convention="classic"):
+    """First three joints of the PUMA of Lee, Lee and Nigam, the length unit 1 m."""
+    rows = (
+        Row(R, 0.0, -RIGHT, 0.0, RIGHT),
+        Row(R, 0.432, 0.0, 0.1495, 0.0),
+        Row(R, 0.0, RIGHT, 0.0, RIGHT),
+    )
+    return Table(rows, convention)
+
+
+def matrix_classic(theta, d, a, alpha):
+    """The 4 x 4 matrix of the classic convention, written out."""
+    ct, st, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+    return np.array(
+        [
+            [ct, -st * ca, st * sa, a * ct],
+            [st, ct * ca, -ct * sa, a * st],
+            [0.0, sa, ca, d],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+def matrix_modified(theta, d, a, alpha):
+    """The 4 x 4 matrix of the modified convention, written out."""
+    ct, st, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
+    return np.array(
+        [
+            [ct, -st, 0.0, a],
+            [st * ca, ct * ca, -sa, -d * sa],
+            [st * sa, ct * sa, ca, d * ca],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("convention", "matrix"), [("classic", matrix_classic), ("modified", matrix_modified)]
+)
+def test_a_table_places_its_tool_by_the_product_of_its_matrices(convention, matrix):
+    rows = (
+        Row(R, 0.3, 0.7, 0.2, -0.4),
+        Row(P, 0.1, -1.2, 0.5, 0.9),
+        Row(R, 0.25, 2.0, -0.3, 1.1),
+    )
+    q = np.array([0.4, -0.2, 1.3])
+    X = np.eye(4)
+    for row, x in zip(rows, q, strict=True):
+        turn, shift = (x, 0.0) if row.type is R else (0.0, x)
+        X = X @ matrix(row.theta + turn, row.d + shift, row.a, row.alpha)
+    table = Table(rows, convention)
+    # the same place by the table and by the joints of its robot
+    assert_allclose(table.tool_pose(q).rotation, X[:3, :3], atol=1e-14)
+    assert_allclose(table.tool_pose(q).translation, X[:3, 3], atol=1e-14)
+    tool = hand_position(ZeroReference.from_robot(table.to_robot()), q, "tool")
+    assert_allclose(tool.rotation, X[:3, :3], atol=1e-14)
+    assert_allclose(tool.b, X[:3, 3], atol=1e-14)
+
+
+def test_right_angles_of_a_table_are_exact_in_the_robot():
+    for joint in lee_puma().to_robot().joints:
+        assert set(np.abs(joint.origin.rotation).ravel()) <= {0.0, 1.0}
+
+
+def test_inertias_of_a_table_are_given_in_its_frames():
+    # one link of 2 kg whose mass centre is at the origin of frame 1, at the far end of 0.8 m
+    body = Inertia.from_com(2.0, np.zeros(3), np.diag((0.01, 0.02, 0.03)))
+    gravity = np.array([0.0, -9.81, 0.0])
+    table = Table((Row(R, 0.8, 0.0, 0.0, 0.0, body),), "classic", gravity=gravity)
+    tau = inverse_dynamics(table.to_robot(), [0.0], [0.0], [1.0])
+    assert_allclose(tau, 0.03 + 2.0 * 0.8**2 + 2.0 * 9.81 * 0.8)
+    # the same numbers in the modified convention put the mass on the joint axis
+    table = Table((Row(R, 0.8, 0.0, 0.0, 0.0, body),), "modified", gravity=gravity)
+    assert_allclose(inverse_dynamics(table.to_robot(), [0.0], [0.0], [1.0]), 0.03)
+
+
+# -- from a robot to a table ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@given(chains(mimic=False), seeds())
+def test_any_chain_has_a_table_with_its_torques_and_its_tool(convention, robot, seed):
+    tip = merge_fixed(robot).tips[0]
+    table = denavit_hartenberg(robot, convention=convention)
+    q, qd, qdd = random_state(robot, seed)
+    # oblique axes at random are never nearly parallel, so that no common normal is far away
+    assert (
+        relative_error(
+            inverse_dynamics(table.to_robot(), q, qd, qdd), inverse_dynamics(robot, q, qd, qdd)
+        )
+        < 1e-10
+    )
+    hand = hand_position(ZeroReference.from_robot(robot), q, tip)
+    assert_allclose(table.tool_pose(q).translation, hand.b, atol=1e-11)
+    assert_allclose(table.tool_pose(q).rotation, hand.rotation, atol=1e-11)
+    assert all(row.a >= -1e-9 for row in table.rows)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@pytest.mark.parametrize(
+    "name", ["ur5_robot", "kinova", "xarm7", "panda", "talos_left_arm", "z1", "so100"]
+)
+def test_a_table_of_an_example_arm_keeps_its_torques(name, convention):
+    if name not in EXAMPLES:
+        pytest.skip("example-robot-data is not installed")
+    arm = example_robot(EXAMPLES[name])
+    if name == "panda":
+        arm = arm.with_locked({"panda_finger_joint1": 0.0})
+    table = denavit_hartenberg(arm, convention=convention)
+    state = random_state(arm, seed=3)
+    # printed angles like 1.5708 are off by 4e-6, which puts common normals far out
+    assert (
+        relative_error(inverse_dynamics(table.to_robot(), *state), inverse_dynamics(arm, *state))
+        < 1e-9
+    )
+
+
+def test_the_panda_has_the_table_of_its_manufacturer():
+    # modified convention; a_5 = -0.0825 there is an angle of 180 degrees here
+    if "panda" not in EXAMPLES:
+        pytest.skip("example-robot-data is not installed")
+    table = denavit_hartenberg(example_robot(EXAMPLES["panda"]), "panda_link8", "modified")
+    expected = [
+        (0.0, 0, 0.333, 0),
+        (0.0, -90, 0.0, 0),
+        (0.0, 90, 0.316, 0),
+        (0.0825, 90, 0.0, 180),
+        (0.0825, 90, 0.384, 0),
+        (0.0, -90, 0.0, 180),
+        (0.088, 90, 0.107, 0),
+    ]
+    found = parameters(table)
+    assert_allclose(found[:, [0, 1, 2]], np.array(expected)[:, [0, 1, 2]], atol=1e-9)
+    assert_allclose(np.abs(found[3:6, 3]), [180, 0, 180], atol=1e-9)
+
+
+def test_the_ur5_has_the_lengths_of_its_manufacturer():
+    if "ur5_robot" not in EXAMPLES:
+        pytest.skip("example-robot-data is not installed")
+    found = parameters(denavit_hartenberg(example_robot(EXAMPLES["ur5_robot"]), "tool0"))
+    assert_allclose(found[:, 0], [0, 0.425, 0.39225, 0, 0, 0], atol=1e-9)
+    assert_allclose(found[:, 2], [0.089159, 0, 0, 0.10915, 0.09465, 0.0823], atol=1e-9)
+    assert_allclose(np.abs(found[:, 1]), [90, 0, 0, 90, 90, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_a_table_finds_itself_in_its_robot(convention):
+    rows = (  # skew, parallel, intersecting and coinciding axes, and a sliding joint
+        Row(R, 0.0, -RIGHT, 0.4, 0.0),
+        Row(R, 0.5, 0.0, 0.0, 0.0),
+        Row(R, 0.3, RIGHT, 0.0, 0.0),
+        Row(R, 0.0, RIGHT, 0.2, 0.0),
+        Row(P, 0.0, 0.0, 0.1, 0.0),
+        Row(R, 0.2, 0.8, 0.3, 0.25),
+    )
+    table = Table(rows, convention)
+    robot = table.to_robot()
+    again = denavit_hartenberg(robot, "tool", convention)
+    q = np.array([0.3, -0.8, 1.2, 0.4, 0.2, -2.0])
+    assert_allclose(again.tool_pose(q).translation, table.tool_pose(q).translation, atol=1e-13)
+    assert_allclose(again.tool_pose(q).rotation, table.tool_pose(q).rotation, atol=1e-13)
+    twice = denavit_hartenberg(again.to_robot(), "tool", convention)
+    assert_allclose(parameters(twice), parameters(again), atol=1e-12)
+
+
+def test_a_chain_along_the_z_axis_of_the_base_needs_no_base_pose():
+    assert_allclose(denavit_hartenberg(lee_puma().to_robot(), "tool").base.rotation, np.eye(3))
+
+
+def test_a_base_that_stands_askew_is_the_base_pose():
+    rng = np.random.default_rng(5)
+    base = Pose(random_rotation(rng), np.array([0.1, -0.2, 0.3]))
+    table = Table(lee_puma().rows, "classic", base)
+    again = denavit_hartenberg(table.to_robot(), "tool")
+    q = np.array([0.3, -0.8, 1.2])
+    assert_allclose(again.tool_pose(q).translation, table.tool_pose(q).translation, atol=1e-14)
+
+
+# -- refusals ---------------------------------------------------------------------------------
+
+
+BRANCHES = """
+<robot name="fork">
+  <link name="base"/> <link name="left"/> <link name="right"/> <link name="pad"/>
+  <joint name="l" type="revolute"><parent link="base"/><child link="left"/>
+    <axis xyz="0 0 1"/><limit effort="1" velocity="1" lower="-1" upper="1"/></joint>
+  <joint name="r" type="revolute"><parent link="base"/><child link="right"/>
+    <axis xyz="0 0 1"/><limit effort="1" velocity="1" lower="-1" upper="1"/>
+    <mimic joint="l"/></joint>
+  <joint name="p" type="fixed"><parent link="base"/><child link="pad"/></joint>
+</robot>"""
+
+
+def refusal(call, error):
+    with pytest.raises(error) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_table_of_a_branched_robot_asks_for_the_tip():
+    assert refusal(
+        lambda: denavit_hartenberg(read_urdf(BRANCHES, require_inertia=False)), ArgumentError
+    ) == ("tip: robot 'fork' has 2 tips (left, right); say which chain the table is for")
+
+
+def test_a_table_cannot_say_that_a_joint_follows_another():
+    assert refusal(
+        lambda: denavit_hartenberg(read_urdf(BRANCHES, require_inertia=False), "right"), RobotError
+    ) == (
+        "joint 'r' on the way to 'right' follows 'l', which a Denavit-Hartenberg table cannot say; "
+        "lock it or choose another tip"
+    )
+
+
+def test_a_table_needs_a_joint_on_the_way():
+    assert refusal(
+        lambda: denavit_hartenberg(read_urdf(BRANCHES, require_inertia=False), "pad"), RobotError
+    ) == ("no joint moves 'pad' of robot 'fork'; choose a tip further out")
+
+
+def test_an_unknown_tip_is_named():
+    text = refusal(
+        lambda: denavit_hartenberg(read_urdf(BRANCHES, require_inertia=False), "rigth"),
+        UnknownNameError,
+    )
+    assert text.endswith("did you mean 'right'?")
+
+
+def test_an_unknown_convention_lists_both():
+    text = "no convention 'craig' of Denavit-Hartenberg tables; choose one of: classic, modified"
+    assert refusal(lambda: lee_puma("craig"), ArgumentError) == text
+    robot = lee_puma().to_robot()
+    assert refusal(lambda: denavit_hartenberg(robot, convention="craig"), ArgumentError) == text
+
+
+def test_a_table_without_rows_is_refused():
+    assert refusal(lambda: Table(()), ArgumentError) == (
+        "a Denavit-Hartenberg table without rows; give one row per joint"
+    )
+
+
+def test_a_fixed_joint_is_no_row():
+    row = Row(JointType.FIXED, 0.0, 0.0, 0.0, 0.0)
+    assert refusal(lambda: Table((row,)), RobotError) == (
+        "row 1 of the Denavit-Hartenberg table has a joint of type JointType.FIXED; make it "
+        "revolute, continuous or prismatic"
+    )
+
+
+def test_the_robot_of_a_table_is_an_ordinary_robot():
+    pytest.importorskip("pinocchio")
+    body = Inertia.from_com(2.0, (0.1, 0.0, 0.2), np.diag((0.01, 0.02, 0.025)))
+    rows = tuple(Row(row.type, row.a, row.alpha, row.d, row.theta, body) for row in lee_puma().rows)
+    robot = Table(rows).to_robot()
+    assert isinstance(robot, Robot)
+    state = random_state(robot, seed=2)
+    assert relative_error(inverse_dynamics(robot, *state), pin_model(robot).inverse(*state)) < 1e-12
