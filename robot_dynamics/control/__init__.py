@@ -1,22 +1,33 @@
 """Pure control laws: desired and measured motion in, joint efforts out."""
 
+from robot_dynamics.control.controller import Command, Controller, Settings, Status
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains, gains_for
 from robot_dynamics.control.laws import (
+    MODES,
     Measured,
     Reference,
-    continuous_joints,
     pd_feedforward,
     position_error,
 )
 from robot_dynamics.control.limits import Limited, effort_limits, limit_rate, saturate
+from robot_dynamics.control.model import Model, continuous_joints
+from robot_dynamics.control.safety import SoftLimits, Watchdog
 
 __all__ = [
+    "MODES",
+    "Command",
+    "Controller",
     "Friction",
     "Gains",
     "Limited",
     "Measured",
+    "Model",
     "Reference",
+    "Settings",
+    "SoftLimits",
+    "Status",
+    "Watchdog",
     "continuous_joints",
     "effort_limits",
     "gains_for",

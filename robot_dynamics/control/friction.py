@@ -1,6 +1,6 @@
 """Joint friction, for compensation in control and for the plant in simulation.
 
-    tau_f = viscous qd + (coulomb + (breakaway - coulomb) exp(-(qd / stribeck)^2)) sign(qd)
+    tau_f = viscous qd + (coulomb + stiction exp(-(qd / stribeck)^2)) sign(qd)
 
 The sign makes control chatter at rest, so compensation replaces it by a smooth
 crossing of a stated width. The plant keeps the true sign, and stiction.
@@ -8,12 +8,11 @@ crossing of a stated width. The plant keeps the true sign, and stiction.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 
 import numpy as np
-import numpy.typing as npt
 
-from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.control.per_joint import per_joint
 from robot_dynamics.robot.robot import Array, Robot, frozen
 
 DEFAULT_WIDTH = 0.01
@@ -22,54 +21,34 @@ DEFAULT_WIDTH = 0.01
 
 @dataclass(frozen=True, eq=False)
 class Friction:
-    """Friction of n joints; every field has shape (n,).
+    """Friction of n joints; every field has shape (n,), or one number for all joints.
 
     Args:
         viscous: N m s/rad or N s/m.
         coulomb: Sliding friction, N m or N.
-        breakaway: Friction at rest, N m or N; by default that of sliding (no Stribeck effect).
-        stribeck: Speed at which breakaway friction has fallen to 1/e of its excess, rad/s or m/s.
+        stiction: By how much friction at rest exceeds sliding friction, N m or N; by default zero.
+        stribeck: Speed at which that excess has fallen to 1/e, rad/s or m/s.
 
     Raises:
         ShapeError: If the fields differ in length.
-        ArgumentError: If a number is negative, not finite, a Stribeck speed is zero, or
-            breakaway friction is below sliding friction.
+        ArgumentError: If a number is negative or not finite, or a Stribeck speed is zero.
     """
 
     viscous: Array
     coulomb: Array
-    breakaway: Array | None = None
-    stribeck: Array | None = None
+    stiction: Array = field(default_factory=lambda: frozen([0.0]))
+    stribeck: Array = field(default_factory=lambda: frozen([DEFAULT_WIDTH]))
 
     def __post_init__(self) -> None:
-        n = len(np.atleast_1d(self.viscous))
-        if self.breakaway is None:
-            object.__setattr__(self, "breakaway", self.coulomb)
-        if self.stribeck is None:
-            object.__setattr__(self, "stribeck", np.full(n, DEFAULT_WIDTH))
-        for field in fields(self):
-            array = np.atleast_1d(np.asarray(getattr(self, field.name), dtype=np.float64))
-            if array.shape != (n,):
-                raise ShapeError(
-                    f"friction: {field.name} has shape {array.shape} for {n} joints; "
-                    "give one number per joint"
-                )
-            wrong = ~np.isfinite(array) | (array < 0.0)
-            if field.name == "stribeck":
-                wrong |= array == 0.0
-            if wrong.any():
-                i = int(np.flatnonzero(wrong)[0])
-                raise ArgumentError(
-                    f"friction: {field.name}[{i}] is {array[i]}; give a finite number that is "
-                    f"{'positive' if field.name == 'stribeck' else 'not negative'}"
-                )
-            object.__setattr__(self, field.name, frozen(array))
-        if self.breakaway is not None and np.any(self.breakaway < self.coulomb):
-            i = int(np.flatnonzero(self.breakaway < self.coulomb)[0])
-            raise ArgumentError(
-                f"friction: breakaway[{i}] is {self.breakaway[i]}, below coulomb[{i}] = "
-                f"{self.coulomb[i]}; friction at rest is never less than in motion"
+        n = max(np.size(getattr(self, setting.name)) for setting in fields(self))
+        for setting in fields(self):
+            checked = per_joint(
+                f"friction: {setting.name}",
+                getattr(self, setting.name),
+                n,
+                positive=setting.name == "stribeck",
             )
+            object.__setattr__(self, setting.name, checked)
 
     @staticmethod
     def none(n: int) -> Friction:
@@ -87,15 +66,14 @@ class Friction:
         coulomb = np.array([joint.friction for joint in robot.moving_joints])
         return Friction((E**2).T @ damping, np.abs(E).T @ coulomb)
 
-    def with_(self, **changes: npt.ArrayLike) -> Friction:
-        """The same friction with some fields replaced."""
-        return replace(self, **{name: np.asarray(value) for name, value in changes.items()})
+    @property
+    def is_dry(self) -> bool:
+        """Whether any joint can stick."""
+        return bool((self.coulomb + self.stiction).any())
 
     def resistance(self, qd: Array) -> Array:
         """Size of dry friction while sliding at qd, shape (n,), N m or N, never negative."""
-        assert self.breakaway is not None and self.stribeck is not None
-        excess = self.breakaway - self.coulomb
-        return self.coulomb + excess * np.exp(-((qd / self.stribeck) ** 2))
+        return self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2))
 
     def smooth(self, qd: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
         """Effort that makes up for friction at velocity qd, without a step at rest.

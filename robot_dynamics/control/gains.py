@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.control.per_joint import per_joint
 from robot_dynamics.robot.robot import Array, frozen
 from robot_dynamics.trajectory.motions import middle_pose, some_poses
 
@@ -22,17 +22,18 @@ DEFAULT_DAMPING_RATIO = 1.0
 
 
 DEFAULT_DELAY = 2e-3
-"""Time from a measurement to the effort that answers it, s: one cycle at 1 kHz and the way there."""
+"""Time from a measurement to the effort that answers it, s: a cycle at 1 kHz and the way there."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gains:
-    """Feedback gains of n joints; every field has shape (n,).
+    """Feedback gains of n joints; every field has shape (n,), or one number for all joints.
 
     Args:
         kp: N m/rad or N/m.
         kd: N m s/rad or N s/m.
         ki: N m/(rad s) or N/(m s); by default zero.
+        i_clamp: Largest effort of the integral part, N m or N; by default without bound.
 
     Raises:
         ShapeError: If the fields differ in length.
@@ -41,25 +42,19 @@ class Gains:
 
     kp: Array
     kd: Array
-    ki: Array | None = None
+    ki: Array = field(default_factory=lambda: frozen([0.0]))
+    i_clamp: Array = field(default_factory=lambda: frozen([np.inf]))
 
     def __post_init__(self) -> None:
-        n = len(np.atleast_1d(self.kp))
-        if self.ki is None:
-            object.__setattr__(self, "ki", np.zeros(n))
-        for field in fields(self):
-            array = np.atleast_1d(np.asarray(getattr(self, field.name), dtype=np.float64))
-            if array.shape != (n,):
-                raise ShapeError(
-                    f"gains: {field.name} has shape {array.shape} for {n} joints; "
-                    "give one number per joint"
-                )
-            if not np.all(np.isfinite(array) & (array >= 0.0)):
-                i = int(np.flatnonzero(~np.isfinite(array) | (array < 0.0))[0])
-                raise ArgumentError(
-                    f"gains: {field.name}[{i}] is {array[i]}; give a finite number, zero or more"
-                )
-            object.__setattr__(self, field.name, frozen(array))
+        n = max(np.size(getattr(self, setting.name)) for setting in fields(self))
+        for setting in fields(self):
+            checked = per_joint(
+                f"gains: {setting.name}",
+                getattr(self, setting.name),
+                n,
+                may_be_infinite=setting.name == "i_clamp",
+            )
+            object.__setattr__(self, setting.name, checked)
 
 
 def gains_for(
@@ -87,8 +82,12 @@ def gains_for(
 
     Returns:
         Gains of all joints, without an integral part.
+
+    Raises:
+        SingularMassMatrixError: If a joint moves no inertia.
     """
-    robot = dynamics.robot
+    robot, at_rest = dynamics.robot, np.zeros(dynamics.robot.dof)
+    dynamics.forward(middle_pose(robot), at_rest, at_rest)  # refuses a joint without inertia
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
     free = 1.0 / np.linalg.inv(dynamics.mass_matrix(some_poses(robot)))[
         :, range(robot.dof), range(robot.dof)

@@ -44,8 +44,9 @@ def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> L
         tau: Wanted efforts, shape (n,), N m or N.
         previous: Efforts of the last cycle, shape (n,).
         rate: Largest change per second, N m/s or N/s, may be infinite.
-        dt: Time since the last cycle, s.
+        dt: Time since the last cycle, s, zero or more.
     """
-    step = np.asarray(rate) * dt
+    # Without time in between, no finite rate allows any change, and an infinite one allows all
+    step = np.asarray(rate) * dt if dt > 0.0 else np.where(np.isinf(rate), np.inf, 0.0)
     within = np.minimum(np.maximum(tau, previous - step), previous + step)
     return Limited(within, within != tau)

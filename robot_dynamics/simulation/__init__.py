@@ -4,12 +4,15 @@ from robot_dynamics.simulation.closed_loop import Controller, Log, simulate
 from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
 from robot_dynamics.simulation.perturbation import perturbed, with_mass_scaled
 from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.sensors import Imperfections, Sensor
 
 __all__ = [
     "INTEGRATORS",
     "Controller",
+    "Imperfections",
     "Log",
     "Plant",
+    "Sensor",
     "integrate",
     "perturbed",
     "simulate",

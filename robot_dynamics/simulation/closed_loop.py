@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.laws import Measured, continuous_joints, position_error
+from robot_dynamics.control.laws import Measured, position_error
+from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot.robot import Array
 from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.sensors import Sensor
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 Controller = Callable[[float, State, Measured], Array]
@@ -71,6 +73,7 @@ def simulate(
     *,
     rate: float = 1000.0,
     duration: float | None = None,
+    sensor: Sensor | None = None,
 ) -> Log:
     """Let a controller drive a plant along a trajectory.
 
@@ -83,6 +86,8 @@ def simulate(
         trajectory: Desired motion, from time zero.
         rate: Control cycles per second; the plant's step must divide the cycle.
         duration: Time to simulate, s; by default that of the trajectory.
+        sensor: What the controller sees of the plant, one report a cycle; it goes on with the
+            last when one is lost. By default the truth.
 
     Raises:
         ArgumentError: If the joints differ, or the plant's step does not divide the cycle.
@@ -105,10 +110,15 @@ def simulate(
     q, qd, tau = (np.empty((cycles, n)) for _ in range(3))
     saturated = np.zeros((cycles, n), dtype=bool)
     plant.reset(desired.q[0])
+    measured = Measured(plant.q, plant.qd)
     for k in range(cycles):
         q[k], qd[k] = plant.q, plant.qd
         state = State(desired.q[k], desired.qd[k], desired.qdd[k])
-        command = controller(float(t[k]), state, Measured(plant.q, plant.qd))
+        if sensor is not None:
+            measured = sensor.report(plant.q, plant.qd) or measured
+        else:
+            measured = Measured(plant.q, plant.qd)
+        command = controller(float(t[k]), state, measured)
         for _ in range(steps):
             plant.step(command)
         tau[k], saturated[k] = plant.tau, plant.saturated

@@ -2,7 +2,7 @@
 
 A constant step, because a simulator answers at a constant rate. The orders
 differ: semi-implicit Euler 1, Runge-Kutta and Adams-Bashforth-Moulton 4. The
-latter, the predictor-corrector scheme that [Gupta1984] simulates with
+latter, the predictor-corrector scheme that [Gupta1986] simulates with
 (section 4), asks for two accelerations a step instead of four, and in return
 wants smooth forces.
 """
@@ -26,7 +26,9 @@ class Integrator(Protocol):
 
     def __call__(
         self, f: Acceleration, t: float, q: Array, qd: Array, h: float
-    ) -> tuple[Array, Array]: ...
+    ) -> tuple[Array, Array]:
+        """Return q and qd at t + h."""
+        ...
 
 
 class Motion(NamedTuple):

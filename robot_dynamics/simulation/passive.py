@@ -9,75 +9,110 @@ a velocity of exactly zero.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from robot_dynamics.robot.robot import Array
 
-MAX_ITERATIONS = 30
-SWEEPS = 200
+ROUNDS = 8
+"""Guesses before Newton's method counts as lost; from the last answer it takes one or two."""
+
+SWEEPS = 4
+"""Sweeps to find a better first guess."""
+
+ATTEMPTS = 20
+"""How often to try again from there."""
 
 
-def resolve(
-    A: Array,
-    c: Array,
-    dry: Array,
-    lower: Array,
-    upper: Array,
-    v: Array,
-    p: Array,
-) -> tuple[Array, Array]:
+class Passive(NamedTuple):
+    """What the joints themselves oppose to motion in one step; shape (n,) each.
+
+    Args:
+        dry: Largest friction impulse, N m s or N s, zero or more.
+        lower: Lowest velocity that the stops allow, zero or less.
+        upper: Highest velocity that the stops allow, zero or more.
+    """
+
+    dry: Array
+    lower: Array
+    upper: Array
+
+
+class Resolved(NamedTuple):
+    """Answer of `resolve`; shape (n,) each.
+
+    Args:
+        v: Velocities at the end of the step.
+        p: Impulses of friction and stops.
+        held: Joints whose velocity friction or a stop dictates: they stick, or arrive at a stop.
+    """
+
+    v: Array
+    p: Array
+    held: Array
+
+
+def resolve(A: Array, c: Array, passive: Passive, v: Array, p: Array) -> Resolved:
     """Solve A v = c + p for velocities v under the impulses p of dry friction and stops.
 
     Joint i either slides with p_i = -dry_i sign(v_i), sticks with v_i = 0 and
     |p_i| <= dry_i, or lies at a stop with v_i = lower_i or upper_i and p_i
     beyond friction. A guess of the case of every joint gives a linear system,
-    whose solution gives a better guess (a semismooth Newton method, which needs
-    one or two rounds from the last step's answer).
+    whose solution gives a better guess: a semismooth Newton method, which needs
+    one or two rounds from the last step's answer. Where it goes round in
+    circles, a few sweeps of Gauss and Seidel, slow but sure, lead out.
 
     Args:
         A: Symmetric and positive definite, shape (n, n): mass matrix with implicit damping.
         c: Momentum without the impulses, shape (n,).
-        dry: Largest friction impulse, shape (n,), zero or more.
-        lower: Lowest velocity that the stops allow, shape (n,), zero or less.
-        upper: Highest velocity that the stops allow, shape (n,), zero or more.
+        passive: Friction and stops.
         v: Guess of the velocities, shape (n,).
         p: Guess of the impulses, shape (n,).
-
-    Returns:
-        v and p, shape (n,) each.
     """
+    for _ in range(ATTEMPTS):
+        answer = _newton(A, c, passive, v, p)
+        if answer is not None:
+            return answer
+        v = sweep(A, c, passive, v)
+        p = A @ v - c
+    return Resolved(v, p, (v == 0.0) | (v == passive.lower) | (v == passive.upper))
+
+
+def _newton(A: Array, c: Array, passive: Passive, v: Array, p: Array) -> Resolved | None:
+    """The exact answer, or None if the guesses do not settle."""
+    dry, lower, upper = passive
     rho = A.diagonal()
-    previous = None
-    for _ in range(MAX_ITERATIONS):
-        w = rho * v - p
+    from_upper, from_lower = dry + rho * upper, rho * lower - dry
+    previous = b""
+    for _ in range(ROUNDS):
+        w = rho * v - p  # one number per joint tells its case, and whether it is the right one
         forward, backward = w > dry, w < -dry
-        at_upper, at_lower = w > dry + rho * upper, w < rho * lower - dry
-        free = (forward & ~at_upper) | (backward & ~at_lower)
-        case = (forward.tobytes(), backward.tobytes(), free.tobytes())
+        free = (forward & (w <= from_upper)) | (backward & (w >= from_lower))
+        case = forward.tobytes() + backward.tobytes() + free.tobytes()
         if case == previous:
-            return v, p
+            return Resolved(v, p, ~free)
         previous = case
         slide = np.where(forward, -dry, dry)
         if free.all():
-            v = np.linalg.solve(A, c + slide)
-            p = slide
+            v, p = np.linalg.solve(A, c + slide), slide
             continue
-        held = np.where(at_upper, upper, np.where(at_lower, lower, 0.0))
-        B = np.where(free[:, None], A, np.diag(np.ones(len(c))))
-        v = np.linalg.solve(B, np.where(free, c + slide, held))
-        v[~free] = held[~free]  # exactly: the factorisation may round
+        fixed = np.where(forward, upper, np.where(backward, lower, 0.0))
+        B = A.copy()
+        B[~free] = 0.0
+        B[~free, ~free] = 1.0  # v_i = fixed_i instead of the equation of motion
+        v = np.where(free, np.linalg.solve(B, np.where(free, c + slide, fixed)), fixed)
         p = np.where(free, slide, A @ v - c)
-    return _sweep(A, c, dry, lower, upper, v)
+    return None
 
 
-def _sweep(
-    A: Array, c: Array, dry: Array, lower: Array, upper: Array, v: Array
-) -> tuple[Array, Array]:
-    """The same by projected Gauss-Seidel: slow, but it cannot cycle."""
-    v = np.clip(v, lower, upper)
-    for _ in range(SWEEPS):
-        for i in range(len(v)):
-            rest = c[i] - A[i] @ v + A[i, i] * v[i]
-            sliding = np.sign(rest) * max(abs(rest) - dry[i], 0.0) / A[i, i]
-            v[i] = min(max(sliding, lower[i]), upper[i])
-    return v, A @ v - c
+def sweep(A: Array, c: Array, passive: Passive, v: Array, sweeps: int = SWEEPS) -> Array:
+    """Come closer to the velocities of `resolve`, one joint at a time; shape (n,)."""
+    dry, lower, upper = (x.tolist() for x in passive)
+    new = np.clip(v, passive.lower, passive.upper)
+    for _ in range(sweeps):
+        for i in range(len(new)):
+            rest = float(c[i] - A[i] @ new + A[i, i] * new[i])
+            sliding = max(abs(rest) - dry[i], 0.0) / float(A[i, i])
+            new[i] = min(max(sliding if rest > 0.0 else -sliding, lower[i]), upper[i])
+    return new

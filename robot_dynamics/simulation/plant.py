@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.limits import effort_limits, saturate
+from robot_dynamics.control.per_joint import per_joint
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, SimulationError
 from robot_dynamics.formulations import vector
 from robot_dynamics.robot.robot import Array, Robot
-from robot_dynamics.simulation.passive import resolve
+from robot_dynamics.simulation.integrators import runge_kutta
+from robot_dynamics.simulation.passive import Passive, resolve
+
+
+class _Dissipation(NamedTuple):
+    """What friction and stops do in one step; shape (n,) each."""
+
+    effort: Array
+    v: Array
+    held: Array
 
 
 class Plant:
     """Simulated robot with friction, effort limits and, if asked for, joint stops.
 
-    Each step takes the new velocities from the equations of motion with
-    friction at the *new* velocity (implicit, so stiff damping and stiction are
-    stable at any step), then the new positions from the new velocities.
+    Each step first finds the effort of friction and stops from the velocity
+    that they leave (implicitly, so that stiff damping is stable and a joint that
+    sticks stands still), then integrates the equations of motion by the
+    Runge-Kutta method of order four. Without friction the order is four; with
+    it, one in the effort of friction alone.
 
     Args:
         robot: The robot as it really is; see `perturbed` for one that differs from its model.
@@ -28,11 +42,14 @@ class Plant:
         friction: By default as in the URDF.
         limit_effort: Cut efforts at the limits of the URDF.
         stops: Stop joints dead at their position limits.
+        rotor_inertia: Inertia of motors and gears as the joints feel it, shape (n,), kg m^2 or kg;
+            by default none.
         step: Time of one step, s.
 
     Raises:
         ShapeError: If q does not have one entry per joint.
         ArgumentError: If the step is not positive, or an entry of q is not finite.
+        SingularMassMatrixError: If a joint moves no inertia.
     """
 
     def __init__(
@@ -44,6 +61,7 @@ class Plant:
         friction: Friction | None = None,
         limit_effort: bool = True,
         stops: bool = False,
+        rotor_inertia: npt.ArrayLike | None = None,
         step: float = 1e-3,
     ) -> None:
         if not (np.isfinite(step) and step > 0.0):
@@ -57,8 +75,15 @@ class Plant:
         unbounded = np.full(n, np.inf)
         self._lower = robot.limits.lower if stops else -unbounded
         self._upper = robot.limits.upper if stops else unbounded
-        self._dry = bool(self.friction.breakaway is not None and self.friction.breakaway.any())
-        self._passive = self._dry or stops
+        self._can_hold = self.friction.is_dry or stops
+        self._dissipates = self._can_hold or bool(self.friction.viscous.any())
+        self._damping = np.diag(self.friction.viscous)
+        self._rotors = (
+            None if rotor_inertia is None else np.diag(per_joint("rotor_inertia", rotor_inertia, n))
+        )
+        self._none = np.zeros(n, dtype=bool)
+        at_rest = np.zeros(n)
+        self.dynamics.forward(at_rest, at_rest, at_rest)  # refuses a joint that moves no inertia
         self.reset(np.clip(0.0, robot.limits.lower, robot.limits.upper) if q is None else q)
 
     def reset(self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None) -> None:
@@ -86,24 +111,52 @@ class Plant:
         """
         tau = vector("tau", tau, self.robot.dof)
         self.tau, self.saturated = saturate(tau, self.limit)
-        h, q, qd = self.step_time, self.q, self.qd
-        M = self.dynamics.mass_matrix(q)
-        c = M @ qd + h * (self.tau - self.dynamics.bias(q, qd))
-        A = M + np.diag(h * self.friction.viscous)
-        if self._passive:
-            lower = np.minimum((self._lower - q) / h, 0.0)
-            upper = np.maximum((self._upper - q) / h, 0.0)
-            dry = h * self.friction.resistance(qd)
-            v, self._p = resolve(A, c, dry, lower, upper, qd, self._p)
-        else:
-            v = np.linalg.solve(A, c)
-        if not np.isfinite(v).all():
-            i = int(np.flatnonzero(~np.isfinite(v))[0])
-            raise SimulationError(
-                f"joint '{self.robot.joint_names[i]}' diverged at {self.time:.3f} s; "
-                "use a shorter step or smaller gains"
-            )
-        self.qdd = (v - qd) / h
-        self.qd = v
-        self.q = q + h * v
+        q, qd, h = self.q, self.qd, self.step_time
+        passive = self._resolve() if self._dissipates else None
+        acting = self.tau if passive is None else self.tau + passive.effort
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a name
+                new_q, new_qd = runge_kutta(
+                    lambda t, q, qd: self._forward(q, qd, acting), self.time, q, qd, h
+                )
+        except ArgumentError:  # numbers that overflow within the step are refused by the equations
+            raise self._diverged(np.full_like(q, np.nan)) from None
+        if passive is not None:
+            new_qd = np.where(passive.held, passive.v, new_qd)
+            new_q = np.where(passive.held, q + h * passive.v, new_q)
+        if not (np.isfinite(new_q).all() and np.isfinite(new_qd).all()):
+            raise self._diverged(new_q + new_qd)
+        self.qdd = (new_qd - qd) / h
+        self.q, self.qd = new_q, new_qd
         self.time += h
+
+    def _mass_matrix(self, q: Array) -> Array:
+        M = self.dynamics.mass_matrix(q)
+        return M if self._rotors is None else M + self._rotors
+
+    def _forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        if self._rotors is None:
+            return self.dynamics.forward(q, qd, tau)
+        return np.linalg.solve(self._mass_matrix(q), tau - self.dynamics.bias(q, qd))
+
+    def _resolve(self) -> _Dissipation:
+        """Friction and stops of one step: their mean effort, and the joints that they hold."""
+        h, q, qd = self.step_time, self.q, self.qd
+        M = self._mass_matrix(q)
+        viscous = self.friction.viscous
+        A = M + h * self._damping
+        c = M @ qd + h * (self.tau - self.dynamics.bias(q, qd))
+        if not self._can_hold:
+            v = np.linalg.solve(A, c)
+            return _Dissipation(-viscous * v, v, self._none)
+        lower = np.minimum((self._lower - q) / h, 0.0)
+        upper = np.maximum((self._upper - q) / h, 0.0)
+        dry = h * self.friction.resistance(qd)
+        v, self._p, held = resolve(A, c, Passive(dry, lower, upper), qd, self._p)
+        return _Dissipation(self._p / h - viscous * v, v, held)
+
+    def _diverged(self, state: Array) -> SimulationError:
+        name = self.robot.joint_names[int(np.flatnonzero(~np.isfinite(state))[0])]
+        return SimulationError(
+            f"joint '{name}' diverged at {self.time:.3f} s; use a shorter step or smaller gains"
+        )

@@ -28,7 +28,7 @@ def interpolate(
     *,
     start: State | None = None,
     joint_names: Sequence[str] | None = None,
-    continuous: Sequence[bool] | None = None,
+    continuous: Sequence[bool] | Array | None = None,
 ) -> Trajectory:
     """Draw the motion through the waypoints.
 
@@ -147,7 +147,7 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
     kind to kind only in where velocity and acceleration come from; a cubic is the quintic
     with the accelerations of that cubic.
     """
-    has_velocity = ~np.isnan(qd).any(axis=1)
+    has_velocity = np.array(~np.isnan(qd).any(axis=1))
     has_acceleration = has_velocity & ~np.isnan(qdd).any(axis=1)
     both = has_velocity[:-1] & has_velocity[1:]
     if smooth_first:

@@ -26,7 +26,7 @@ def cycloidal(
 ) -> Waypoints:
     """Move from one pose to another by a cycloid, at rest and without acceleration at both ends.
 
-    The joint motion of the worked examples of [AngelesMaRojas1989], section 7.1:
+    The joint motion of the worked examples of [Angeles1989], section 7.1:
     q = q_0 + A (t - sin(B t) / B), with B = 2 pi / T and A = (q_T - q_0) / T.
 
     Args:
@@ -82,7 +82,7 @@ def circle_law(
 ) -> Law:
     """Angle psi(t) of a point that goes round: a cam law with cycloidal start and stop.
 
-    [Gupta1984], eqs. (32) to (34): half a cycloid, constant speed, half a
+    [Gupta1986], eqs. (32) to (34): half a cycloid, constant speed, half a
     cycloid, with continuous acceleration. Before the start and after the end
     the point rests.
 
@@ -92,7 +92,7 @@ def circle_law(
         turn: Whole angle, rad.
     """
     T1, T2, T3 = durations
-    t = np.clip(np.asarray(t, dtype=float), 0.0, T1 + T2 + T3)
+    time: Array = np.clip(np.asarray(t, dtype=float), 0.0, T1 + T2 + T3)
     speed = 2.0 * turn / (T1 + 2.0 * T2 + T3)  # of the middle segment; the others average half
 
     def half_cycloid(u: Array, T: float) -> Law:
@@ -103,11 +103,11 @@ def circle_law(
             speed / 2.0 * k * np.sin(k * u),
         )
 
-    start, stop = half_cycloid(t, T1), half_cycloid(T1 + T2 + T3 - t, T3)
-    segments = [t < T1, t <= T1 + T2]
-    still, steady = np.zeros_like(t), np.full_like(t, speed)
+    start, stop = half_cycloid(time, T1), half_cycloid(T1 + T2 + T3 - time, T3)
+    segments = [time < T1, time <= T1 + T2]
+    still, steady = np.zeros_like(time), np.full_like(time, speed)
     return Law(
-        np.select(segments, [start.angle, speed * (t - T1 / 2.0)], turn - stop.angle),
+        np.select(segments, [start.angle, speed * (time - T1 / 2.0)], turn - stop.angle),
         np.select(segments, [start.rate, steady], stop.rate),
         np.select(segments, [start.acceleration, still], -stop.acceleration),
     )

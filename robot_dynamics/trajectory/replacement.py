@@ -33,7 +33,7 @@ def replaced(
     waypoints: Waypoints,
     *,
     delay: float = 0.0,
-    continuous: Sequence[bool] | None = None,
+    continuous: Sequence[bool] | Array | None = None,
     blend: float = DEFAULT_BLEND,
     stop: float = DEFAULT_STOP,
 ) -> Trajectory:
@@ -84,14 +84,15 @@ def replaced(
     stays = current.breaks - t
     breaks = _union(
         [0.0, switch],
-        switch + fade.breaks,
+        switch + fade.breaks[fade.breaks > 0.0],
         stays[stays < switch] if given.all() else stays,
         new.breaks[new.breaks + delay > switch] + delay,
     )
     old = _on_breaks(current, breaks + t)
     ours = _on_breaks(new, breaks - delay) + _on_breaks(fade, breaks - switch)
     ours[:, :, 0] += turns
-    takes_over = (breaks[:-1] >= switch)[:, None, None] & given[:, None]
+    later = _middles(breaks) > switch
+    takes_over = later[:, None, None] & given[:, None]
     return Trajectory(names, breaks, np.where(takes_over, ours, old))
 
 
@@ -109,15 +110,21 @@ def stopped(current: Trajectory, t: float, stop: float = DEFAULT_STOP) -> Trajec
     Returns:
         Trajectory whose time zero is now.
     """
-    return Trajectory(
-        current.joint_names, np.array([0.0, stop]), _stop(current.sample(t), stop)[None]
-    )
+    return at_rest_after(current.joint_names, current.sample(t), stop)
+
+
+def at_rest_after(joint_names: Sequence[str], state: State, stop: float) -> Trajectory:
+    """The motion that comes to rest from `state` over `stop` seconds; see `stopped`."""
+    if stop <= 0.0:
+        return Trajectory.hold(joint_names, state.q)
+    return Trajectory(joint_names, np.array([0.0, stop]), _stop(state, stop)[None])
 
 
 def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP) -> Trajectory:
     """The same motion, continued over `stop` seconds to rest if it does not end at rest."""
     end = trajectory.sample(trajectory.end)
-    if np.abs(end.qd).max(initial=0.0) < 1e-9 and np.abs(end.qdd).max(initial=0.0) < 1e-6:
+    at_rest = np.abs(end.qd).max(initial=0.0) < 1e-9 and np.abs(end.qdd).max(initial=0.0) < 1e-6
+    if at_rest or stop <= 0.0:
         return trajectory
     return Trajectory(
         trajectory.joint_names,
@@ -154,12 +161,17 @@ def _union(*breaks: Sequence[float] | Array) -> Array:
     return merged[np.concatenate(([True], np.diff(merged) > 1e-9))]
 
 
+def _middles(breaks: Array) -> Array:
+    """A time inside every piece, where no round-off decides which piece it is."""
+    return (breaks[:-1] + breaks[1:]) / 2.0
+
+
 def _on_breaks(trajectory: Trajectory, breaks: Array) -> Array:
     """Coefficients of the same motion on other breaks, shape (m, n, 6).
 
     Every piece must lie within one piece of `trajectory`, or outside all of them.
     """
-    middles = (breaks[:-1] + breaks[1:]) / 2.0
+    middles = _middles(breaks)
     last = len(trajectory.breaks) - 2
     k = np.clip(np.searchsorted(trajectory.breaks, middles, side="right") - 1, 0, last)
     c = trajectory.coefficients[k]

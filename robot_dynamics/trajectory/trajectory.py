@@ -74,7 +74,7 @@ class Trajectory:
         """Rest at q, shape (n,), for all times."""
         c = np.zeros((1, len(joint_names), ORDER))
         c[0, :, 0] = q
-        return Trajectory(joint_names, np.array([0.0, 1e-9]), c)
+        return Trajectory(joint_names, np.array([-1e-9, 0.0]), c)  # over when it begins
 
     @property
     def start(self) -> float:

@@ -88,7 +88,7 @@ class Waypoints:
                 f"trajectory: {field} has shape {array.shape} for {expected[0]} points of "
                 f"{expected[1]} joints; give one row per point and one column per joint"
             )
-        absent = np.isnan(array).all(axis=1)
+        absent = np.array(np.isnan(array).all(axis=1))
         wrong = ~np.isfinite(array)
         if field != "positions":
             wrong &= ~absent[:, None]

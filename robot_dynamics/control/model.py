@@ -1,0 +1,128 @@
+"""What the control laws know about the arm: its equations, its load, its friction, its gains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
+from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
+from robot_dynamics.control.per_joint import per_joint
+from robot_dynamics.robot.robot import Array, Inertia, JointType, Robot
+
+if TYPE_CHECKING:
+    from robot_dynamics.dynamics import Dynamics
+
+
+def continuous_joints(robot: Robot) -> Array:
+    """Which joints turn without end, shape (n,), in the order of `robot.joint_names`."""
+    return np.array(
+        [joint.type is JointType.CONTINUOUS for joint in robot.independent_joints], dtype=bool
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What the laws know about the arm that they control.
+
+    Payload, gravity and wrench are inputs of compiled equations: a model with another value
+    (`dataclasses.replace`) needs no compilation, but the first one of a kind does; see `prepare`.
+
+    Args:
+        dynamics: Equations of motion.
+        gains: Feedback gains.
+        friction: To compensate; by default none.
+        bandwidth: Natural frequency of the error under computed torque, rad/s.
+        damping_ratio: Damping ratio of the error under computed torque.
+        friction_width: Speed at which compensated dry friction reaches 76 %, rad/s or m/s.
+        payload: Load that `frame` carries, in that frame.
+        frame: Link or named frame of payload and wrench; by default the only tip.
+        free_fall: Acceleration of gravity, shape (3,), m/s^2, axes of the root link; by default
+            that of the robot. Zero where the hardware compensates gravity itself.
+        wrench: Force (N) and moment (N m) that the arm exerts on its surroundings at `frame`,
+            shape (6,), in the axes of `frame`.
+        rotor_inertia: Inertia of motors and gears as the joints feel it (the motor's, times the
+            square of the reduction), shape (n,), kg m^2 or kg; by default none.
+    """
+
+    dynamics: Dynamics
+    gains: Gains
+    friction: Friction | None = None
+    bandwidth: float = DEFAULT_BANDWIDTH
+    damping_ratio: float = DEFAULT_DAMPING_RATIO
+    friction_width: float = DEFAULT_WIDTH
+    payload: Inertia | None = None
+    frame: str | None = None
+    free_fall: Array | None = None
+    wrench: Array | None = None
+    rotor_inertia: Array | None = None
+    continuous: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "continuous", continuous_joints(self.dynamics.robot))
+        if self.rotor_inertia is not None:
+            checked = per_joint("rotor_inertia", self.rotor_inertia, self.dynamics.robot.dof)
+            object.__setattr__(self, "rotor_inertia", checked)
+
+    def prepare(self) -> Model:
+        """Compile what the laws will ask for, before a loop asks for it."""
+        q = np.zeros(self.dynamics.robot.dof)
+        self.inverse(q, q, q)
+        self.bias(q, q)
+        self.gravity(q)
+        self.forward(q, q, q)
+        return self
+
+    @property
+    def _loaded(self) -> bool:
+        """Whether anything acts on the arm that its plain equations do not contain."""
+        return not (self.payload is None and self.free_fall is None and self.wrench is None)
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Efforts of a motion without friction, shape (n,) or (N, n)."""
+        if self._loaded:
+            at_tip = self.payload is not None or self.wrench is not None
+            tau = self.dynamics.inverse(
+                q,
+                qd,
+                qdd,
+                wrench=self.wrench,
+                frame=self.frame if at_tip else None,
+                payload=self.payload,
+                gravity=self.free_fall,
+            )
+        else:
+            tau = self.dynamics.inverse(q, qd, qdd)
+        return tau if self.rotor_inertia is None else tau + self.rotor_inertia * qdd
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Coriolis, centrifugal, gravity and wrench efforts, shape (n,)."""
+        if self._loaded:
+            return self.inverse(q, qd, np.zeros_like(q))
+        return self.dynamics.bias(q, qd)
+
+    def gravity(self, q: Array) -> Array:
+        """Efforts that hold the arm at rest, shape (n,)."""
+        if self._loaded:
+            return self.inverse(q, np.zeros_like(q), np.zeros_like(q))
+        return self.dynamics.gravity(q)
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """Accelerations that efforts produce without friction, shape (n,)."""
+        if self.rotor_inertia is None and not self._loaded:
+            return self.dynamics.forward(q, qd, tau)
+        # Columns of the mass matrix: efforts of unit accelerations, less those of none
+        n = len(q)
+        still = self.bias(q, np.zeros(n))
+        columns = self.inverse(np.tile(q, (n, 1)), np.zeros((n, n)), np.eye(n)) - still
+        return np.linalg.solve(columns.T, tau - self.bias(q, qd))
+
+    def friction_effort(self, qd: Array) -> Array | float:
+        """Effort that makes up for friction, shape of qd, or zero when it is not compensated."""
+        return 0.0 if self.friction is None else self.friction.smooth(qd, self.friction_width)
+
+    def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Efforts of a desired motion, friction included; shape (n,) or (N, n)."""
+        return self.inverse(q, qd, qdd) + self.friction_effort(qd)

@@ -1,0 +1,123 @@
+"""Watching a running loop: stale messages, the edges of the joint ranges, lost tracking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.robot.robot import Array, Robot
+
+
+class Watchdog:
+    """Notices when something that should keep coming does not.
+
+    Reads no clock: every call says what time it is, on a clock that never
+    jumps.
+
+    Args:
+        timeout: Age at which the last one is stale, s; infinite to never mind.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._last = -np.inf
+        self._was_stale = True
+
+    def feed(self, now: float) -> None:
+        """Something came."""
+        self._last = now
+
+    def age(self, now: float) -> float:
+        """Time since something came, s; infinite before the first."""
+        return now - self._last
+
+    def stale(self, now: float) -> bool:
+        """Whether nothing has come for longer than the timeout, or ever."""
+        return not self.age(now) <= self.timeout
+
+    def change(self, now: float) -> str | None:
+        """Return "stale" or "fresh" on the first call after it became so, else None: to log once.
+
+        Before the first message nothing has become stale.
+        """
+        stale = self.stale(now)
+        if stale == self._was_stale:
+            return None
+        self._was_stale = stale
+        return "stale" if stale else "fresh"
+
+
+@dataclass(frozen=True, eq=False)
+class SoftLimits:
+    """A spring and a damper inside the edges of the joint ranges, and above the velocity limit.
+
+    Args:
+        lower: Where the soft zone at the lower end begins, shape (n,), rad or m.
+        upper: Where the soft zone at the upper end begins, shape (n,), rad or m.
+        velocity: Speed above which motion is braked, shape (n,), rad/s or m/s.
+        stiffness: N m/rad or N/m, shape (n,).
+        damping: N m s/rad or N s/m, shape (n,).
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    stiffness: Array
+    damping: Array
+
+    @staticmethod
+    def of(
+        robot: Robot, damping: Array, *, margin: float = 0.05, velocity_share: float = 1.0
+    ) -> SoftLimits:
+        """Zones of `margin` (rad or m) inside the limits of a robot.
+
+        The spring reaches the effort limit at the hard stop. Where the effort
+        limit is unknown there is the damper alone; a joint whose range is
+        narrower than four margins gets a quarter of its range.
+
+        Args:
+            robot: Any robot.
+            damping: N m s/rad or N s/m, shape (n,); the kd of the feedback is a good choice.
+            margin: Width of the zones, rad or m.
+            velocity_share: Speed to brake above, relative to the velocity limit.
+        """
+        limits = robot.limits
+        width = np.minimum(margin, (limits.upper - limits.lower) / 4.0)
+        effort = effort_limits(robot)
+        stiffness = np.zeros(robot.dof)
+        np.divide(effort, width, out=stiffness, where=np.isfinite(effort) & (width > 0.0))
+        return SoftLimits(
+            limits.lower + width,
+            limits.upper - width,
+            velocity_share * limits.velocity,
+            stiffness,
+            np.asarray(damping, dtype=float),
+        )
+
+    def effort(self, q: Array, qd: Array) -> Array:
+        """Effort to add to the command, shape (n,), N m or N: zero away from the edges."""
+        above, below = np.maximum(q - self.upper, 0.0), np.maximum(self.lower - q, 0.0)
+        outward = np.where(above > 0.0, np.maximum(qd, 0.0), 0.0) + np.where(
+            below > 0.0, np.minimum(qd, 0.0), 0.0
+        )
+        too_fast = qd - np.minimum(np.maximum(qd, -self.velocity), self.velocity)
+        return self.stiffness * (below - above) - self.damping * (outward + too_fast)
+
+
+def lost_tracking(error: Array, limit: Array) -> int | None:
+    """Index of the joint furthest beyond its allowed position error, or None.
+
+    Args:
+        error: Position errors, shape (n,), rad or m.
+        limit: Largest errors, shape (n,), infinite where any is fine.
+    """
+    excess = np.abs(error) - limit
+    i = int(np.argmax(excess))
+    return i if excess[i] > 0.0 else None
+
+
+def all_finite(*arrays: Array) -> bool:
+    """Whether every number is finite: the guard on every number in and out."""
+    return all(np.isfinite(array).all() for array in arrays)

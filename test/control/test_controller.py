@@ -1,0 +1,352 @@
+"""The controller as a node uses it, with time passed in, on a simulated arm."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot_dynamics.control import (
+    MODES,
+    Controller,
+    Friction,
+    Gains,
+    Measured,
+    Model,
+    Reference,
+    Settings,
+    SoftLimits,
+    Status,
+)
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, UnknownNameError
+from robot_dynamics.simulation import Plant
+from robot_dynamics.trajectory import Follower, Waypoints
+
+STEP = 1e-3
+Q0 = np.array([0.3, -0.7])
+
+
+class Bench:
+    """A simulated arm, a follower and a controller on one clock, which may be cut from each other.
+
+    The first command comes before the first reference.
+    """
+
+    def __init__(self, model, settings=None, robot=None, q=Q0):
+        robot = robot or model.dynamics.robot
+        self.model = model
+        self.plant = Plant(robot, q, dynamics=model.dynamics, limit_effort=False)
+        self.controller = Controller(model, settings)
+        self.follower = Follower(robot.joint_names, q)
+        self.now = 100.0  # the clock need not begin at zero
+        self.efforts, self.statuses = [], []
+
+    def run(self, seconds, *, states=True, references=True):
+        for _ in range(round(seconds / STEP)):
+            if states:
+                self.controller.measure(Measured(self.plant.q, self.plant.qd), self.now)
+            if references:
+                due = self.follower.sample(self.now)
+                reference = Reference(due.q, due.qd, self.model.feedforward(*due))
+                self.controller.refer(reference, self.now)
+            command = self.controller.update(self.now)
+            self.plant.step(command.tau)
+            self.efforts.append(command.tau)
+            self.statuses.append(command.status)
+            self.now += STEP
+        return self
+
+    def move(self, *q, seconds=1.0):
+        self.follower.accept(Waypoints(self.plant.robot.joint_names, [seconds], [q]), self.now)
+
+    def largest_step(self, last=None):
+        efforts = np.array(self.efforts[-last:] if last else self.efforts)
+        return np.abs(np.diff(efforts, axis=0)).max()
+
+
+# Efforts of a second-long swing of this arm change by at most 0.1 N m a millisecond, and a gap of
+# 20 N m that fades over 0.2 s by 15/8 * 20 * 1e-3 / 0.2 = 0.19
+SMOOTH = 0.3
+
+
+def test_nothing_is_commanded_before_the_first_state(model):
+    assert Controller(model).update(0.0) is None
+
+
+def test_the_first_command_is_the_gravity_of_the_arm_where_it_is(model):
+    controller = Controller(model)
+    controller.measure(Measured(Q0, np.zeros(2)), 0.0)
+    command = controller.update(0.0)
+    assert command.status is Status.HOLDING
+    np.testing.assert_allclose(command.tau, model.dynamics.gravity(Q0), rtol=1e-12)
+
+
+def test_the_first_command_starts_from_the_effort_that_the_joints_have(model):
+    controller = Controller(model)
+    controller.activate(effort=np.array([1.0, -1.0]))
+    controller.measure(Measured(Q0, np.zeros(2)), 0.0)
+    np.testing.assert_allclose(controller.update(0.0).tau, [1.0, -1.0])
+    for k in range(1, 301):
+        controller.measure(Measured(Q0, np.zeros(2)), 1e-3 * k)
+        command = controller.update(1e-3 * k)
+    np.testing.assert_allclose(command.tau, model.dynamics.gravity(Q0), rtol=1e-12)
+
+
+def test_an_arm_is_held_without_any_motion_until_a_reference_comes(model):
+    bench = Bench(model).run(0.5, references=False)
+    np.testing.assert_allclose(bench.plant.q, Q0, rtol=0.0, atol=1e-9)
+    assert set(bench.statuses) == {Status.HOLDING}
+
+
+def test_it_tracks_a_reference(model):
+    bench = Bench(model).run(0.01)
+    bench.move(1.0, 0.5)
+    bench.run(1.5)
+    np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=1e-3)
+    assert bench.statuses[-1] is Status.TRACKING
+    assert bench.largest_step() < SMOOTH
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_runs_and_switching_to_it_makes_no_step(model, mode):
+    bench = Bench(model).run(0.01)
+    bench.move(1.0, 0.5)
+    bench.run(0.5)
+    bench.controller.change(settings=Settings(mode=mode))
+    bench.run(0.6)
+    assert bench.largest_step() < SMOOTH
+
+
+def test_without_a_fade_switching_makes_the_step_that_the_fade_avoids(model):
+    bench = Bench(model, Settings(fade=0.0)).run(0.01)
+    bench.move(1.0, 0.5)
+    bench.run(0.5)
+    bench.controller.change(settings=Settings(mode="pd", fade=0.0))
+    bench.run(0.1)
+    assert bench.largest_step() > 10 * SMOOTH
+
+
+def test_new_gains_and_a_heavier_model_are_taken_up_without_a_step(model, loaded):
+    bench = Bench(model).run(0.01)
+    bench.move(1.0, 0.5)
+    bench.run(0.3)
+    stiff = replace(model, gains=Gains(5.0 * model.gains.kp, 2.0 * model.gains.kd))
+    bench.controller.change(stiff)
+    bench.run(0.3)
+    bench.controller.change(replace(stiff, dynamics=loaded))
+    bench.run(0.5)
+    assert bench.largest_step() < SMOOTH
+
+
+def test_when_references_stop_in_mid_motion_the_arm_comes_to_rest_and_holds(model):
+    bench = Bench(model, Settings(reference_timeout=0.05, stop=0.3)).run(0.01)
+    bench.move(1.3, 0.8)
+    bench.run(0.5)
+    speed = np.abs(bench.plant.qd).max()
+    travelled = []
+    for _ in range(200):
+        travelled.append(bench.run(0.01, references=False).plant.q[0])
+    assert speed > 1.0
+    # It goes on to where it can stop: an arm that were held where it was would swing back by 0.1
+    assert max(travelled) - travelled[-1] < 0.02
+    assert travelled[-1] - travelled[0] > 0.1
+    assert bench.statuses[-1] is Status.HOLDING
+    np.testing.assert_allclose(bench.plant.qd, 0.0, atol=1e-3)
+    # What dry friction leaves after the stop: 0.3 N m over 50 N m/rad
+    np.testing.assert_allclose(
+        bench.efforts[-1], model.dynamics.gravity(bench.plant.q), rtol=0.0, atol=0.4
+    )
+    assert bench.largest_step() < SMOOTH
+
+
+def test_when_references_come_again_they_are_followed_again(model):
+    bench = Bench(model, Settings(reference_timeout=0.05)).run(0.01)
+    bench.run(0.5, references=False)
+    bench.move(1.0, 0.5)
+    bench.run(1.5)
+    assert bench.statuses[-1] is Status.TRACKING
+    np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=1e-3)
+
+
+def test_when_states_stop_the_effort_becomes_gravity_and_comes_back_with_them(model):
+    bench = Bench(model, Settings(state_timeout=0.02)).run(0.01)
+    bench.move(1.0, 0.5)
+    bench.run(0.4)
+    seen = bench.plant.q
+    bench.run(0.3, states=False)
+    assert bench.statuses[-1] is Status.BLIND
+    # The last state seen is one step older than that of the plant
+    np.testing.assert_allclose(bench.efforts[-1], model.dynamics.gravity(seen), atol=0.05)
+    bench.run(1.5)
+    assert bench.statuses[-1] is Status.TRACKING
+    # Dry friction of 0.3 N m may hold the last of the error: 0.3 / 50
+    np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=0.006)
+    assert bench.largest_step() < SMOOTH
+
+
+def test_losing_track_stops_the_arm_names_the_joint_and_waits_to_be_resumed(model):
+    bench = Bench(model, Settings(tracking_limit=np.array([0.2, np.inf]), fade=0.05)).run(0.01)
+    bench.move(1.3, 0.8)
+    bench.run(0.3)
+    bench.follower.hold([-1.5, -0.7])  # a reference that jumps away
+    bench.run(1.0)
+    assert bench.statuses[-1] is Status.STOPPED
+    assert bench.controller.stopped_by == "shoulder"
+    assert np.abs(bench.plant.qd).max() < 0.05
+    bench.follower.hold(bench.plant.q)
+    bench.controller.resume()
+    bench.run(0.1)
+    assert bench.controller.stopped_by is None
+    assert bench.statuses[-1] is Status.TRACKING
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_states_and_references_with_numbers_that_are_not_finite_are_left_out(model, wrong):
+    bench = Bench(model).run(0.1)
+    before = bench.efforts[-1]
+    bad = np.array([0.0, wrong])
+    assert not bench.controller.measure(Measured(Q0, bad), bench.now)
+    assert not bench.controller.refer(Reference(Q0, np.zeros(2), bad), bench.now)
+    after = bench.controller.update(bench.now)
+    np.testing.assert_allclose(after.tau, before, atol=1e-6)
+
+
+def test_efforts_keep_their_limits_and_their_rate(model):
+    limit = np.array([40.0, 15.0])
+    bench = Bench(model, Settings(effort_rate=2000.0, fade=0.0)).run(0.01)
+    bench.follower.hold([-1.5, 2.0])
+    bench.run(0.5)
+    efforts = np.array(bench.efforts)
+    assert np.all(np.abs(efforts) <= limit)
+    assert bench.largest_step() <= 2000.0 * STEP * (1.0 + 1e-6)
+    assert np.any(np.abs(efforts[:, 0]) == 40.0)
+
+
+def test_saturated_joints_are_told(model):
+    controller = Controller(model)
+    controller.measure(Measured(Q0, np.zeros(2)), 0.0)
+    controller.refer(Reference(Q0 + [1.0, 0.0], np.zeros(2), np.zeros(2)), 0.0)
+    assert controller.update(0.0).saturated.tolist() == [True, False]
+
+
+def test_the_integral_part_removes_the_error_that_a_wrong_model_leaves(model):
+    gains = Gains(model.gains.kp, model.gains.kd, ki=np.array([100.0, 40.0]))
+    light = Model(Dynamics(model.dynamics.robot.with_gravity((0.0, 0.0, -8.0))), gains)
+    without = replace(light, gains=model.gains)
+    errors = []
+    for wrong in (without, light):
+        bench = Bench(model)
+        bench.plant = Plant(model.dynamics.robot, Q0, dynamics=model.dynamics)
+        bench.model, bench.controller = wrong, Controller(wrong)
+        errors.append(np.abs(bench.run(4.0).plant.q - Q0).max())
+    assert errors[0] > 0.02
+    # Dry friction of 0.3 N m may hold the last of it: 0.3 / 50
+    assert errors[1] < 0.006
+
+
+def test_soft_limits_keep_a_joint_that_is_told_to_leave_its_range_inside(model):
+    soft = SoftLimits.of(model.dynamics.robot, model.gains.kd, margin=0.2)
+    for limits, inside in ((None, False), (soft, True)):
+        bench = Bench(model, Settings(soft_limits=limits)).run(0.01)
+        bench.move(2.2, 0.0, seconds=2.0)
+        bench.run(3.0)
+        assert (bench.plant.q[0] < 2.0) == inside
+
+
+def test_activating_again_forgets_the_old_reference(model):
+    bench = Bench(model).run(0.01)
+    bench.move(1.0, 0.5)
+    bench.run(0.5)
+    bench.controller.activate()
+    bench.run(0.5, references=False)
+    assert bench.statuses[-1] is Status.HOLDING
+    assert np.abs(bench.plant.qd).max() < 0.05
+
+
+EVENTS = st.sampled_from(
+    ["switch", "new motion", "lose references", "lose states", "payload", "gains", "nothing"]
+)
+
+
+@pytest.fixture(scope="module")
+def loaded(model):
+    """Equations of the same arm with a payload."""
+    robot = model.dynamics.robot.with_payload("fore", mass=0.5, com=(0.3, 0.0, 0.0))
+    return Dynamics(robot)
+
+
+@settings(max_examples=6)
+@given(st.lists(EVENTS, min_size=4, max_size=8), st.integers(0, 1000))
+def test_whatever_happens_efforts_change_smoothly_and_the_arm_stays_calm(
+    model, loaded, events, seed
+):
+    rng = np.random.default_rng(seed)
+    safe = [mode for mode in MODES if mode != "gravity_compensation"]  # lets go of the arm
+    bench = Bench(model, Settings(state_timeout=0.02, reference_timeout=0.05)).run(0.01)
+    current = model
+    for event in events:
+        link = {"states": True, "references": True}
+        if event == "switch":
+            mode = safe[rng.integers(len(safe))]
+            bench.controller.change(settings=replace(bench.controller.settings, mode=mode))
+        elif event == "new motion":
+            bench.move(*rng.uniform(-1.0, 1.0, 2))
+        elif event == "lose references":
+            link["references"] = False
+        elif event == "lose states":
+            link["states"] = False
+        elif event == "payload":
+            heavier = current.dynamics is model.dynamics
+            current = replace(current, dynamics=loaded if heavier else model.dynamics)
+            bench.controller.change(current)
+        elif event == "gains":
+            factor = rng.uniform(0.7, 1.5)
+            current = replace(
+                current, gains=Gains(factor * model.gains.kp, factor * model.gains.kd)
+            )
+            bench.controller.change(current)
+        bench.run(0.1 if event == "lose states" else 0.4, **link)
+    # Motions replaced while they run are jerkier: 10^3 rad/s^3 on 0.5 kg m^2 is 0.5 N m in 1 ms
+    assert bench.largest_step() < 1.0
+    assert np.all(np.abs(bench.plant.q) < 2.5)
+    bench.run(2.0)
+    assert np.abs(bench.plant.qd).max() < 0.5
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        (
+            {"mode": "feedforwards"},
+            UnknownNameError,
+            "no mode 'feedforwards' in robot_dynamics.control (modes: feedforward, pd, "
+            "pd_gravity, gravity_compensation, computed_torque, impedance); "
+            "did you mean 'feedforward'?",
+        ),
+        (
+            {"state_timeout": 0.0},
+            ArgumentError,
+            "state_timeout is 0.0; give a positive number",
+        ),
+        ({"fade": -1.0}, ArgumentError, "fade is -1.0 s; give zero or more"),
+        (
+            {"effort_rate": np.nan},
+            ArgumentError,
+            "effort_rate is nan; give a positive number",
+        ),
+    ],
+)
+def test_impossible_settings_are_refused(fields, error, message):
+    with pytest.raises(error) as refusal:
+        Settings(**fields)
+    assert str(refusal.value) == message
+
+
+def test_friction_is_compensated_only_where_it_is_asked_for(model):
+    bare = Model(model.dynamics, model.gains)
+    q, qd, qdd = Q0, np.array([1.0, -1.0]), np.zeros(2)
+    gap = model.feedforward(q, qd, qdd) - bare.feedforward(q, qd, qdd)
+    expected = Friction.of(model.dynamics.robot).smooth(qd)
+    np.testing.assert_allclose(gap, expected, rtol=1e-12)

@@ -1,0 +1,120 @@
+"""Watchdogs, soft limits and fades."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot_dynamics.control import SoftLimits, Watchdog
+from robot_dynamics.control.safety import all_finite, lost_tracking
+from robot_dynamics.control.transitions import Fade, smooth_step
+
+
+def test_a_watchdog_tells_each_change_once():
+    dog = Watchdog(0.1)
+    told = []
+    for now, fed in [(0.0, 0), (1.0, 1), (1.05, 0), (1.2, 0), (1.3, 0), (1.4, 1), (1.41, 0)]:
+        if fed:
+            dog.feed(now)
+        told.append(dog.change(now))
+    assert told == [None, "fresh", None, "stale", None, "fresh", None]
+
+
+def test_a_watchdog_is_stale_before_anything_came_and_after_its_timeout():
+    dog = Watchdog(0.1)
+    assert dog.stale(0.0) and dog.age(0.0) == np.inf
+    dog.feed(5.0)
+    assert not dog.stale(5.1)
+    assert dog.stale(5.1001)
+
+
+def test_a_watchdog_without_timeout_never_barks_once_fed():
+    dog = Watchdog(np.inf)
+    dog.feed(0.0)
+    assert not dog.stale(1e9)
+
+
+# -- soft limits ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def soft(arm):
+    return SoftLimits.of(arm.robot, np.array([8.0, 3.0]), margin=0.1)
+
+
+def test_away_from_the_edges_soft_limits_do_nothing(soft):
+    assert not soft.effort(np.array([1.89, 77.0]), np.array([2.9, -3.9])).any()
+
+
+def test_the_spring_reaches_the_effort_limit_at_the_hard_stop(soft):
+    np.testing.assert_allclose(soft.effort(np.array([2.0, 0.0]), np.zeros(2)), [-40.0, 0.0])
+    np.testing.assert_allclose(soft.effort(np.array([-2.0, 0.0]), np.zeros(2)), [40.0, 0.0])
+
+
+def test_the_damper_brakes_what_moves_outward_and_lets_go_what_moves_inward(soft):
+    q = np.array([1.95, 0.0])
+    still = soft.effort(q, np.zeros(2))[0]
+    assert soft.effort(q, np.array([1.0, 0.0]))[0] == pytest.approx(still - 8.0)
+    assert soft.effort(q, np.array([-1.0, 0.0]))[0] == pytest.approx(still)
+
+
+def test_a_joint_that_is_too_fast_is_braked_anywhere(soft):
+    tau = soft.effort(np.zeros(2), np.array([3.5, -5.0]))
+    np.testing.assert_allclose(tau, [-8.0 * 0.5, 3.0 * 1.0])
+
+
+@given(st.floats(-3.0, 3.0), st.floats(-6.0, 6.0))
+def test_soft_limits_push_inward_and_brake_but_never_drive_outward(arm, q, qd):
+    soft = SoftLimits.of(arm.robot, np.array([8.0, 3.0]), margin=0.1)
+    tau = soft.effort(np.array([q, 0.0]), np.array([qd, 0.0]))[0]
+    inward = -np.sign(q) if abs(q) > 1.9 else 0.0
+    braking = -np.sign(qd) if abs(qd) > 3.0 else 0.0
+    assert tau == 0.0 or np.sign(tau) in (inward, braking)
+
+
+# -- tracking and numbers -------------------------------------------------------------------
+
+
+def test_lost_tracking_names_the_joint_that_is_furthest_off():
+    limit = np.array([0.1, 0.2, np.inf])
+    assert lost_tracking(np.array([0.1, -0.2, 99.0]), limit) is None
+    assert lost_tracking(np.array([0.15, -0.5, 99.0]), limit) == 1
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_one_number_that_is_none_is_noticed_anywhere(wrong):
+    good = np.zeros(3)
+    assert all_finite(good, good)
+    assert not all_finite(good, np.array([0.0, wrong, 0.0]))
+
+
+# -- fades ----------------------------------------------------------------------------------
+
+
+def test_a_fade_begins_with_the_whole_gap_and_ends_without_it():
+    fade = Fade(2, 0.5)
+    assert fade.value(3.0).tolist() == [0.0, 0.0]
+    fade.begin(np.array([4.0, -2.0]), now=3.0)
+    assert fade.value(3.0).tolist() == [4.0, -2.0]
+    np.testing.assert_allclose(fade.value(3.25), [2.0, -1.0])
+    assert fade.value(3.5).tolist() == [0.0, 0.0]
+    assert fade.value(3.2).tolist() == [0.0, 0.0]  # and is forgotten
+
+
+def test_a_fade_of_no_time_and_a_clock_that_jumps_back_leave_nothing():
+    fade = Fade(1, 0.0)
+    fade.begin(np.ones(1), now=0.0)
+    assert fade.value(0.0).tolist() == [0.0]
+    fade = Fade(1, 0.5)
+    fade.begin(np.ones(1), now=10.0)
+    assert fade.value(2.0).tolist() == [0.0]
+
+
+def test_the_smooth_step_has_no_slope_or_curvature_at_its_ends():
+    assert smooth_step(-1.0) == 0.0 and smooth_step(2.0) == 1.0
+    h = 1e-4
+    for end in (0.0, 1.0):
+        before, at, after = (smooth_step(end + k * h) for k in (-1, 0, 1))
+        # Second difference of 10 u^3 over h^2: 10 h
+        assert abs(after - 2 * at + before) / h**2 < 20 * h
+        assert abs(after - before) / (2 * h) < 20 * h**2

@@ -1,0 +1,58 @@
+"""Sensors that are late, noisy and have gaps."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.simulation.sensors import Imperfections, Sensor
+
+
+def reports(imperfections, count=4000):
+    """What is reported of joints whose true position is the number of the report."""
+    sensor = Sensor(imperfections)
+    return [sensor.report(np.full(2, float(k)), np.full(2, 2.0 * k)) for k in range(count)]
+
+
+def test_a_perfect_sensor_tells_the_truth():
+    for k, measured in enumerate(reports(None, 10)):
+        assert measured.q.tolist() == [k, k]
+        assert measured.qd.tolist() == [2.0 * k, 2.0 * k]
+
+
+def test_a_late_sensor_tells_old_states():
+    told = [measured.q[0] for measured in reports(Imperfections(delay=3), 8)]
+    assert told == [0, 0, 0, 0, 1, 2, 3, 4]
+
+
+def test_noise_has_the_size_that_is_asked_for():
+    how = Imperfections(position_noise=np.array([0.5, 0.0]), velocity_noise=0.1, seed=3)
+    told = reports(how)
+    off = np.array([measured.q - k for k, measured in enumerate(told)])
+    rates = np.array([measured.qd - 2.0 * k for k, measured in enumerate(told)])
+    # The standard deviation of 4000 numbers is known to 1 / sqrt(8000), 1.1 %; four times that
+    assert off[:, 0].std() == pytest.approx(0.5, rel=0.045)
+    assert not off[:, 1].any()
+    assert rates.std() == pytest.approx(0.1, rel=0.045)
+
+
+def test_losses_are_as_frequent_as_asked_and_repeat_with_the_seed():
+    lost = [measured is None for measured in reports(Imperfections(loss=0.1, seed=1))]
+    again = [measured is None for measured in reports(Imperfections(loss=0.1, seed=1))]
+    assert lost == again
+    # 400 of 4000, give or take four times sqrt(360)
+    assert abs(sum(lost) - 400) < 76
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": 1.0}, "loss is 1.0; give a part from 0 to below 1"),
+        ({"delay": -1}, "delay is -1 reports; give zero or more"),
+        ({"position_noise": -0.1}, "position_noise is -0.1; give a finite number, zero or more"),
+        ({"velocity_noise": np.nan}, "velocity_noise is nan; give a finite number, zero or more"),
+    ],
+)
+def test_impossible_imperfections_are_refused(options, message):
+    with pytest.raises(ArgumentError) as refusal:
+        Imperfections(**options)
+    assert str(refusal.value) == message

@@ -1,0 +1,141 @@
+"""Whether a robot can follow a motion, and how slow it must be."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.robot.robot import Limits
+from robot_dynamics.trajectory import Follower, Waypoints, interpolate, polynomial_345
+from robot_dynamics.trajectory.limits import check_limits, slowed_to_fit, violations
+
+NAMES = ("shoulder", "elbow")
+
+
+def efforts_of(robot):
+    dynamics = Dynamics(robot)
+    return lambda state: dynamics.inverse(*state)
+
+
+def swing(shoulder, elbow, duration):
+    return interpolate(polynomial_345(NAMES, [0.0, 0.0], [shoulder, elbow], duration))
+
+
+def test_a_motion_within_all_limits_passes(planar):
+    trajectory = swing(1.0, -1.0, 2.0)
+    assert violations(trajectory, planar, efforts_of(planar)) == []
+    check_limits(trajectory, planar, efforts_of(planar))
+
+
+def test_a_position_out_of_range_is_named_with_its_time(planar):
+    with pytest.raises(TrajectoryError) as refusal:
+        check_limits(swing(1.0, 1.6, 2.0), planar)
+    assert str(refusal.value) == (
+        "trajectory: joint 'elbow' needs position 1.6 rad at 2.000 s, beyond its limit of 1.5 rad; "
+        "stay within the joint range"
+    )
+
+
+def test_too_high_a_speed_is_named_with_its_time(planar):
+    # The 3-4-5 polynomial is fastest half way, at 15/8 of its mean speed: 1.875 * 2 / 1.2
+    with pytest.raises(TrajectoryError) as refusal:
+        check_limits(swing(-2.0, 0.0, 1.2), planar)
+    assert str(refusal.value) == (
+        "trajectory: joint 'shoulder' needs velocity -3.125 rad/s at 0.600 s, "
+        "beyond its limit of -3 rad/s; slow it down"
+    )
+
+
+def test_too_high_an_effort_is_named_with_its_time(planar):
+    trajectory = swing(-1.5, 0.0, 0.5)
+    found = violations(trajectory, planar, efforts_of(planar))
+    shoulder = next(one for one in found if (one.quantity, one.joint) == ("effort", "shoulder"))
+    tau = efforts_of(planar)(trajectory.sample(np.linspace(0.0, 0.5, 101)))[:, 0]
+    worst = int(np.argmax(np.abs(tau)))
+    assert shoulder.value == pytest.approx(tau[worst])
+    assert str(shoulder) == (
+        f"trajectory: joint 'shoulder' needs effort {tau[worst]:.4g} N m at {0.005 * worst:.3f} s, "
+        f"beyond its limit of -20 N m; slow it down"
+    )
+
+
+def test_every_joint_and_quantity_is_listed_and_the_earliest_is_named_first(planar):
+    w = Waypoints(NAMES, [0.0, 1.0, 2.0], [[0.0, 0.0], [0.0, 1.7], [2.5, 0.0]])
+    found = violations(interpolate(w), planar)
+    assert [(one.quantity, one.joint) for one in found if one.quantity == "position"] == [
+        ("position", "elbow"),
+        ("position", "shoulder"),
+    ]
+    assert [one.time for one in found] == sorted(one.time for one in found)
+    with pytest.raises(TrajectoryError, match=rf"\(and {len(found) - 1} more\)$"):
+        check_limits(interpolate(w), planar)
+
+
+def test_an_excursion_between_waypoints_is_found(planar):
+    # The points keep the range; the curve through them swings out of it in between
+    w = Waypoints(NAMES, [0.0, 1.0, 1.2, 2.2], [[0.0, 0.0], [1.95, 0.0], [1.95, 0.0], [0.0, 0.0]])
+    assert np.all(w.positions <= planar.limits.upper)
+    assert violations(interpolate(w), planar)[0].joint == "shoulder"
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_joint_that_starts_outside_its_range_may_come_back(planar, side):
+    back = interpolate(polynomial_345(NAMES, [2.3 * side, 0.0], [1.0 * side, 0.0], 2.0))
+    assert violations(back, planar) == []
+    further = interpolate(polynomial_345(NAMES, [2.3 * side, 0.0], [2.4 * side, 0.0], 2.0))
+    assert violations(further, planar)[0].joint == "shoulder"
+
+
+def test_an_effort_limit_of_zero_is_unknown_and_not_a_limit(planar):
+    joints = tuple(replace(joint, limits=Limits(-2.0, 2.0, 3.0, 0.0)) for joint in planar.joints)
+    unknown = replace(planar, joints=joints)
+    assert violations(swing(1.0, -1.0, 2.0), unknown, efforts_of(planar)) == []
+
+
+@given(st.floats(0.1, 1.5), st.floats(0.5, 2.0))
+def test_time_scaling_finds_a_motion_within_all_limits(planar, duration, reach):
+    w = polynomial_345(NAMES, [0.0, 0.0], [reach, -1.0], duration)
+    effort = efforts_of(planar)
+
+    def check(trajectory):
+        return violations(trajectory, planar, effort)
+
+    trajectory, factor = slowed_to_fit(w, interpolate, check)
+    assert check(trajectory) == []
+    assert trajectory.duration == pytest.approx(factor * duration)
+    if factor > 1.2:  # and not slower than need be
+        assert check(interpolate(w.slowed(factor / 1.2))) != []
+
+
+def test_time_scaling_works_while_another_motion_runs(planar):
+    follower = Follower(NAMES, [0.0, 0.0])
+    follower.accept(polynomial_345(NAMES, [0.0, 0.0], [1.0, 0.5], 2.0), now=0.0)
+    w = Waypoints(NAMES, [0.2], [[-1.0, -1.0]])
+    trajectory, factor = slowed_to_fit(
+        w, lambda w: follower.plan(w, now=1.0), lambda t: violations(t, planar)
+    )
+    assert factor > 1.0
+    due = follower.sample(1.0)
+    np.testing.assert_allclose(trajectory.sample(0.0).qd, due.qd, atol=1e-9)
+
+
+def test_time_scaling_cannot_help_a_position_out_of_range(planar):
+    w = polynomial_345(NAMES, [0.0, 0.0], [2.5, 0.0], 1.0)
+    with pytest.raises(TrajectoryError, match=r"^trajectory: joint 'shoulder' needs position 2\.5"):
+        slowed_to_fit(w, interpolate, lambda t: violations(t, planar))
+
+
+def test_time_scaling_gives_up_where_gravity_alone_is_too_much(planar):
+    w = polynomial_345(NAMES, [0.0, 0.0], [0.5, 0.0], 1.0)
+
+    def heavy(state):
+        return 3.0 * efforts_of(planar)(state)
+
+    with pytest.raises(TrajectoryError) as refusal:
+        slowed_to_fit(w, interpolate, lambda t: violations(t, planar, heavy))
+    assert "joint 'shoulder' needs effort" in str(refusal.value)
+    assert str(refusal.value).endswith("(slowing down 20 times did not help)")

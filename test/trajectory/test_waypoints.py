@@ -1,0 +1,221 @@
+"""What enters as a motion, and what is refused, word for word."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.trajectory import Point, Waypoints, read_points
+
+ROBOT = ("shoulder", "elbow", "wrist")
+NAN, INF = float("nan"), float("inf")
+
+
+def points(*times, n=3, **fields):
+    return [Point(t, [0.1 * k] * n, **fields) for k, t in enumerate(times)]
+
+
+GOOD = points(0.0, 1.0, 2.0)
+
+# name: (joint names, points, options, message), in the order in which faults are looked for
+REFUSED = {
+    "too many joints": (
+        [*ROBOT, "tool"],
+        GOOD,
+        {},
+        "trajectory: 4 joints (shoulder, elbow, wrist, tool) for the 3 of the robot "
+        "(shoulder, elbow, wrist); name each joint once",
+    ),
+    "too few joints": (
+        ["elbow"],
+        GOOD,
+        {"allow_partial": False},
+        "trajectory: 1 joints (elbow) for the 3 of the robot (shoulder, elbow, wrist); "
+        "give all of them or allow partial trajectories",
+    ),
+    "no names": (
+        [],
+        GOOD,
+        {},
+        "trajectory: joint_names is empty; name the joint of every column",
+    ),
+    "a name twice": (
+        ["elbow", "wrist", "elbow"],
+        GOOD,
+        {},
+        "trajectory: joint 'elbow' stands twice; name each joint once",
+    ),
+    "no points": (
+        ROBOT,
+        [],
+        {},
+        "trajectory: no points; to stop, send one point at the present position",
+    ),
+    "an unknown joint": (
+        ["shoulder", "elbo"],
+        points(0.0, n=2),
+        {},
+        "trajectory: no joint 'elbo' (trajectory: shoulder, elbo; robot: shoulder, elbow, wrist)"
+        "; did you mean 'elbow'?",
+    ),
+    "a velocity at the end": (
+        ROBOT,
+        points(0.0, 1.0, velocities=[0.0, 0.2, 0.0]),
+        {},
+        "trajectory point 1: joint 'elbow' still moves at 0.2 at the end; "
+        "end at rest or allow a velocity at the end",
+    ),
+    "a negative time": (
+        ROBOT,
+        points(-0.5, 1.0),
+        {},
+        "trajectory point 0: time is -0.5 s; give finite times from 0 s on",
+    ),
+    "a time that is no number": (
+        ROBOT,
+        points(0.0, NAN),
+        {},
+        "trajectory point 1: time is nan s; give finite times from 0 s on",
+    ),
+    "a time twice": (
+        ROBOT,
+        points(0.0, 1.0, 1.0),
+        {},
+        "trajectory point 2: time 1 s is not after the 1 s of point 1; times must increase",
+    ),
+    "no positions": (
+        ROBOT,
+        [Point(0.0, [])],
+        {},
+        "trajectory point 0: positions has 0 entries for 3 joints; "
+        "give one per joint, positions are required",
+    ),
+    "too few velocities": (
+        ROBOT,
+        [Point(0.0, [0.0] * 3, [0.0] * 2)],
+        {},
+        "trajectory point 0: velocities has 2 entries for 3 joints; "
+        "give one per joint or leave the field empty",
+    ),
+    "too many efforts": (
+        ROBOT,
+        points(0.0, 1.0, effort=[0.0] * 4),
+        {},
+        "trajectory point 0: effort has 4 entries for 3 joints; "
+        "give one per joint or leave the field empty",
+    ),
+    "a position that is no number": (
+        ROBOT,
+        [Point(0.0, [0.0, NAN, 0.0])],
+        {},
+        "trajectory point 0: positions of joint 'elbow' is nan; every number must be finite",
+    ),
+    "an infinite acceleration": (
+        ROBOT,
+        [Point(0.0, [0.0] * 3, [0.0] * 3, [0.0, 0.0, INF])],
+        {},
+        "trajectory point 0: accelerations of joint 'wrist' is inf; every number must be finite",
+    ),
+    "a velocity at the end that is no number": (
+        ROBOT,
+        points(0.0, velocities=[0.0, NAN, 0.0]),
+        {},
+        "trajectory point 0: velocities of joint 'elbow' is nan; every number must be finite",
+    ),
+    "efforts that are all no number": (
+        ROBOT,
+        points(0.0, effort=[NAN] * 3),
+        {},
+        "trajectory point 0: effort are all nan; every number must be finite",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_faulty_motion_is_refused_in_one_line(case):
+    names, faulty, options, message = REFUSED[case]
+    with pytest.raises(TrajectoryError) as refusal:
+        read_points(names, faulty, ROBOT, **options)
+    assert str(refusal.value) == message
+
+
+def test_the_first_fault_in_the_order_of_joint_trajectory_controller_is_named():
+    faulty = [Point(0.0, [0.0], [1.0]), Point(0.0, [NAN] * 2, [1.0] * 2)]
+    with pytest.raises(TrajectoryError, match="no joint 'knee'"):
+        read_points(["elbow", "knee"], faulty, ROBOT)
+    with pytest.raises(TrajectoryError, match="still moves at 1 at the end"):
+        read_points(["elbow", "wrist"], faulty, ROBOT)
+    with pytest.raises(TrajectoryError, match="times must increase"):
+        read_points(["elbow", "wrist"], faulty, ROBOT, allow_end_velocity=True)
+
+
+def test_what_passes_keeps_order_and_numbers():
+    given_points = [
+        Point(0.5, [1.0, 2.0], [0.1, 0.2], [0.3, 0.4], [5.0, 6.0]),
+        Point(1.5, [3.0, 4.0], [0.0, 0.0], [0.5, 0.6], [7.0, 8.0]),
+    ]
+    w = read_points(["wrist", "elbow"], given_points, ROBOT)
+    assert w.joint_names == ("wrist", "elbow")
+    assert w.times.tolist() == [0.5, 1.5]
+    assert w.positions.tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert w.velocities.tolist() == [[0.1, 0.2], [0.0, 0.0]]
+    assert w.accelerations.tolist() == [[0.3, 0.4], [0.5, 0.6]]
+    assert w.effort.tolist() == [[5.0, 6.0], [7.0, 8.0]]
+
+
+def test_a_field_that_no_point_gives_is_none_and_one_that_some_give_has_rows_of_nan():
+    w = read_points(
+        ["elbow"], [Point(0.0, [0.0]), Point(1.0, [1.0], [0.5]), Point(2.0, [2.0])], ROBOT
+    )
+    assert w.accelerations is None
+    np.testing.assert_array_equal(w.velocities, [[NAN], [0.5], [NAN]])
+
+
+def test_a_velocity_at_the_end_passes_where_it_is_allowed():
+    moving = points(0.0, 1.0, velocities=[0.0, 0.2, 0.0])
+    assert read_points(ROBOT, moving, ROBOT, allow_end_velocity=True).velocities[1, 1] == 0.2
+
+
+def test_waypoints_made_by_hand_are_checked_too():
+    with pytest.raises(TrajectoryError) as refusal:
+        Waypoints(("a", "b"), [0.0, 1.0], [[0.0], [1.0]])
+    assert str(refusal.value) == (
+        "trajectory: positions has shape (2, 1) for 2 points of 2 joints; "
+        "give one row per point and one column per joint"
+    )
+
+
+def test_waypoints_cannot_be_written_to():
+    w = Waypoints(("a",), [0.0, 1.0], [[0.0], [1.0]])
+    with pytest.raises(ValueError, match="read-only"):
+        w.positions[0, 0] = 1.0
+
+
+def test_slowing_down_stretches_time_and_divides_rates():
+    w = Waypoints(("a",), [0.0, 1.0], [[0.0], [1.0]], [[0.0], [3.0]], [[2.0], [0.0]])
+    slow = w.slowed(2.0)
+    assert slow.times.tolist() == [0.0, 2.0]
+    assert slow.velocities.tolist() == [[0.0], [1.5]]
+    assert slow.accelerations.tolist() == [[0.5], [0.0]]
+
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True, width=32)
+LISTS = st.lists(NUMBERS, max_size=4)
+
+
+@given(
+    names=st.lists(st.sampled_from([*ROBOT, "", "Elbow"]), max_size=4),
+    rows=st.lists(st.tuples(NUMBERS, LISTS, LISTS, LISTS, LISTS), max_size=4),
+)
+def test_anything_at_all_is_either_refused_in_one_line_or_finite(names, rows):
+    try:
+        w = read_points(names, [Point(*row) for row in rows], ROBOT)
+    except TrajectoryError as refusal:
+        assert "\n" not in str(refusal)
+    else:
+        assert np.isfinite(w.times).all() and np.isfinite(w.positions).all()
+        for values in (w.velocities, w.accelerations, w.effort):
+            if values is not None:
+                absent = np.isnan(values).all(axis=1)
+                assert np.isfinite(values[~absent]).all()
