@@ -98,6 +98,11 @@ class PinModel:
         """Joint accelerations, shape (n,), without friction."""
         return np.linalg.solve(self.mass_matrix(q), np.asarray(tau) - self.bias(q, qd))
 
+    def articulated_forward(self, q, qd, tau):
+        """Joint accelerations by pin.aba, shape (n,); for robots without mimic joints."""
+        v, efforts = self.E @ np.asarray(qd, dtype=float), self.E @ np.asarray(tau, dtype=float)
+        return self.E.T @ self.pin.aba(self.model, self.data, self.positions(q), v, efforts)
+
     def frame_pose(self, q, frame):
         """Pose of a link in the root: rotation (3, 3) and position (3,)."""
         self.pin.framesForwardKinematics(self.model, self.data, self.positions(q))
