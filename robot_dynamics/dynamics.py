@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy.typing as npt
 
@@ -37,6 +38,8 @@ from robot_dynamics.kernels import (
     payload_numbers,
     robot_digest,
 )
+from robot_dynamics.reduction import Progress, ReducedRobot, reduce
+from robot_dynamics.robot.base_parameters import BaseParameter, base_parameters
 from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.robot.robot import Inertia, Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -56,6 +59,10 @@ class Dynamics:
             signature, such as a `SimplifiedModel`.
         cache: Keep compiled kernels on disk.
         backend: One of `robot_dynamics.compiler.backends.BACKENDS`.
+        search: Search for the frames and the grouping of parameters that take the fewest
+            operations, when a kernel of the default formulation is first built: a second for an
+            arm, half a minute for a humanoid. Without it they are chosen by rule.
+        progress: Called during the search with the number of steps done and of all steps.
 
     Raises:
         UnknownNameError: If there is no such formulation or back end.
@@ -68,12 +75,16 @@ class Dynamics:
         *,
         cache: bool = True,
         backend: str = "auto",
+        search: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         formulation_named(formulation)
         self.robot = robot
         self.formulation = formulation
         self._tree = merge_fixed(robot)
         self._digest = robot_digest(self._tree)
+        self._effort = "search" if search else "quick"
+        self._progress = progress
         self._cache = cache
         self._backend = backend
         self._inertialess: list[str] | None = None
@@ -106,11 +117,26 @@ class Dynamics:
 
     def _candidates(self, name: str, variant: Variant) -> Iterator[Equations]:
         """Ways to compute a kernel, of which the one with fewer operations is taken."""
-        yield equations_of(name, self._tree, self.formulation, variant)
-        # Articulated bodies know no mimic joints, and belong to no formulation but the default
-        free = len(self._tree.joints) == self.robot.dof
-        if name == "forward" and free and self.formulation == DEFAULT_FORMULATION:
-            yield equations_of("forward_articulated", self._tree, self.formulation, variant)
+        physical = name in ("regressor", "pose", "jacobian")  # of the robot as it is
+        if self.formulation != DEFAULT_FORMULATION or physical:
+            yield equations_of(name, self._tree, self.formulation, variant)
+            return
+        solves = name in ("forward", "forward_derivatives")
+        reduced = self._reduced_to_solve if solves else self._reduced
+        yield equations_of(name, reduced.robot, reduced.inverse_dynamics, variant)
+        if name == "forward" and len(self._tree.joints) == self.robot.dof:  # no mimic joints
+            equations = reduced.inverse_dynamics
+            yield equations_of("forward_articulated", reduced.robot, equations, variant)
+
+    @cached_property
+    def _reduced(self) -> ReducedRobot:
+        """The robot as the default formulation takes it; not physical, so not shown."""
+        return reduce(self.robot, self._effort, self._progress)
+
+    @cached_property
+    def _reduced_to_solve(self) -> ReducedRobot:
+        """The same for equations that are solved for accelerations."""
+        return reduce(self.robot, self._effort, self._progress, accelerations=True)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
         return compile_program(
@@ -125,19 +151,22 @@ class Dynamics:
         """What a kernel on disk is found by; a formulation without a name must be traced first."""
         if not isinstance(self.formulation, str):
             return None
-        return f"{self._digest}/{self.formulation}/{name}/{variant}/{equations_version()}"
+        formulation = f"{self.formulation}/{self._effort}"
+        return f"{self._digest}/{formulation}/{name}/{variant}/{equations_version()}"
 
-    def _install(self, name: str) -> None:
-        """Put the builtin entry of a kernel in the place of the method of that name.
+    def _entered(self, name: str, variant: Variant = PLAIN) -> Kernel:
+        """The kernel behind a method, whose builtin entry takes the place of the method.
 
-        An ordinary call then reaches native code without a Python frame in between; any other
-        call (keywords, lists, batches) comes back to the method. Before that, the first call of
-        the method builds the kernel, and where there is no native code the method stays.
+        From the second call on, an ordinary call then reaches native code without a Python frame
+        in between; any other call (keywords, lists, batches) comes back to the method. Where there
+        is no native code the method stays.
         """
-        kernel = self.kernel(name)
-        if isinstance(kernel, NativeKernel) and door.available():
+        kernel = self.kernel(name, variant)
+        missing = variant == PLAIN and name not in self.__dict__
+        if missing and isinstance(kernel, NativeKernel) and door.available():
             method = getattr(type(self), name)
             self.__dict__[name] = kernel.checked_entry(functools.partial(method, self))
+        return kernel
 
     # -- torques of motions -----------------------------------------------------------------
 
@@ -181,17 +210,15 @@ class Dynamics:
             UnknownNameError: If there is no such frame.
         """
         variant, extra = self._variant(wrench, frame, payload, gravity)
-        if variant == PLAIN and "inverse" not in self.__dict__:
-            self._install("inverse")
-        return self.kernel("inverse", variant)(q, qd, qdd, *extra, out=out, threads=threads)
+        return self._entered("inverse", variant)(q, qd, qdd, *extra, out=out, threads=threads)
 
     def bias(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
         """Compute the efforts at zero acceleration, gravity included; shapes as in `inverse`."""
-        return self.kernel("bias")(q, qd)
+        return self._entered("bias")(q, qd)
 
     def gravity(self, q: npt.ArrayLike) -> Array:
         """Compute the efforts that hold the robot at rest; shapes as in `inverse`."""
-        return self.kernel("gravity")(q)
+        return self._entered("gravity")(q)
 
     def inverse_derivatives(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
@@ -202,7 +229,7 @@ class Dynamics:
             Named tuple of dtau_dq, dtau_dqd and M, shape (n, n) each, or (N, n, n): row i, column j
             is the derivative of tau[i] by q[j].
         """
-        return self.kernel("inverse_derivatives")(q, qd, qdd)
+        return self._entered("inverse_derivatives")(q, qd, qdd)
 
     # -- motions of torques -----------------------------------------------------------------
 
@@ -212,7 +239,7 @@ class Dynamics:
         Returns:
             Shape (n, n), or (N, n, n) for many states; kg m^2, kg m or kg by the joints' types.
         """
-        return self.kernel("mass_matrix")(q)
+        return self._entered("mass_matrix")(q)
 
     def forward(
         self,
@@ -234,9 +261,7 @@ class Dynamics:
         """
         self._check_invertible()
         variant, extra = self._variant(wrench, frame, payload, gravity)
-        if variant == PLAIN and "forward" not in self.__dict__:
-            self._install("forward")
-        return self.kernel("forward", variant)(q, qd, tau, *extra, out=out, threads=threads)
+        return self._entered("forward", variant)(q, qd, tau, *extra, out=out, threads=threads)
 
     def forward_derivatives(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
@@ -251,7 +276,7 @@ class Dynamics:
             SingularMassMatrixError: If a joint accelerates nothing.
         """
         self._check_invertible()
-        return self.kernel("forward_derivatives")(q, qd, tau)
+        return self._entered("forward_derivatives")(q, qd, tau)
 
     def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> tuple[Array, Array]:
         """Compute kinetic and potential energy, J.
@@ -262,7 +287,49 @@ class Dynamics:
         Returns:
             Named tuple of T and U, scalars, or shape (N,).
         """
-        return self.kernel("energy")(q, qd)
+        return self._entered("energy")(q, qd)
+
+    # -- parameters and kinematics ----------------------------------------------------------
+
+    def regressor(self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Array:
+        """Compute Y of tau = Y @ values, with one column per base parameter.
+
+        Returns:
+            Shape (n, p), or (N, n, p); the columns are in the order of `base_parameters`.
+        """
+        return self._entered("regressor")(q, qd, qdd)
+
+    @cached_property
+    def base_parameters(self) -> tuple[BaseParameter, ...]:
+        """The fewest numbers that the efforts depend on, each with what it gathers."""
+        return base_parameters(self.robot)
+
+    def pose(self, q: npt.ArrayLike, frame: str | None = None) -> tuple[Array, Array]:
+        """Compute where a link or named frame is, by default the only tip.
+
+        Returns:
+            Named tuple of rotation, shape (3, 3) or (N, 3, 3), and position, shape (3,) or (N, 3),
+            m, in the root link.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+        """
+        return self.kernel("pose", self._frame(frame))(q)
+
+    def jacobian(self, q: npt.ArrayLike, frame: str | None = None) -> Array:
+        """Compute the geometric Jacobian of a link or named frame, by default the only tip.
+
+        Returns:
+            Shape (6, n) or (N, 6, n): linear over angular velocity of the frame's origin, in axes
+            of the root link, for unit joint velocities.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+        """
+        return self.kernel("jacobian", self._frame(frame))(q)
+
+    def _frame(self, frame: str | None) -> Variant:
+        return Variant(frame=only_tip(self._tree) if frame is None else frame)
 
     # -- what was compiled ------------------------------------------------------------------
 

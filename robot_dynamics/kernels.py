@@ -29,9 +29,12 @@ from robot_dynamics.formulations import (
     energy,
     formulation_named,
     mass_matrix_named,
+    only_tip,
     wrench_on_link,
 )
+from robot_dynamics.formulations.regressor import Regressor
 from robot_dynamics.formulations.vectors import Array, Wrenches
+from robot_dynamics.kinematics import frame_jacobian, frame_pose
 from robot_dynamics.robot.robot import Inertia, Robot
 
 Shape = tuple[int, ...]
@@ -46,15 +49,18 @@ class Variant:
         payload_at: Frame that carries a load, input `payload`, shape (10,): mass, first moment
             x, y, z and inertia xx, xy, xz, yy, yz, zz about the origin of the frame, in its axes.
         gravity: Whether the acceleration of free fall is an input, `gravity_vector`, shape (3,).
+        frame: Frame that kinematics is about.
     """
 
     wrench_at: str | None = None
     payload_at: str | None = None
     gravity: bool = False
+    frame: str | None = None
 
     def __str__(self) -> str:
         parts = [f"wrench@{self.wrench_at}"] if self.wrench_at else []
         parts += [f"payload@{self.payload_at}"] if self.payload_at else []
+        parts += [f"frame {self.frame}"] if self.frame else []
         return "+".join([*parts, *(["gravity"] if self.gravity else [])])
 
     @property
@@ -224,6 +230,37 @@ def energies(
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
+def regressor(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
+    """Y of q, qd, qdd: efforts are Y times the base parameters."""
+    n = tree.dof
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree))
+
+
+def pose(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+    """Rotation matrix and position of a frame in the root link, of q."""
+    frame = _frame_of(tree, variant)
+
+    def function(q: Array) -> dict[str, Array]:
+        R, p = frame_pose(tree, q, frame)
+        return {"rotation": R, "position": p}
+
+    return Equations({"q": (tree.dof,)}, function)
+
+
+def jacobian(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
+    """Jacobian of a frame, linear over angular velocity, axes of the root link, of q."""
+    frame = _frame_of(tree, variant)
+    return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame))
+
+
+def _frame_of(tree: Robot, variant: Variant) -> str:
+    return only_tip(tree) if variant.frame is None else variant.frame
+
+
 KERNELS: Mapping[str, Callable[[Robot, str | InverseDynamics, Variant], Equations]] = {
     "inverse": inverse,
     "bias": bias,
@@ -234,6 +271,9 @@ KERNELS: Mapping[str, Callable[[Robot, str | InverseDynamics, Variant], Equation
     "inverse_derivatives": inverse_derivatives,
     "forward_derivatives": forward_derivatives,
     "energy": energies,
+    "regressor": regressor,
+    "pose": pose,
+    "jacobian": jacobian,
 }
 """Every kernel of a robot by name: a function of tree, formulation and variant."""
 
@@ -277,7 +317,7 @@ def equations_version() -> str:
     """Fingerprint of the code that makes equations: a kernel on disk is stale once it changes."""
     package = Path(__file__).parent
     h = hashlib.sha256()
-    for folder in ("robot", "formulations", "compiler"):
+    for folder in ("robot", "formulations", "compiler", "kinematics", "."):
         for entry in sorted(os.scandir(package / folder), key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
                 stat = entry.stat()

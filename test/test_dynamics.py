@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from oracles import (
     example_id,
@@ -25,7 +24,7 @@ from robot_dynamics.errors import (
 from robot_dynamics.formulations import FORMULATIONS
 from robot_dynamics.formulations.simplified import simplified_model
 from robot_dynamics.robot.robot import Inertia
-from strategies import random_state, robots, urdf_text
+from strategies import random_state, robots, seeds, urdf_text
 
 # float64 on both sides; the worst of all examples is 3e-11 (rounded angles of a URDF, which
 # Pinocchio reads as quaternions), one wrong sign gives 1e-2 and more
@@ -70,7 +69,7 @@ def test_forward_dynamics_of_every_example_agrees_with_pinocchio(path):
 
 
 @settings(max_examples=25)  # every example compiles five kernels
-@given(robots(), st.integers(0, 2**32 - 1))
+@given(robots(), seeds())
 def test_random_trees_agree_with_pinocchio(robot, seed):
     arm, pin = Dynamics(robot, cache=False), pin_model(robot)
     q, qd, qdd = random_state(robot, seed)
@@ -102,7 +101,7 @@ def test_agrees_with_mujoco(name):
         assert relative_error(arm.inverse(q, qd, qdd), data.qfrc_inverse) < ROUND_OFF, (name, seed)
 
 
-@given(robots(), st.integers(0, 2**32 - 1))
+@given(robots(), seeds())
 @settings(max_examples=15)
 def test_forward_undoes_inverse_under_an_endpoint_wrench(robot, seed):
     arm = Dynamics(robot, cache=False)
@@ -211,7 +210,7 @@ def test_forward_dynamics_of_a_joint_without_inertia_names_it():
 # -- what may change while a robot works ----------------------------------------------------
 
 
-@given(robots(), st.integers(0, 2**32 - 1))
+@given(robots(), seeds())
 @settings(max_examples=15)
 def test_a_payload_given_at_run_time_is_a_payload_of_the_robot(robot, seed):
     rng = np.random.default_rng(seed)
@@ -227,7 +226,7 @@ def test_a_payload_given_at_run_time_is_a_payload_of_the_robot(robot, seed):
     assert relative_error(loaded.inverse(q, qd, found), tau) < ROUND_OFF
 
 
-@given(robots(), st.integers(0, 2**32 - 1))
+@given(robots(), seeds())
 @settings(max_examples=15)
 def test_gravity_given_at_run_time_is_gravity_of_the_robot(robot, seed):
     q, qd, qdd = random_state(robot, seed)
@@ -248,7 +247,7 @@ def test_a_simplified_model_compiles_like_any_formulation():
     assert relative_error(arm.inverse(q, qd, qdd), expected) < ROUND_OFF
 
 
-@given(robots(), st.integers(0, 2**32 - 1))
+@given(robots(), seeds())
 @settings(max_examples=10)
 def test_power_of_the_efforts_is_the_growth_of_energy(robot, seed):
     arm = Dynamics(robot, cache=False)
@@ -261,3 +260,45 @@ def test_power_of_the_efforts_is_the_growth_of_energy(robot, seed):
     growth = (total(h) - total(-h)) / (2 * h)
     power = arm.inverse(q, qd, qdd) @ qd
     assert abs(power - growth) < 1e-5 * (1.0 + abs(power) + abs(total(0.0)))
+
+
+# -- parameters and kinematics --------------------------------------------------------------
+
+
+@given(robots(), seeds())
+@settings(max_examples=10)
+def test_regressor_times_base_parameters_is_the_effort(robot, seed):
+    arm = Dynamics(robot, cache=False)
+    q, qd, qdd = random_state(robot, seed, samples=3)
+    values = np.array([parameter.value for parameter in arm.base_parameters])
+    assert relative_error(arm.regressor(q, qd, qdd) @ values, arm.inverse(q, qd, qdd)) < ROUND_OFF
+
+
+@given(robots(), seeds())
+@settings(max_examples=10)
+def test_pose_and_jacobian_agree_with_pinocchio(robot, seed):
+    arm, pin = Dynamics(robot, cache=False), pin_model(robot)
+    q, _, _ = random_state(robot, seed)
+    frame = robot.links[-1].name
+    R, p = pin.frame_pose(q, frame)
+    rotation, position = arm.pose(q, frame)
+    assert np.allclose(rotation, R, rtol=0, atol=1e-13)  # entries of order one, round-off
+    assert np.allclose(position, p, rtol=0, atol=1e-12)
+    assert relative_error(arm.jacobian(q, frame), pin.frame_jacobian(q, frame)) < ROUND_OFF
+
+
+@given(robots(), seeds())
+@settings(max_examples=10)
+def test_derivatives_agree_with_differences(robot, seed):
+    arm = Dynamics(robot, cache=False)
+    q, qd, qdd = random_state(robot, seed)
+    dtau_dq, dtau_dqd, M = arm.inverse_derivatives(q, qd, qdd)
+    h, steps = 1e-6, np.eye(robot.dof)
+    for j, e in enumerate(steps):
+        by_q = (arm.inverse(q + h * e, qd, qdd) - arm.inverse(q - h * e, qd, qdd)) / (2 * h)
+        by_qd = (arm.inverse(q, qd + h * e, qdd) - arm.inverse(q, qd - h * e, qdd)) / (2 * h)
+        # error of a central difference: h^2 times third derivatives, and round-off / h
+        size = 1e-7 * (1.0 + np.max(np.abs(arm.inverse(q, qd, qdd))))
+        assert np.allclose(dtau_dq[:, j], by_q, rtol=1e-6, atol=size)
+        assert np.allclose(dtau_dqd[:, j], by_qd, rtol=1e-6, atol=size)
+    assert relative_error(M, arm.mass_matrix(q)) < ROUND_OFF

@@ -1,9 +1,8 @@
 """Vectors, matrices and wrenches brought from a link to its parent and back.
 
-The turn of a joint and the constant rotation of its origin are applied one after
-the other and not as their product: with the usual axis along a coordinate axis
-and origins turned by right angles that is 4 multiplications for a vector and 8
-for a matrix, where the product would take 9 and 45.
+Every rotation here is a sequence of turns about coordinate axes. A turn costs 4
+multiplications for a vector, 8 for a symmetric matrix, and nothing at all by a right
+angle, as most constant turns are; a full rotation matrix takes 9 and some 40.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.formulations.vectors import Array, cross, rotation_about
-from robot_dynamics.robot.robot import Joint
+from robot_dynamics.robot.robot import Inertia, Joint
 
 
 class ChangeOfFrame:
@@ -31,34 +30,45 @@ class ChangeOfFrame:
     def __init__(self, joint: Joint, q: Any) -> None:
         R0, self.p = joint.origin.rotation, joint.origin.translation
         self.axis: Array = R0 @ joint.axis
-        self._turn: _Turn | None = None
+        self._turns: list[Turn] = []  # from P to C
+        self._R: Array | None = None  # instead of turns, where there are none
+        along = coordinate_axis(joint.axis)
         if not joint.type.rotates:
-            self._R = R0
             self.p = self.p + self.axis * q
-        elif (along := coordinate_axis(joint.axis)) is not None:
-            i, sign = along
-            self._R = R0
-            self._turn = _Turn(i, np.cos(q), sign * np.sin(q))
-        else:
+            if R0.dtype == object:
+                self._R = R0
+            else:
+                self._turns = turns_of(R0, 2)
+        elif R0.dtype == object or along is None:
             self._R = R0 @ rotation_about(joint.axis, q)
-        self._R_is_turn = _Turn.of_matrix(self._R)
+        else:
+            i, sign = along
+            *before, last = turns_of(R0, i)
+            self._turns = [*before, last.and_by(sign * q)]
 
     def vector_to_parent(self, v: Array) -> Array:
         """The same vector, from axes of C to axes of P, shape (3,)."""
-        if self._turn is not None:
-            v = self._turn.vector(v)
-        return self._R @ v
+        if self._R is not None:
+            return self._R @ v
+        for turn in reversed(self._turns):
+            v = turn.vector(v)
+        return v
 
     def vector_to_child(self, v: Array) -> Array:
         """The same vector, from axes of P to axes of C, shape (3,)."""
-        v = self._R.T @ v
-        return v if self._turn is None else self._turn.inverse().vector(v)
+        if self._R is not None:
+            return self._R.T @ v
+        for turn in self._turns:
+            v = turn.inverse().vector(v)
+        return v
 
     def matrix_to_parent(self, B: Array) -> Array:
         """R_PC B R_PC^T, shape (3, 3): a second-order tensor from axes of C to axes of P."""
-        if self._turn is not None:
-            B = self._turn.matrix(B)
-        return self._R_is_turn.matrix(B) if self._R_is_turn else self._R @ B @ self._R.T
+        if self._R is not None:
+            return self._R @ B @ self._R.T
+        for turn in reversed(self._turns):
+            B = turn.matrix(B)
+        return B
 
     def symmetric_to_parent(self, B: Array) -> Array:
         """`matrix_to_parent` of a symmetric matrix, with the lower triangle copied."""
@@ -69,27 +79,35 @@ class ChangeOfFrame:
         f = self.vector_to_parent(force)
         return f, self.vector_to_parent(moment) + cross(self.p, f)
 
+    def inertia_to_parent(self, body: Inertia) -> Inertia:
+        """The same body in axes of P and about the origin of P."""
+        h_R, p = self.vector_to_parent(body.first_moment), self.p
+        h = h_R + body.mass * p
+        # Huygens: with x + p for x, h_R p^T + p h^T is what the sum of x x^T dm gains
+        gained = symmetric(trace_minus(np.outer(h_R, p) + np.outer(p, h)))
+        return Inertia(body.mass, h, self.symmetric_to_parent(body.second_moment) + gained)
 
-class _Turn:
-    """Rotation about coordinate axis i by an angle with cosine c and sine s."""
+
+class Turn:
+    """Rotation about coordinate axis i (0, 1, 2) by an angle of cosine c and sine s."""
 
     def __init__(self, i: int, c: Any, s: Any) -> None:
         self.i, self.c, self.s = i, c, s
 
-    @staticmethod
-    def of_matrix(R: Array) -> _Turn | None:
-        """The turn that a constant matrix is, unless its entries are symbols or only 0 and 1."""
-        if R.dtype == object or np.all((R == 0.0) | (np.abs(R) == 1.0)):
-            return None
-        for i in range(3):
-            if R[i, i] == 1.0 and np.count_nonzero(R[i]) == np.count_nonzero(R[:, i]) == 1:
-                return _Turn(i, R[i - 2, i - 2], R[i - 1, i - 2])
-        return None
+    def inverse(self) -> Turn:
+        """The turn back."""
+        return Turn(self.i, self.c, -self.s)
 
-    def inverse(self) -> _Turn:
-        return _Turn(self.i, self.c, -self.s)
+    def and_by(self, angle: Any) -> Turn:
+        """This constant turn and one more about the same axis, by an angle in rad."""
+        if self.c * self.s == 0.0:  # right angles only change places and signs
+            c, s = np.cos(angle), np.sin(angle)
+            return Turn(self.i, self.c * c - self.s * s, self.s * c + self.c * s)
+        total = angle + np.arctan2(self.s, self.c)
+        return Turn(self.i, np.cos(total), np.sin(total))
 
     def vector(self, v: Array) -> Array:
+        """R v, shape (3,)."""
         i, j, k = self.i, (self.i + 1) % 3, (self.i + 2) % 3
         turned: list[Any] = [0.0] * 3
         turned[i] = v[i]
@@ -98,7 +116,11 @@ class _Turn:
         return np.array(turned)
 
     def matrix(self, B: Array) -> Array:
+        """R B R^T, shape (3, 3)."""
         i, j, k, c, s = self.i, (self.i + 1) % 3, (self.i + 2) % 3, self.c, self.s
+        if _is_right_angle(c, s):  # below, a small entry could drown in the difference of two
+            R = np.column_stack([self.vector(column) for column in np.eye(3)])
+            return R @ B @ R.T
         # Trace and antisymmetric part of the j-k block stay; only its deviator turns
         e = s * (B[j, j] - B[k, k]) + c * (B[j, k] + B[k, j])
         T: Any = np.empty((3, 3), dtype=np.result_type(B.dtype, type(e)))
@@ -110,10 +132,43 @@ class _Turn:
         return np.array(T)
 
 
+def turns_of(R: Array, i: int) -> list[Turn]:
+    """Split a constant rotation into turns about the axes i, i + 1 and i again.
+
+    Args:
+        R: Rotation matrix, shape (3, 3), numbers.
+        i: Coordinate axis.
+
+    Returns:
+        The last turn, about axis i, after those before it that are not by the angle zero.
+    """
+    j, k = (i + 1) % 3, (i + 2) % 3
+    tilt = Turn(j, R[i, i], np.hypot(R[j, i], R[k, i]))
+    before = []
+    if tilt.s != 0.0:
+        before = [Turn(i, -R[k, i] / tilt.s, R[j, i] / tilt.s)]
+    if tilt.s != 0.0 or tilt.c < 0.0:
+        before.append(tilt)
+    # The last turn is what remains, so that no digit of a small tilt is missed in the sum
+    rest = R[:, j]
+    for turn in before:
+        rest = turn.inverse().vector(rest)
+    return [*(turn for turn in before if turn.s != 0.0 or turn.c < 0.0), Turn(i, rest[j], rest[k])]
+
+
+def trace_minus(B: Array) -> Array:
+    """Trace(B) 1 - B: for B = y x^T, the matrix of x cross (u cross y) in u."""
+    T: Any = -B
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        T[i, i] = B[j, j] + B[k, k]
+    return np.array(T)
+
+
 def symmetric(B: Array) -> Array:
     """The matrix with the upper triangle of B on both sides: nobody computes the lower one."""
     n = len(B)
-    return np.array([[B[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
+    upper = [B[min(i, j), max(i, j)] for i in range(n) for j in range(n)]
+    return np.array(upper).reshape(n, n)
 
 
 def coordinate_axis(axis: Array) -> tuple[int, float] | None:
@@ -124,3 +179,8 @@ def coordinate_axis(axis: Array) -> tuple[int, float] | None:
     if len(nonzero) == 1 and abs(axis[nonzero[0]]) == 1.0:
         return int(nonzero[0]), float(axis[nonzero[0]])
     return None
+
+
+def _is_right_angle(c: Any, s: Any) -> bool:
+    constant = isinstance(c, float) and isinstance(s, float)
+    return constant and abs(c) + abs(s) == 1.0 and c * s == 0.0

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.formulations.vectors import Array, cross, joint_motion
-from robot_dynamics.robot.robot import Inertia, Pose, Robot
+from robot_dynamics.formulations.change_of_frame import ChangeOfFrame
+from robot_dynamics.formulations.vectors import Array, cross
+from robot_dynamics.robot.robot import Inertia, Robot
 
 
 def mass_matrix(robot: Robot, q: Array) -> Array:
@@ -29,12 +30,12 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
         joints on different branches are exactly zero.
     """
     n = len(robot.joints)
-    X = [Pose(*joint_motion(joint, q[k])) for k, joint in enumerate(robot.joints)]
+    frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
     composite = [link.inertia for link in robot.links]
     for k in reversed(range(n)):
         parent = robot.parents[k]
         if parent > 0:
-            composite[parent] = composite[parent] + composite[k + 1].expressed_in(X[k])
+            composite[parent] = composite[parent] + frames[k].inertia_to_parent(composite[k + 1])
 
     M: Any = np.zeros((n, n), dtype=object if q.dtype == object else np.float64)
     for k, joint in enumerate(robot.joints):
@@ -45,9 +46,8 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
             M[j, k] = M[k, j] = carrier.axis @ (m if carrier.type.rotates else f)
             if robot.parents[j] == 0:
                 break
-            f_P = X[j].rotation @ f
-            m = X[j].rotation @ m + cross(X[j].translation, f_P)
-            f, j = f_P, robot.parents[j] - 1
+            f, m = frames[j].wrench_to_parent(f, m)
+            j = robot.parents[j] - 1
     return np.array(M)
 
 

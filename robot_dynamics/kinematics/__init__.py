@@ -1,1 +1,19 @@
-"""Where frames are and how they move: forward, Jacobian, inverse."""
+"""Kinematics: where the frames of a robot are, how they move, and the Jacobian between."""
+
+from robot_dynamics.kinematics.forward import (
+    FrameMotion,
+    FramePose,
+    frame_motion,
+    frame_pose,
+    link_poses,
+)
+from robot_dynamics.kinematics.jacobian import frame_jacobian
+
+__all__ = [
+    "FrameMotion",
+    "FramePose",
+    "frame_jacobian",
+    "frame_motion",
+    "frame_pose",
+    "link_poses",
+]

@@ -6,20 +6,16 @@ computes numbers, on symbols it is traced and compiled.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import vector
 from robot_dynamics.formulations.change_of_frame import ChangeOfFrame
 from robot_dynamics.formulations.vectors import Array, cross
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-
-Axes = Literal["base", "frame"]
-"""Axes in which a Jacobian is expressed: those of the root link, or of the frame itself."""
 
 
 class FramePose(NamedTuple):
@@ -51,10 +47,10 @@ def frame_pose(robot: Robot, q: npt.ArrayLike, frame: str) -> FramePose:
         UnknownNameError: If there is no such frame.
         ShapeError: If q does not have one entry per independent joint.
     """
-    tree, positions = _tree_positions(robot, q)
+    tree, positions = tree_positions(robot, q)
     place = tree.frame(frame)
     R, p = place.pose.rotation, place.pose.translation
-    for k in reversed(_path(tree, place.link)):
+    for k in reversed(path_to(tree, place.link)):
         change = ChangeOfFrame(tree.joints[k], positions[k])
         R = np.column_stack([change.vector_to_parent(column) for column in R.T])
         p = change.vector_to_parent(p) + change.p
@@ -74,7 +70,7 @@ def link_poses(robot: Robot, q: npt.ArrayLike) -> dict[str, FramePose]:
     Raises:
         ShapeError: If q does not have one entry per independent joint.
     """
-    tree, positions = _tree_positions(robot, q)
+    tree, positions = tree_positions(robot, q)
     poses = [FramePose(np.eye(3), np.zeros(3))]
     for k, joint in enumerate(tree.joints):
         R_P, p_P = poses[tree.parents[k]]
@@ -89,47 +85,76 @@ def link_poses(robot: Robot, q: npt.ArrayLike) -> dict[str, FramePose]:
     return named
 
 
-def frame_jacobian(
-    robot: Robot, q: npt.ArrayLike, frame: str, axes: Axes = "base"
-) -> Array:
-    """Compute the geometric Jacobian of a frame.
+class FrameMotion(NamedTuple):
+    """Motion of a frame relative to the root link, in axes of the root link.
 
-    Its transpose turns a wrench [force; moment] that the robot exerts at the frame, in the same
-    axes, into the joint efforts that it costs.
+    Attributes:
+        velocity: Linear velocity of the origin (m/s) over angular velocity (rad/s), shape (6,).
+        acceleration: Their derivatives in time, shape (6,), m/s^2 and rad/s^2.
+    """
+
+    velocity: Array
+    acceleration: Array
+
+
+def frame_motion(
+    robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, frame: str
+) -> FrameMotion:
+    """Compute how a frame moves.
+
+    At qdd = 0 the acceleration is the product of the derivative of the Jacobian with qd.
 
     Args:
         robot: Any robot; n independent joints in the order of `robot.joint_names`.
         q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,).
+        qdd: Joint accelerations, shape (n,).
         frame: Name of a link or of a frame fixed to one.
-        axes: "base" for the axes of the root link, "frame" for those of the frame. In both the
-            linear velocity is that of the origin of the frame.
 
     Returns:
-        J, shape (6, n): [linear velocity (m/s); angular velocity (rad/s)] = J @ qd.
+        Velocity and acceleration of the frame.
 
     Raises:
         UnknownNameError: If there is no such frame.
-        ArgumentError: If `axes` is neither "base" nor "frame".
-        ShapeError: If q does not have one entry per independent joint.
+        ShapeError: If an argument does not have one entry per independent joint.
     """
-    if axes not in ("base", "frame"):
-        raise ArgumentError(f"axes must be 'base' or 'frame', got {axes!r}")
-    tree, positions = _tree_positions(robot, q)
+    tree, positions = tree_positions(robot, q)
+    E = tree.coupling.matrix
+    velocities = E @ vector("qd", qd, robot.dof)
+    accelerations = E @ vector("qdd", qdd, robot.dof)
     place = tree.frame(frame)
-    columns: dict[int, tuple[Array, Array]] = {}
-    if axes == "frame":
-        # From the frame inward: R and p of the frame in the link that joint k carries
-        R, p = place.pose.rotation, place.pose.translation
-        for k in reversed(_path(tree, place.link)):
-            joint = tree.joints[k]
-            b = R.T @ joint.axis
-            columns[k] = (R.T @ cross(joint.axis, p), b) if joint.type.rotates else (b, 0.0 * b)
-            change = ChangeOfFrame(joint, positions[k])
-            R = np.column_stack([change.vector_to_parent(column) for column in R.T])
-            p = change.vector_to_parent(p) + change.p
-    else:
-        ...
-    J_tree: Any = np.zeros((6, len(tree.joints)), dtype=positions.dtype)
-    for k, (linear, angular) in columns.items():
-        J_tree[:3, k], J_tree[3:, k] = linear, angular
-    return J_tree @ tree.coupling.matrix
+    # Outward along the path, all in axes of the link reached so far
+    w = wd = v = a = np.zeros(3)
+    for k in path_to(tree, place.link):
+        joint, change = tree.joints[k], ChangeOfFrame(tree.joints[k], positions[k])
+        u, ud = joint.axis * velocities[k], joint.axis * accelerations[k]
+        v = change.vector_to_child(v + cross(w, change.p))
+        a = change.vector_to_child(a + cross(wd, change.p) + cross(w, cross(w, change.p)))
+        w, wd = change.vector_to_child(w), change.vector_to_child(wd)
+        if joint.type.rotates:
+            wd = wd + cross(w, u) + ud
+            w = w + u
+        else:
+            a = a + 2.0 * cross(w, u) + ud
+            v = v + u
+    r = place.pose.translation
+    v, a = v + cross(w, r), a + cross(wd, r) + cross(w, cross(w, r))
+    R = frame_pose(tree, vector("q", q, robot.dof), place.link).rotation
+    return FrameMotion(np.concatenate([R @ v, R @ w]), np.concatenate([R @ a, R @ wd]))
+
+
+def tree_positions(robot: Robot, q: npt.ArrayLike) -> tuple[Robot, Array]:
+    """The robot without fixed joints, and the positions of all its joints, followers included."""
+    tree = merge_fixed(robot)
+    coupling = tree.coupling
+    return tree, coupling.positions(vector("q", q, robot.dof))
+
+
+def path_to(tree: Robot, link: str) -> list[int]:
+    """Indices of the joints between the root and a link, root first."""
+    path = []
+    i = tree.link_index(link)
+    while i > 0:
+        path.append(i - 1)
+        i = tree.parents[i - 1]
+    return path[::-1]

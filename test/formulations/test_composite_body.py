@@ -12,7 +12,7 @@ from robot_dynamics.formulations.composite_body import (
     mass_matrix,
     solve,
 )
-from robot_dynamics.kernels import mass
+from robot_dynamics.kernels import equations_of
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, robots
 
@@ -26,7 +26,7 @@ def test_mass_matrix_agrees_with_pinocchio(path):
     robot = example_robot(path)
     q = random_state(robot, seed=1)[0]
     theirs = pin_model(robot, path).mass_matrix(q)
-    ours = mass(merge_fixed(robot)).function(q)
+    ours = equations_of("mass_matrix", merge_fixed(robot), "newton_euler").function(q)
     assert relative_error(ours, theirs) < ROUND_OFF, robot.name
 
 
@@ -49,7 +49,7 @@ def test_factors_along_the_tree_solve_the_reduced_system(robot, seed):
     tree = merge_fixed(robot)
     rng = np.random.default_rng(seed)
     q, x = rng.uniform(-3, 3, tree.dof), rng.uniform(-1, 1, tree.dof)
-    M = mass(tree).function(q)
+    M = equations_of("mass_matrix", tree, "newton_euler").function(q)
     parents = elimination_parents(tree)
     L, inverse_D = factorise(M, parents)
     assert np.allclose(L.T @ np.diag(1 / inverse_D) @ L, M, rtol=0, atol=1e-12 * np.max(np.abs(M)))

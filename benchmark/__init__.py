@@ -1,0 +1,1 @@
+"""Measurements: `python -m benchmark` (or `make bench`) times this package beside its peers."""

@@ -1,0 +1,197 @@
+"""What each reduction is worth: operations of inverse dynamics with one of them taken away.
+
+    python -m benchmark.ablation [--robots ur5,panda]
+
+The first row has all of them, every other row all but one, and the last rows have none:
+a formulation on the robot as its URDF has it. Multiplications / additions, those of joint
+angles included; sines and cosines stay as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress, TextColumn, TimeElapsedColumn
+
+from benchmark.cases import SOURCES, Source, stripped_urdf
+from benchmark.table import Table
+from robot_dynamics import Robot, read_urdf
+from robot_dynamics.compiler.count import OperationCount, operation_count
+from robot_dynamics.compiler.optimize import optimize
+from robot_dynamics.compiler.trace import trace
+from robot_dynamics.counting.augmented_body import renaud_arm
+from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
+from robot_dynamics.reduction import KINDS, Plan, ReducedRobot, plan_of, reduce, search
+from robot_dynamics.robot.frames import reframe, snapped
+from robot_dynamics.robot.parameters import regroup
+from robot_dynamics.robot.robot import Inertia, Link
+from robot_dynamics.robot.transforms import merge_fixed
+
+ROBOTS: Mapping[str, Source | None] = {
+    "renaud": None,
+    "ur5": SOURCES["ur5"],
+    "kinova": Source("Kinova", "kinova"),
+    "panda": SOURCES["panda"],
+    "talos": SOURCES["talos"],
+}
+"""By the name that `--robots` takes; Renaud's arm comes from his paper."""
+
+
+# -- counting --------------------------------------------------------------------------------
+
+
+def count(reduced: ReducedRobot, graph_passes: bool = True) -> OperationCount:
+    """Count the inverse dynamics of a reduced robot."""
+    return count_formulation(reduced.inverse_dynamics, reduced.robot, graph_passes)
+
+
+def count_formulation(
+    formulation: InverseDynamics, tree: Robot, graph_passes: bool = True
+) -> OperationCount:
+    """Count the inverse dynamics of a tree without fixed joints."""
+    n = len(tree.joints)
+    inputs = dict.fromkeys(("q", "qd", "qdd"), (n,))
+    program = trace("inverse", lambda q, qd, qdd: formulation(tree, q, qd, qdd, {}), inputs)
+    return operation_count(optimize(program) if graph_passes else program)
+
+
+# -- one row each ----------------------------------------------------------------------------
+
+
+class Subject:
+    """A robot, and its reduction with everything.
+
+    Args:
+        robot: Any robot.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self.tree = merge_fixed(robot)
+        self.plan, _ = plan_of(self.tree)
+        self.reduced = reduce(robot, "search")
+
+    def search_without(self, *kinds: str) -> OperationCount:
+        """Search all kinds of choices but these."""
+        return count(search(self.plan, kinds=[kind for kind in KINDS if kind not in kinds]))
+
+    def without_regrouping(self) -> OperationCount:
+        """Frames and writing stay, the bodies are the robot's own."""
+        frames = [self.reduced.robot.frame(link.name).pose for link in self.tree.links[1:]]
+        bare = reframe(self.tree, [pose.inverse() for pose in frames])
+        exact, _ = snapped(bare, self.plan.tolerance, self.plan.sizes)
+        return count(replace(self.reduced, robot=exact))
+
+    def without_column(self) -> OperationCount:
+        """Angular accelerations are rotated, as printed."""
+        writing = tuple(replace(w, column=False) for w in self.reduced.writing)
+        return count(replace(self.reduced, writing=writing))
+
+    def without_snapping(self) -> OperationCount:
+        """Constants as they come from the URDF."""
+        plan = self.plan
+        return count(search(Plan(self.tree, plan.offsets, plan.directions, plan.sizes, 0.0)))
+
+    def without_gravity(self) -> OperationCount:
+        """Not a reduction: what gravity costs."""
+        weightless = self.reduced.robot.with_gravity((0.0, 0.0, 0.0))
+        return count(replace(self.reduced, robot=weightless))
+
+
+ROWS: Mapping[str, Callable[[Subject], OperationCount]] = {
+    "all reductions, searched": lambda s: count(s.reduced),
+    "no search": lambda s: count(reduce(s.tree, "quick")),
+    "no regrouping": Subject.without_regrouping,
+    "no shared mass": lambda s: s.search_without("shared"),
+    "no held axes": lambda s: s.search_without("held"),
+    "usual frames only": lambda s: s.search_without("offset", "direction"),
+    "no column of b": Subject.without_column,
+    "three squares for b": lambda s: s.search_without("diagonal"),
+    "length unit 1 m": lambda s: count(replace(s.reduced, length_unit=1.0)),
+    "constants not snapped": Subject.without_snapping,
+    "no graph passes": lambda s: count(s.reduced, graph_passes=False),
+    "all, gravity absent": Subject.without_gravity,
+    "only regrouping": lambda s: count_formulation(
+        augmented_body.inverse_dynamics, regroup(s.tree)
+    ),
+    "none: augmented_body": lambda s: count_formulation(augmented_body.inverse_dynamics, s.tree),
+    "none: newton_euler": lambda s: count_formulation(newton_euler.inverse_dynamics, s.tree),
+}
+"""Title of every row of the table, and how it is counted. The last three are simplified too."""
+
+
+# -- the table -------------------------------------------------------------------------------
+
+
+def ablation_table(keys: Sequence[str], progress: Progress | None = None) -> Table:
+    """Count every row for the chosen robots of `ROBOTS`."""
+    task = None if progress is None else progress.add_task("counting", total=None)
+    rows = [[title] for title in ROWS]
+    for key in keys:
+        subject = Subject(robot_named(key))
+        for (title, counted), row in zip(ROWS.items(), rows, strict=True):
+            if progress is not None and task is not None:
+                progress.update(task, description=f"{key}: {title}")
+            found = counted(subject)
+            row.append(f"{found.multiplications} / {found.additions}")
+    header = ["", *(f"{key} ({robot_named(key).dof})" for key in keys)]
+    return Table("What each reduction is worth", ABOUT, header, rows)
+
+
+ABOUT = (
+    "Multiplications / additions of inverse dynamics, fixed base, gravity along z of the base, "
+    "numbers of the URDF folded in; sums of joint angles count, sines and cosines do not."
+)
+
+
+def robot_named(key: str) -> Robot:
+    """A robot of `ROBOTS`."""
+    source = ROBOTS[key]
+    if source is None:
+        return renaud_with_numbers()
+    reader_log = logging.getLogger("robot_dynamics.robot")
+    level = reader_log.level
+    reader_log.setLevel(logging.ERROR)  # what the URDF leaves out is no business of a benchmark
+    try:
+        return read_urdf(stripped_urdf(source).decode())
+    finally:
+        reader_log.setLevel(level)
+
+
+def renaud_with_numbers() -> Robot:
+    """Renaud's arm; his letters get numbers of the size of an industrial arm."""
+    arm = renaud_arm(np.array([0.43, 0.40, 9.81]), np.zeros(6), np.zeros((6, 3)))
+    bodies = (  # kg, kg m along one axis, kg m^2 about the joint frame
+        (12.0, (0.0, 0.0, -0.6), (0.23, 0.21, 0.15)),
+        (10.0, (2.0, 0.0, 0.0), (0.05, 0.80, 0.82)),
+        (6.0, (0.0, -0.6, 0.0), (0.18, 0.03, 0.19)),
+        (2.0, (0.0, 0.0, -0.12), (0.0172, 0.0172, 0.004)),
+        (1.0, (0.0, 0.03, 0.0), (0.0049, 0.002, 0.0039)),
+        (0.5, (0.0, 0.0, 0.04), (0.0047, 0.0046, 0.0006)),
+    )
+    links = [
+        Link(link.name, Inertia(mass, np.array(first), np.diag(second)))
+        for link, (mass, first, second) in zip(arm.links[1:], bodies, strict=True)
+    ]
+    return replace(arm, links=(arm.links[0], *links))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmark.ablation", description=__doc__)
+    parser.add_argument("--robots", default=",".join(ROBOTS), help="names, separated by commas")
+    keys = parser.parse_args(arguments).robots.split(",")
+    console = Console()
+    columns = TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        table = ablation_table(keys, progress)
+    console.print(table.rich())
+    console.print(table.about)
+
+
+if __name__ == "__main__":
+    main()

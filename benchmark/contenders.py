@@ -1,0 +1,278 @@
+"""This package and its peers on one robot: what they call, and whether they agree.
+
+Every contender offers some of the quantities. Its result, brought to the joint
+order of this package, is compared with ours before it is timed: a peer that computes
+something else (another gravity, a friction term) must not win by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from benchmark.cases import Case
+from benchmark.timing import Call
+from robot_dynamics import Dynamics
+from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
+from robot_dynamics.robot.transforms import merge_fixed
+
+Array = npt.NDArray[np.float64]
+
+QUANTITIES = {
+    "inverse": "inverse dynamics",
+    "mass_matrix": "mass matrix",
+    "forward": "forward dynamics",
+    "inverse_derivatives": "derivatives of inverse dynamics",
+    "forward_derivatives": "derivatives of forward dynamics",
+}
+"""What is timed as a single call, with its name in tables."""
+
+
+@dataclass
+class Contender:
+    """One package on one robot.
+
+    Attributes:
+        name: Name in tables.
+        calls: What is timed, by quantity.
+        results: For some quantities, a function that gives the result in our joint order.
+    """
+
+    name: str
+    calls: dict[str, Call] = field(default_factory=dict)
+    results: dict[str, Callable[[], Array]] = field(default_factory=dict)
+
+
+OURS = "robot_dynamics"
+OURS_KERNEL = "robot_dynamics, kernel"
+
+
+def ours(case: Case, arm: Dynamics) -> list[Contender]:
+    """The methods of Dynamics, and the kernels behind them."""
+    q, qd, qdd, tau = case.q, case.qd, case.qdd, case.tau
+    arguments = {
+        "inverse": (q, qd, qdd),
+        "mass_matrix": (q,),
+        "forward": (q, qd, tau),
+        "inverse_derivatives": (q, qd, qdd),
+        "forward_derivatives": (q, qd, tau),
+    }
+    for name, values in arguments.items():
+        getattr(arm, name)(*values)  # from its second call on, a method is the compiled entry
+    methods = Contender(OURS, {k: Call(getattr(arm, k), a) for k, a in arguments.items()})
+    kernels = Contender(OURS_KERNEL, {k: Call(arm.kernel(k), a) for k, a in arguments.items()})
+    for contender in (methods, kernels):
+        for quantity in ("inverse", "mass_matrix", "forward"):
+            contender.results[quantity] = contender.calls[quantity]
+        for quantity in ("inverse_derivatives", "forward_derivatives"):
+            call = contender.calls[quantity]
+            contender.results[quantity] = lambda call=call: np.hstack(call())
+    return [methods, kernels]
+
+
+def plain(case: Case) -> list[Contender]:
+    """The formulations on floats, uncompiled."""
+    contenders = []
+    for name in FORMULATIONS:
+        call = Call(
+            inverse_dynamics, (case.robot, case.q, case.qd, case.qdd), {"formulation": name}
+        )
+        contenders.append(Contender(f"{name}, plain", {"inverse": call}, {"inverse": call}))
+    return contenders
+
+
+def pinocchio(case: Case) -> Contender:
+    """C++ through its Python interface."""
+    import pinocchio as pin
+
+    model = pin.buildModelFromUrdf(str(case.path))
+    data = model.createData()
+    order = pinocchio_order(model, case)
+    v, a, tau = case.qd[order], case.qdd[order], case.tau[order]
+    q = pinocchio_positions(model, case.q[order][None, :])[0]
+    back = np.argsort(order)
+    calls = {
+        "inverse": Call(pin.rnea, (model, data, q, v, a)),
+        "mass_matrix": Call(pin.crba, (model, data, q)),
+        "forward": Call(pin.aba, (model, data, q, v, tau)),
+        "inverse_derivatives": Call(pin.computeRNEADerivatives, (model, data, q, v, a)),
+        "forward_derivatives": Call(pin.computeABADerivatives, (model, data, q, v, tau)),
+    }
+
+    def square(matrix: Array) -> Array:
+        return matrix[np.ix_(back, back)]
+
+    def symmetric(upper: Array) -> Array:
+        return square(np.triu(upper) + np.triu(upper, 1).T)
+
+    def inverse_derivatives() -> Array:
+        calls["inverse_derivatives"]()
+        return np.hstack([square(data.dtau_dq), square(data.dtau_dv), symmetric(data.M)])
+
+    def forward_derivatives() -> Array:
+        calls["forward_derivatives"]()
+        return np.hstack([square(data.ddq_dq), square(data.ddq_dv), symmetric(data.Minv)])
+
+    return Contender(
+        "pin",
+        calls,
+        {
+            "inverse": lambda: calls["inverse"]()[back],
+            "mass_matrix": lambda: symmetric(calls["mass_matrix"]()),
+            "forward": lambda: calls["forward"]()[back],
+            "inverse_derivatives": inverse_derivatives,
+            "forward_derivatives": forward_derivatives,
+        },
+    )
+
+
+def pinocchio_order(model: Any, case: Case) -> npt.NDArray[np.intp]:
+    """Index into our joints for every velocity of Pinocchio's model."""
+    ours = {name: i for i, name in enumerate(case.robot.joint_names)}
+    order = np.zeros(model.nv, dtype=np.intp)
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        order[joint.idx_v] = ours[name]
+    return order
+
+
+def pinocchio_positions(model: Any, angles: Array) -> Array:
+    """Configurations, shape (N, nq), of joint positions (N, nv): continuous joints have two."""
+    q = np.zeros((len(angles), model.nq))
+    for joint in list(model.joints)[1:]:
+        column = angles[:, joint.idx_v]
+        if joint.nq == 2:
+            q[:, joint.idx_q], q[:, joint.idx_q + 1] = np.cos(column), np.sin(column)
+        else:
+            q[:, joint.idx_q] = column
+    return q
+
+
+def mujoco_model(case: Case) -> tuple[Any, Any, npt.NDArray[np.intp]]:
+    """MuJoCo's model without friction and contacts, data, and our joint of every degree."""
+    import mujoco
+
+    text = case.path.read_text()
+    settings = (
+        '<mujoco><compiler fusestatic="true" discardvisual="true" balanceinertia="false"/>'
+        '<option gravity="0 0 -9.81"/></mujoco>'
+    )
+    end = text.rindex("</robot>")
+    model = mujoco.MjModel.from_xml_string(text[:end] + settings + text[end:])
+    model.dof_damping[:] = model.dof_frictionloss[:] = model.dof_armature[:] = 0.0
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    model.opt.gravity[:] = case.robot.gravity
+    ours = {name: i for i, name in enumerate(case.robot.joint_names)}
+    order = np.zeros(model.nv, dtype=np.intp)
+    for j in range(model.njnt):
+        order[model.jnt_dofadr[j]] = ours[model.joint(j).name]
+    return model, mujoco.MjData(model), order
+
+
+def mujoco(case: Case) -> Contender:
+    """C through its Python interface. mj_forward also updates what contacts and sensors need."""
+    import mujoco as mj
+
+    model, data, order = mujoco_model(case)
+    back = np.argsort(order)
+    data.qpos[:], data.qvel[:], data.qacc[:] = case.q[order], case.qd[order], case.qdd[order]
+    forward = mj.MjData(model)
+    forward.qpos[:], forward.qvel[:] = case.q[order], case.qd[order]
+    forward.qfrc_applied[:] = case.tau[order]
+    calls = {
+        "inverse": Call(mj.mj_inverse, (model, data)),
+        "forward": Call(mj.mj_forward, (model, forward)),
+    }
+
+    def inverse() -> Array:
+        calls["inverse"]()
+        return np.array(data.qfrc_inverse)[back]
+
+    def accelerations() -> Array:
+        calls["forward"]()
+        return np.array(forward.qacc)[back]
+
+    return Contender("mujoco", calls, {"inverse": inverse, "forward": accelerations})
+
+
+def dynibo(case: Case) -> Contender:
+    """Rust through its Python interface."""
+    from dynibo import Robot
+
+    robot = Robot.from_urdf(str(case.path))
+    tree = merge_fixed(case.robot)
+    depth: list[int] = []
+    for parent in tree.parents:  # its joints stand breadth first, ours depth first
+        depth.append(0 if parent == 0 else depth[parent - 1] + 1)
+    order = np.argsort(depth, kind="stable")
+    back = np.argsort(order)
+    q, qd, qdd, tau = (x[order] for x in (case.q, case.qd, case.qdd, case.tau))
+    calls = {
+        "inverse": Call(robot.inverse_dynamics, (q, qd, qdd)),
+        "mass_matrix": Call(robot.mass_matrix, (q,)),
+        "forward": Call(robot.forward_dynamics, (q, qd, tau)),
+    }
+    n = case.robot.dof
+    return Contender(
+        "dynibo",
+        calls,
+        {
+            "inverse": lambda: calls["inverse"]()[back],
+            "mass_matrix": lambda: calls["mass_matrix"]().reshape(n, n)[np.ix_(back, back)],
+            "forward": lambda: calls["forward"]()[back],
+        },
+    )
+
+
+def robotics_toolbox(case: Case) -> Contender:
+    """Python, by Peter Corke's Robotics Toolbox."""
+    from roboticstoolbox import Robot
+
+    robot = Robot.URDF(str(case.path))
+    child = {joint.child: joint.name for joint in case.robot.joints}
+    ours = {name: i for i, name in enumerate(case.robot.joint_names)}
+    order = np.zeros(robot.n, dtype=np.intp)
+    for link in robot.links:
+        if link.isjoint:
+            order[link.jindex] = ours[child[link.name]]
+    back = np.argsort(order)
+    q, qd, qdd, tau = (x[order] for x in (case.q, case.qd, case.qdd, case.tau))
+    calls = {
+        "inverse": Call(robot.rne, (q, qd, qdd)),
+        "mass_matrix": Call(robot.inertia, (q,)),
+        "forward": Call(robot.accel, (q, qd, tau)),
+    }
+    return Contender(
+        "roboticstoolbox",
+        calls,
+        {
+            "inverse": lambda: calls["inverse"]()[back],
+            "mass_matrix": lambda: calls["mass_matrix"]()[np.ix_(back, back)],
+            "forward": lambda: calls["forward"]()[back],
+        },
+    )
+
+
+PEERS: Mapping[str, Callable[[Case], Contender]] = {
+    "pin": pinocchio,
+    "mujoco": mujoco,
+    "dynibo": dynibo,
+    "roboticstoolbox": robotics_toolbox,
+}
+"""Other packages; one that is not installed or refuses a robot is left out, with its reason."""
+
+
+def disagreements(reference: Contender, other: Contender) -> dict[str, float]:
+    """Worst difference from the reference over its largest entry, by quantity both offer."""
+    errors = {}
+    for quantity, result in other.results.items():
+        expected, found = np.asarray(reference.results[quantity]()), np.asarray(result())
+        if expected.shape != found.shape:
+            errors[quantity] = float("inf")
+            continue
+        scale = np.max(np.abs(expected), initial=1e-300)
+        errors[quantity] = float(np.max(np.abs(found - expected), initial=0.0) / scale)
+    return errors

@@ -1,0 +1,123 @@
+"""What a fresh process pays before its first torque, and the memory of a compiled robot.
+
+    python -m benchmark.first_call URDF          prints one line of JSON
+    python -m benchmark.first_call URDF --all    builds every kernel, and tells its memory
+
+The cache of compiled kernels is where $ROBOT_DYNAMICS_CACHE says.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+MiB = 2**20
+
+
+def main(arguments: list[str]) -> None:
+    """Import, read, compile, call, and print how long each took (s)."""
+    path, build_all = arguments[0], "--all" in arguments
+    start = perf_counter()
+    from robot_dynamics import Dynamics, read_urdf
+
+    imported = perf_counter()
+    robot = read_urdf(path)
+    read = perf_counter()
+    if build_all:
+        print(json.dumps(_memory(Dynamics, robot)))
+        return
+    rest = [0.0] * robot.dof
+    Dynamics(robot).inverse(rest, rest, rest)
+    called = perf_counter()
+    print(
+        json.dumps(
+            {
+                "import": imported - start,
+                "read": read - imported,
+                "first call": called - read,
+                "total": called - start,
+            }
+        )
+    )
+
+
+def _memory(dynamics: Any, robot: Any) -> dict[str, float]:
+    """Resident memory (MiB) of the kernels of one robot, beyond what the compiler takes itself."""
+    rest = [0.0] * robot.dof
+    dynamics(robot.with_gravity((0.0, 0.0, 0.0))).gravity(rest)  # the compiler is loaded
+    gc.collect()
+    before, start = _resident(), perf_counter()
+    arm = dynamics(robot)
+    arm.inverse(rest, rest, rest)
+    arm.bias(rest, rest)
+    arm.gravity(rest)
+    arm.mass_matrix(rest)
+    arm.forward(rest, rest, rest)
+    arm.inverse_derivatives(rest, rest, rest)
+    arm.forward_derivatives(rest, rest, rest)
+    arm.energy(rest, rest)
+    seconds = perf_counter() - start
+    gc.collect()
+    return {"all kernels": seconds, "memory": (_resident() - before) / MiB}
+
+
+def _resident() -> int:
+    """Resident memory of this process, bytes; not a number where /proc is not there."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def measure(path: Path, turns: int) -> dict[str, float]:
+    """Times (s) and memory (MiB) in fresh processes, best of several turns.
+
+    Returns:
+        "cold" and "cached": seconds from import to the first torque, and "import", the part of
+        it that is Python reading modules; "all kernels": seconds for every kernel, uncached;
+        "memory" of all of them, first compiled, then as "memory cached" from disk.
+    """
+    found: dict[str, list[float]] = {}
+    for _ in range(turns):
+        with tempfile.TemporaryDirectory() as cache:
+            cold, cached = _run(path, cache), _run(path, cache)
+        with tempfile.TemporaryDirectory() as cache:
+            built, loaded = _run(path, cache, "--all"), _run(path, cache, "--all")
+        turn = {
+            "cold": cold["total"],
+            "cached": cached["total"],
+            "import": cached["import"],
+            "read": cached["read"],
+            "all kernels": built["all kernels"],
+            "memory": built["memory"],
+            "memory cached": loaded["memory"],
+        }
+        for name, value in turn.items():
+            found.setdefault(name, []).append(value)
+    return {name: min(values) for name, values in found.items()}
+
+
+def _run(path: Path, cache: str, *options: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmark.first_call", str(path), *options]
+    process = subprocess.run(
+        command,
+        env={**os.environ, "ROBOT_DYNAMICS_CACHE": cache},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    result: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
+    return result
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

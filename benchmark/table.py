@@ -1,0 +1,34 @@
+"""A table: on the terminal, and as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.table import Table as RichTable
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: a title, a sentence, a header and rows of text."""
+
+    title: str
+    about: str
+    header: list[str]
+    rows: list[list[str]]
+
+    def rich(self) -> RichTable:
+        """For the terminal."""
+        table = RichTable(title=self.title, title_justify="left", caption_justify="left")
+        for i, text in enumerate(self.header):
+            table.add_column(text, justify="left" if i == 0 else "right")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
+
+    def markdown(self) -> str:
+        """For the report."""
+        lines = [f"## {self.title}", "", self.about, ""]
+        lines.append("| " + " | ".join(self.header) + " |")
+        lines.append("| --- |" + " ---: |" * (len(self.header) - 1))
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        return "\n".join(lines)

@@ -1,0 +1,85 @@
+"""Geometric Jacobian of a frame: from joint velocities to its velocity, from wrench to efforts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.formulations.change_of_frame import ChangeOfFrame
+from robot_dynamics.formulations.vectors import Array, cross
+from robot_dynamics.kinematics.forward import path_to, tree_positions
+from robot_dynamics.robot.robot import Frame, Joint, Robot
+
+Axes = Literal["base", "frame"]
+"""Axes of a Jacobian: those of the root link, or those of the frame itself."""
+
+
+def frame_jacobian(robot: Robot, q: npt.ArrayLike, frame: str, axes: Axes = "base") -> Array:
+    """Compute the geometric Jacobian of a frame.
+
+    Its transpose turns a wrench [force; moment] that the robot exerts at the frame, in the same
+    axes, into the joint efforts that it costs.
+
+    Args:
+        robot: Any robot; n independent joints in the order of `robot.joint_names`.
+        q: Joint positions, shape (n,), rad or m.
+        frame: Name of a link or of a frame fixed to one.
+        axes: "base" for the axes of the root link, "frame" for those of the frame. In both the
+            linear velocity is that of the origin of the frame.
+
+    Returns:
+        J, shape (6, n): [linear velocity (m/s); angular velocity (rad/s)] = J @ qd.
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+        ArgumentError: If `axes` is neither "base" nor "frame".
+        ShapeError: If q does not have one entry per independent joint.
+    """
+    if axes not in ("base", "frame"):
+        raise ArgumentError(f"axes must be 'base' or 'frame', got {axes!r}")
+    tree, positions = tree_positions(robot, q)
+    place = tree.frame(frame)
+    path = path_to(tree, place.link)
+    changes = {k: ChangeOfFrame(tree.joints[k], positions[k]) for k in path}
+    columns = _columns_in_base if axes == "base" else _columns_in_frame
+    J: Any = np.zeros((6, len(tree.joints)), dtype=positions.dtype)
+    for k, (linear, angular) in columns(tree, changes, place).items():
+        J[:3, k], J[3:, k] = linear, angular
+    return J @ tree.coupling.matrix
+
+
+def _columns_in_base(
+    tree: Robot, changes: Mapping[int, ChangeOfFrame], place: Frame
+) -> dict[int, tuple[Array, Array]]:
+    """Linear and angular velocity of the frame for a unit velocity of every joint on its path."""
+    R, o = np.eye(3), np.zeros(3)  # of the link that joint k carries
+    axes: dict[int, tuple[Array, Array]] = {}
+    for k, change in changes.items():
+        o = o + R @ change.p
+        R = np.array([change.vector_to_child(row) for row in R])
+        axes[k] = o, R @ tree.joints[k].axis
+    p = o + R @ place.pose.translation
+    return {k: _screw(tree.joints[k], b, p - o) for k, (o, b) in axes.items()}
+
+
+def _columns_in_frame(
+    tree: Robot, changes: Mapping[int, ChangeOfFrame], place: Frame
+) -> dict[int, tuple[Array, Array]]:
+    """As `_columns_in_base`, by going inward: only the joints outward of joint k matter."""
+    R, p = place.pose.rotation, place.pose.translation  # in the link that joint k carries
+    columns: dict[int, tuple[Array, Array]] = {}
+    for k, change in reversed(list(changes.items())):
+        linear, angular = _screw(tree.joints[k], tree.joints[k].axis, p)
+        columns[k] = R.T @ linear, R.T @ angular
+        R = np.column_stack([change.vector_to_parent(column) for column in R.T])
+        p = change.vector_to_parent(p) + change.p
+    return columns
+
+
+def _screw(joint: Joint, b: Array, r: Array) -> tuple[Array, Array]:
+    """Velocity of a point at r from the joint, and angular velocity, at unit joint velocity."""
+    return (cross(b, r), b) if joint.type.rotates else (b, np.zeros(3))
