@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,22 +27,24 @@ class Arguments:
 
     Args:
         inputs: C-contiguous arrays of one dtype, each one sample or a batch.
-        outputs: Arrays to write to, new or the caller's.
+        outputs: C-contiguous arrays to write to, of the same dtype.
+        answers: Arrays to hand back: those above, or the caller's where they differ.
         batch: Number of samples N; None for a single one.
         dtype: float64 or float32.
-        write_back: Pairs (array of the caller, array in `outputs`) to copy when done.
     """
 
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
+    answers: tuple[Array, ...]
     batch: int | None
     dtype: np.dtype[Any]
-    write_back: tuple[tuple[Array, Array], ...] = ()
 
-    def finish(self) -> None:
+    def finish(self) -> tuple[Array, ...]:
         """Copy results into arrays of the caller that could not be written directly."""
-        for target, result in self.write_back:
-            target[...] = result
+        for answer, result in zip(self.answers, self.outputs, strict=True):
+            if answer is not result:
+                answer[...] = result
+        return self.answers
 
 
 def check_arguments(
@@ -71,7 +74,9 @@ def check_arguments(
     """
     names = list(shapes)
     if len(arrays) != len(names):
-        raise ArgumentError(f"expected {len(names)} arguments ({', '.join(names)}), got {len(arrays)}")
+        raise ArgumentError(
+            f"expected {len(names)} arguments ({', '.join(names)}), got {len(arrays)}"
+        )
     converted = [_numbers(name, value) for name, value in zip(names, arrays, strict=True)]
     single = np.float32 if _all_float32(converted) else np.float64
     dtype: np.dtype[Any] = np.dtype(single)
@@ -81,15 +86,16 @@ def check_arguments(
         for name, a in zip(names, inputs, strict=True):
             refuse_non_finite(name, a)
     lead: Shape = () if batch is None else (batch,)
-    results, write_back = _outputs(outputs, lead, dtype, out, inputs)
-    return Arguments(inputs, results, batch, dtype, write_back)
+    results, answers = _outputs(outputs, lead, dtype, out, inputs)
+    return Arguments(inputs, results, answers, batch, dtype)
 
 
-def refuse_non_finite(name: str, array: Array) -> None:
-    """Raise ArgumentError naming the first entry that is NaN or infinite."""
-    bad = ~np.isfinite(array)
+def refuse_non_finite(name: str, array: Array, start: int = 0) -> None:
+    """Raise ArgumentError naming the first entry that is NaN or infinite, from row `start` on."""
+    bad = ~np.isfinite(array[start:] if start else array)
     if bad.any():
-        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        first, *rest = (int(i) for i in np.argwhere(bad)[0])
+        where = (first + start, *rest)
         index = "".join(f"[{i}]" for i in where)
         raise ArgumentError(f"{name}{index} is {array[where]}; every entry must be finite")
 
@@ -100,7 +106,8 @@ def _numbers(name: str, value: Any) -> Array:
         array = np.asarray(value)
         if array.dtype.kind in "biuf":
             return array
-        if array.dtype.kind == "O":
+        # NumPy would make nan of None, and numbers of text
+        if array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat):
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
@@ -129,15 +136,21 @@ def _batch_size(shapes: Mapping[str, Shape], arrays: Sequence[Array]) -> int | N
 
 
 def _outputs(
-    shapes: Mapping[str, Shape], lead: Shape, dtype: np.dtype[Any], out: Any, inputs: tuple[Array, ...]
-) -> tuple[tuple[Array, ...], tuple[tuple[Array, Array], ...]]:
+    shapes: Mapping[str, Shape],
+    lead: Shape,
+    dtype: np.dtype[Any],
+    out: Any,
+    inputs: tuple[Array, ...],
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Arrays to write to and arrays to hand back."""
     wanted = [(*lead, *shape) for shape in shapes.values()]
     if out is None:
-        return tuple(np.empty(shape, dtype) for shape in wanted), ()
-    given = [out] if len(wanted) == 1 and isinstance(out, np.ndarray) else list(out)
+        made = tuple(np.empty(shape, dtype) for shape in wanted)
+        return made, made
+    given = (out,) if len(wanted) == 1 else tuple(out)
     if len(given) != len(wanted):
         raise ArgumentError(f"out must hold {len(wanted)} arrays ({', '.join(shapes)})")
-    results, write_back = [], []
+    results: list[Array] = []
     for name, shape, target in zip(shapes, wanted, given, strict=True):
         label = "out" if len(wanted) == 1 else f"out for '{name}'"
         if not isinstance(target, np.ndarray) or not target.flags.writeable:
@@ -148,13 +161,10 @@ def _outputs(
             raise ShapeError(
                 f"{label} must have shape {_written(shape)}, got {_written(target.shape)}"
             )
-        usable = target.dtype == dtype and target.flags.carray and type(target) is np.ndarray
+        usable = target.dtype == dtype and target.flags.carray
         overlaps = any(np.may_share_memory(target, a) for a in (*inputs, *results))
-        result = target if usable and not overlaps else np.empty(shape, dtype)
-        results.append(result)
-        if result is not target:
-            write_back.append((target, result))
-    return tuple(results), tuple(write_back)
+        results.append(target if usable and not overlaps else np.empty(shape, dtype))
+    return tuple(results), given
 
 
 def _written(shape: Sequence[Any]) -> str:

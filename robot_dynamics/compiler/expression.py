@@ -20,6 +20,8 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, NoReturn
 
+import numpy as np
+
 from robot_dynamics.errors import ArgumentError, TraceError
 
 INPUT = "input"
@@ -35,11 +37,6 @@ SQRT = "sqrt"
 EXP = "exp"
 TANH = "tanh"
 ABS = "abs"
-SIGN = "sign"
-
-
-def _sign(x: float) -> float:
-    return float((x > 0.0) - (x < 0.0))
 
 
 FUNCTIONS: dict[str, Callable[[float], float]] = {
@@ -49,11 +46,10 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {
     EXP: math.exp,
     TANH: math.tanh,
     ABS: abs,
-    SIGN: _sign,
 }
 """Functions of one argument, with what they are on floats."""
 
-ODD = frozenset({SIN, TANH, SIGN})
+ODD = frozenset({SIN, TANH})
 EVEN = frozenset({COS, ABS})
 
 
@@ -121,12 +117,13 @@ class Expression:
         """Whole powers, and 0.5 for the square root."""
         if exponent == 0.5:
             return self.sqrt()
-        if not isinstance(exponent, Real) or exponent != int(exponent):
+        whole = int(exponent) if isinstance(exponent, (int, float, np.number)) else None
+        if whole is None or whole != exponent:
             raise TraceError(f"power {exponent!r} of a symbol; use whole powers or sqrt")
-        power = self.graph.constant(1.0)
-        for _ in range(abs(int(exponent))):
+        power = self.graph.one
+        for _ in range(abs(whole)):
             power = multiply(power, self)
-        return power if exponent >= 0 else reciprocal(power)
+        return power if whole >= 0 else reciprocal(power)
 
     def __neg__(self) -> Expression:
         return negate(self)
@@ -162,10 +159,6 @@ class Expression:
     def abs(self) -> Expression:
         """Absolute value."""
         return function(ABS, self)
-
-    def sign(self) -> Expression:
-        """Sign: -1, 0 or 1."""
-        return function(SIGN, self)
 
     def conjugate(self) -> Expression:
         """The number itself: symbols stand for real numbers."""
@@ -281,7 +274,7 @@ def negate(x: Expression) -> Expression:
 
 
 def add(a: Expression, b: Expression) -> Expression:
-    """a + b; operands with a minus sign make it a subtraction."""
+    """The sum a + b; operands with a minus sign make it a subtraction."""
     graph = a.graph
     a_minus, b_minus = a.op is NEGATE, b.op is NEGATE
     if a_minus:
@@ -293,7 +286,9 @@ def add(a: Expression, b: Expression) -> Expression:
     if b is graph.zero:
         return negate(a) if a_minus else a
     if a.op is CONSTANT and b.op is CONSTANT:
-        return graph.constant((-a.value if a_minus else a.value) + (-b.value if b_minus else b.value))
+        return graph.constant(
+            (-a.value if a_minus else a.value) + (-b.value if b_minus else b.value)
+        )
     # Multiples of the same node: 2 x + 3 x = 5 x
     a_factor, a_base = _multiple(a)
     b_factor, b_base = _multiple(b)
@@ -318,7 +313,7 @@ def add(a: Expression, b: Expression) -> Expression:
 
 
 def multiply(a: Expression, b: Expression) -> Expression:
-    """a b; minus signs of the operands move outwards, a constant comes first."""
+    """The product a b; minus signs of the operands move outwards, a constant comes first."""
     graph = a.graph
     minus = False
     if a.op is NEGATE:

@@ -1,8 +1,8 @@
 """Writing LLVM's textual language: values, memory, and the body of a program.
 
-Only what every LLVM from 14 on reads the same way is written: addresses are plain
-64-bit integers that become pointers at a load or store (pointer types changed in
-LLVM 15), and constant vectors are written out (`splat` came with LLVM 19).
+Only what every LLVM from 14 on reads is written: addresses are plain 64-bit integers
+that become pointers at a load or store, because pointer types changed with LLVM 15,
+and constant vectors are written out, because `splat` came with LLVM 19.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+
+import numpy as np
 
 from robot_dynamics.compiler.expression import (
     ABS,
@@ -20,7 +22,6 @@ from robot_dynamics.compiler.expression import (
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
-    SIGN,
     SIN,
     SQRT,
     SUBTRACT,
@@ -60,6 +61,11 @@ class Lanes:
         return self.of(self.scalar)
 
     @property
+    def vector(self) -> str:
+        """LLVM type of the numbers as a vector, even of one lane."""
+        return f"<{self.width} x {self.scalar}>"
+
+    @property
     def integer(self) -> str:
         """LLVM type of the integers with the same bits."""
         return self.of(f"i{self.bits}")
@@ -91,7 +97,7 @@ class Lanes:
 def number_text(value: float, scalar: str) -> str:
     """A constant as LLVM reads it without rounding: the bits of a double, also for a float."""
     if scalar == "float":
-        value = struct.unpack("f", struct.pack("f", value))[0]
+        value = float(np.float32(value))
     return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
 
 
@@ -155,15 +161,41 @@ class Code:
         place = self.at(address, kind, offset)
         self.do(f"store {kind} {value}, {place}, align {align}")
 
+    def address_of(self, variable: str, kind: str) -> str:
+        """Address of a variable of the module."""
+        return f"ptrtoint ({self.pointer(kind)} @{variable} to i64)"
+
     def stack(self, kind: str, count: int, align: int = 64) -> str:
         """Address of `count` values on the stack; call it in the first block of a function."""
         pointer = self.let(f"alloca {kind}, i32 {count}, align {align}")
         return self.let(f"ptrtoint {self.pointer(kind)} {pointer} to i64")
 
+    def copy(self, target: str, source: str, length: str) -> None:
+        """Copy bytes between addresses."""
+        places = f"{self.at(target, 'i8')}, {self.at(source, 'i8')}"
+        self.do(f"call void {self.memory('cpy')}({places}, i64 {length}, i1 false)")
+
+    def fill(self, target: str, length: str) -> None:
+        """Set bytes to zero."""
+        self.do(
+            f"call void {self.memory('set')}({self.at(target, 'i8')}, i8 0, i64 {length}, i1 false)"
+        )
+
+    def memory(self, what: str) -> str:
+        """Name of the intrinsic that copies ("cpy") or fills ("set") memory."""
+        places = 2 if what == "cpy" else 1
+        suffix = "p0i8" if self.typed_pointers else "p0"
+        return f"@llvm.mem{what}{f'.{suffix}' * places}.i64"
+
     def function(self, signature: str, attributes: str = "") -> str:
         """The finished function, e.g. of the signature `define void @f(i64 %x)`."""
         body = "\n".join(self.lines)
         return f"{signature} {attributes} {{\nentry:\n{body}\n}}\n"
+
+
+def argument(name: str) -> str:
+    """The parameter of a native function that holds the address of an input or output."""
+    return f"%at_{name}"
 
 
 SineCosine = Callable[[Code, list[str]], list[tuple[str, str]]]
@@ -255,25 +287,19 @@ def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> st
         return code.let(f"fdiv {kind} {lanes.number(1.0)}, {x}")
     if op in _INTRINSICS:
         return code.let(f"call {kind} @llvm.{_INTRINSICS[op]}.{lanes.suffix}({kind} {x})")
-    if op == SIGN:
-        zero, one, minus = (lanes.number(c) for c in (0.0, 1.0, -1.0))
-        up = code.let(f"fcmp ogt {kind} {x}, {zero}")
-        down = code.let(f"fcmp olt {kind} {x}, {zero}")
-        sign = code.let(f"select {lanes.of('i1')} {down}, {kind} {minus}, {kind} {zero}")
-        return code.let(f"select {lanes.of('i1')} {up}, {kind} {one}, {kind} {sign}")
     if op in _LIBRARY:
-        return by_lane(code, lanes, x, lambda lane: code.let(f"call double @{op}(double {lane})"))
+        return by_lane(code, lanes, x, op)
     raise BackendError(f"native code has no operation '{op}'; add it to compiler/ir.py")
 
 
-def by_lane(code: Code, lanes: Lanes, x: str, function: Callable[[str], str]) -> str:
-    """Apply a function of one double to every lane."""
+def by_lane(code: Code, lanes: Lanes, x: str, function: str) -> str:
+    """Call a function of the C library, of one double, for every lane."""
     result = "undef"
     for i in range(lanes.width):
         lane = x if lanes.width == 1 else code.let(f"extractelement {lanes.type} {x}, i32 {i}")
         if lanes.scalar == "float":
             lane = code.let(f"fpext float {lane} to double")
-        lane = function(lane)
+        lane = code.let(f"call double @{function}(double {lane})")
         if lanes.scalar == "float":
             lane = code.let(f"fptrunc double {lane} to float")
         if lanes.width == 1:
@@ -282,13 +308,62 @@ def by_lane(code: Code, lanes: Lanes, x: str, function: Callable[[str], str]) ->
     return result
 
 
+class FiniteCheck:
+    """Finds out whether any of many values is infinite or not a number.
+
+    0 x is 0 for every number and nan otherwise, and a sum with nan is nan. There are four
+    sums, so that additions need not wait for each other.
+    """
+
+    def __init__(self, code: Code, lanes: Lanes) -> None:
+        self.code = code
+        self.lanes = lanes
+        self._zero = lanes.number(0.0)
+        self._sums = [self._zero] * 4
+        self._count = 0
+
+    def add(self, x: str) -> None:
+        """Write the test of one more value."""
+        kind, k = self.lanes.type, self._count % 4
+        product = self.code.let(f"fmul contract {kind} {x}, {self._zero}")
+        self._sums[k] = self.code.let(f"fadd contract {kind} {product}, {self._sums[k]}")
+        self._count += 1
+
+    def failed(self) -> str:
+        """True (i1) if a value is not finite."""
+        total, kind = self._sums[0], self.lanes.type
+        for other in self._sums[1:]:
+            total = self.code.let(f"fadd {kind} {total}, {other}")
+        flags = self.code.let(f"fcmp uno {kind} {total}, {self._zero}")
+        return any_lane(self.code, self.lanes, flags)
+
+
+def any_lane(code: Code, lanes: Lanes, flags: str) -> str:
+    """True (i1) if any of a vector of flags is true."""
+    if lanes.width == 1:
+        return flags
+    bits = code.let(f"bitcast {lanes.of('i1')} {flags} to i{lanes.width}")
+    return code.let(f"icmp ne i{lanes.width} {bits}, 0")
+
+
 LIBRARY_FUNCTIONS = ("sin", "cos", "exp", "tanh")
 """Functions of the C library that native code may call, all of doubles."""
 
+MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
+"""Functions of the C library for memory; LLVM calls the last two for its intrinsics."""
 
-def module(functions: Iterable[str], types: Iterable[Lanes]) -> str:
+
+def module(functions: Iterable[str], types: Iterable[Lanes], typed_pointers: bool) -> str:
     """A complete module: functions, and declarations of whatever they may call."""
-    lines = [f"declare double @{name}(double)" for name in LIBRARY_FUNCTIONS]
+    spelling = Code(typed_pointers)
+    byte = spelling.pointer("i8")
+    lines = [
+        f"declare void {spelling.memory('cpy')}({byte}, {byte}, i64, i1)",
+        f"declare void {spelling.memory('set')}({byte}, i8, i64, i1)",
+        "declare i64 @malloc(i64)",
+        "declare void @free(i64)",
+    ]
+    lines += [f"declare double @{name}(double)" for name in LIBRARY_FUNCTIONS]
     for lanes in dict.fromkeys(types):
         kind, wide = lanes.type, lanes.suffix
         lines += [f"declare {kind} @llvm.{name}.{wide}({kind})" for name in _INTRINSICS.values()]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.trace import Shape
+from robot_dynamics.compiler.count import OperationCount
+from robot_dynamics.compiler.trace import Program, Shape
 
 Results = Any
 """One array, or a named tuple with one array per output."""
@@ -23,12 +23,27 @@ class Kernel(ABC):
         name: Name of the program.
         inputs: Shape of every input, in the order of the arguments.
         outputs: Shape of every output, in the order of the results.
+        operation_count: Operations of one evaluation.
+        results_class: Named tuple of several outputs; None if there is only one.
     """
 
-    def __init__(self, name: str, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]) -> None:
+    def __init__(
+        self,
+        name: str,
+        inputs: Mapping[str, Shape],
+        outputs: Mapping[str, Shape],
+        operations: OperationCount,
+    ) -> None:
         self.name = name
         self.inputs = inputs
         self.outputs = outputs
+        self.operation_count = operations
+        self.results_class = namedtuple(name, list(outputs)) if len(outputs) != 1 else None
+
+    @property
+    @abstractmethod
+    def program(self) -> Program:
+        """The equations."""
 
     @abstractmethod
     def __call__(
@@ -51,16 +66,11 @@ class Kernel(ABC):
             ArgumentError: If an argument holds no numbers, or NaN or infinity where checked.
         """
 
+    def results(self, arrays: tuple[npt.NDArray[Any], ...]) -> Results:
+        """What a call returns: the only output itself, or all of them in a named tuple."""
+        return arrays[0] if self.results_class is None else self.results_class(*arrays)
+
     def __repr__(self) -> str:
         inputs = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())
         outputs = ", ".join(f"{n}{list(s)}" for n, s in self.outputs.items())
         return f"<{type(self).__name__} {self.name}({inputs}) -> {outputs}>"
-
-
-def results_type(
-    name: str, outputs: Mapping[str, Shape]
-) -> Callable[[tuple[npt.NDArray[np.float64], ...]], Results]:
-    """How a kernel hands over its results: the only array itself, or all in a named tuple."""
-    if len(outputs) == 1:
-        return lambda arrays: arrays[0]
-    return namedtuple(name, list(outputs))._make

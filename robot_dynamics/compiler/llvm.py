@@ -12,12 +12,13 @@ import itertools
 import platform
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
-from robot_dynamics.compiler.ir import LIBRARY_FUNCTIONS
+from robot_dynamics.compiler.ir import LIBRARY_FUNCTIONS, MEMORY_FUNCTIONS
 from robot_dynamics.errors import BackendError
 
 OLDEST = (0, 41)
@@ -59,8 +60,7 @@ def host() -> Host:
         BackendError: If llvmlite is absent or too old, or the machine is not one of 64 bits.
     """
     binding = _binding()
-    import llvmlite
-
+    version = import_module("llvmlite").__version__
     features = binding.get_host_cpu_features()
     machine = platform.machine().lower()
     if machine in ("x86_64", "amd64"):
@@ -71,7 +71,7 @@ def host() -> Host:
     else:
         fused, bits = False, 128
     return Host(
-        llvm=f"llvmlite {llvmlite.__version__}, LLVM {'.'.join(map(str, binding.llvm_version_info))}",
+        llvm=f"llvmlite {version}, LLVM {'.'.join(map(str, binding.llvm_version_info))}",
         cpu=binding.get_host_cpu_name(),
         features=features.flatten(),
         vector_bits=bits,
@@ -86,11 +86,17 @@ def compile_object(ir: str, level: int = 2) -> bytes:
     Args:
         ir: The module in LLVM's textual language.
         level: Optimisation level of the code generator, 0 to 3.
+
+    Raises:
+        BackendError: If LLVM cannot compile it.
     """
     with _lock:
         binding = _binding()
-        module = binding.parse_assembly(ir)
-        return bytes(_target_machine(level).emit_object(module))
+        try:
+            module = binding.parse_assembly(ir)
+            return bytes(_target_machine(level).emit_object(module))
+        except RuntimeError as error:
+            raise BackendError(f"LLVM does not accept the equations: {error}") from None
 
 
 class Loaded:
@@ -99,18 +105,27 @@ class Loaded:
     Args:
         code: Relocatable object code.
         symbols: Names of the functions and variables that are asked for.
+        imports: Addresses of functions that the code calls, besides the C library's.
+
+    Raises:
+        BackendError: If LLVM cannot link it.
     """
 
-    def __init__(self, code: bytes, symbols: Iterable[str]) -> None:
+    def __init__(
+        self, code: bytes, symbols: Iterable[str], imports: Mapping[str, int] | None = None
+    ) -> None:
         with _lock:
             binding = _binding()
             builder = binding.JITLibraryBuilder().add_object_img(code)
-            for name, address in _library_addresses().items():
+            for name, address in {**_library_addresses(), **(imports or {})}.items():
                 builder.import_symbol(name, address)
             for symbol in symbols:
                 builder.export_symbol(symbol)
             name = f"robot_dynamics_{next(_library_numbers)}"
-            self._tracker = builder.link(_jit(), name)
+            try:
+                self._tracker = builder.link(_jit(), name)
+            except RuntimeError as error:
+                raise BackendError(f"LLVM cannot load the code of a kernel: {error}") from None
 
     def address(self, symbol: str) -> int:
         """Where a symbol lies."""
@@ -121,8 +136,7 @@ class Loaded:
 def _binding() -> Any:
     """llvmlite.binding, initialised."""
     try:
-        import llvmlite
-        import llvmlite.binding as binding
+        llvmlite, binding = import_module("llvmlite"), import_module("llvmlite.binding")
     except (ImportError, OSError) as error:
         raise BackendError(
             f"native code needs llvmlite, which cannot be imported ({error}); "
@@ -158,7 +172,7 @@ def _jit() -> Any:
 
 @lru_cache(maxsize=1)
 def _library_addresses() -> dict[str, int]:
-    """Where the C library's mathematical functions lie in this process."""
+    """Where the C library's functions lie in this process."""
     if sys.platform == "win32":
         library = ctypes.CDLL("ucrtbase")
     else:
@@ -167,5 +181,5 @@ def _library_addresses() -> dict[str, int]:
             library = ctypes.CDLL("libm.so.6")
     return {
         name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-        for name in LIBRARY_FUNCTIONS
+        for name in (*LIBRARY_FUNCTIONS, *MEMORY_FUNCTIONS)
     }

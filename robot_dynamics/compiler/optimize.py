@@ -50,9 +50,7 @@ def factor_sums(program: Program) -> Program:
     def rule(node: Expression, new: Rewritten) -> Expression:
         if node.index not in sums:
             return rebuilt(node, new)
-        products = [
-            _Product(_factors(term, uses), minus) for term, minus in sums[node.index].terms
-        ]
+        products = [_Product(_factors(term, uses), minus) for term, minus in sums[node.index].terms]
         return rebuilt(node, new) if _best_factor(products) is None else _factored(products, new)
 
     return rewrite(program, rule)

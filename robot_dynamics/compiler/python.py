@@ -7,7 +7,6 @@ calls and batches.
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.compiler.arguments import check_arguments
-from robot_dynamics.compiler.kernel import Kernel, Results, results_type
+from robot_dynamics.compiler.count import operation_count
+from robot_dynamics.compiler.kernel import Kernel, Results
 from robot_dynamics.compiler.source import Syntax, header_lines, straight_line
 from robot_dynamics.compiler.trace import Program, Shape, array_of
 
@@ -35,9 +35,7 @@ def python_source(
         A module with one function, named like the program. It takes every input as a (nested)
         sequence and returns a list, or a dict of lists if there are several outputs.
     """
-    syntax = Syntax(
-        input=lambda name, i: _entry_names(name, program.inputs[name])[i], width=80
-    )
+    syntax = Syntax(input=lambda name, i: _entry_names(name, program.inputs[name])[i], width=80)
     text = straight_line(program, syntax)
     body = [f"{_nested(_entry_names(n, s), s)} = {n}" for n, s in program.inputs.items()]
     body += [f"{name} = {value}" for name, value in text.terms]
@@ -54,7 +52,7 @@ def python_source(
     return (
         f'"""{about}\n"""\n\n'
         f"from {functions} import cos, exp, sin, sqrt, tanh\n"
-        f"{_SIGN[functions]}\n\n"
+        "\n\n"
         f"{signature}\n{textwrap.indent(chr(10).join(body), '    ')}\n"
     )
 
@@ -74,12 +72,16 @@ class PythonKernel(Kernel):
 
     def __init__(self, program: Program, finite: bool) -> None:
         shapes = {name: output.shape for name, output in program.outputs.items()}
-        super().__init__(program.name, program.inputs, shapes)
-        self.program = program
+        super().__init__(program.name, program.inputs, shapes, operation_count(program))
+        self._program = program
         self._finite = finite
-        self._results = results_type(program.name, shapes)
         self._on_floats = _load(program, "math")
         self._on_columns = _load(program, "numpy")
+
+    @property
+    def program(self) -> Program:
+        """The equations."""
+        return self._program
 
     def __call__(
         self, *arrays: npt.ArrayLike, out: Any = None, threads: int | None = None
@@ -97,21 +99,14 @@ class PythonKernel(Kernel):
                 for a, shape in zip(call.inputs, self.inputs.values(), strict=True)
             ]
             values = self._columns(*columns)
-        named = {name: values for name in self.outputs} if len(self.outputs) == 1 else values
+        named = dict.fromkeys(self.outputs, values) if len(self.outputs) == 1 else values
         for (name, shape), result in zip(self.outputs.items(), call.outputs, strict=True):
             _fill(result, shape, named[name])
-        call.finish()
-        return self._results(call.outputs)
+        return self.results(call.finish())
 
     def _columns(self, *arrays: Any) -> Any:
         with np.errstate(all="ignore"):
             return self._on_columns(*arrays)
-
-
-_SIGN = {
-    "numpy": "from numpy import sign",
-    "math": "\n\ndef sign(x):\n    return float((x > 0.0) - (x < 0.0))",
-}
 
 
 def _load(program: Program, functions: str) -> Callable[..., Any]:
@@ -128,7 +123,11 @@ def _fill(result: npt.NDArray[Any], shape: Shape, values: Any) -> None:
         result[...] = values
         return
     for i, value in enumerate(values):
-        _fill(result[..., i] if len(shape) == 1 else np.moveaxis(result, -len(shape), 0)[i], shape[1:], value)
+        _fill(
+            result[..., i] if len(shape) == 1 else np.moveaxis(result, -len(shape), 0)[i],
+            shape[1:],
+            value,
+        )
 
 
 def _entry_names(name: str, shape: Shape) -> list[str]:
@@ -136,7 +135,9 @@ def _entry_names(name: str, shape: Shape) -> list[str]:
     return ["_".join([name, *map(str, index)]) for index in np.ndindex(*shape)]
 
 
-def _nested(items: list[str] | tuple[str, ...], shape: Shape, left: str = "(", right: str = ")") -> str:
+def _nested(
+    items: list[str] | tuple[str, ...], shape: Shape, left: str = "(", right: str = ")"
+) -> str:
     """Items as nested tuples or lists of that shape."""
 
     def written(array: Any) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.ir import Code, Lanes, by_lane
+from robot_dynamics.compiler.ir import Code, Lanes, any_lane, by_lane
 
 LIMIT = 1e5  # rad; the reduction is exact below, and no joint turns that far
 
@@ -59,10 +59,18 @@ _FORMATS = {
 }
 
 
-def sine_cosine(code: Code, lanes: Lanes, angles: list[str]) -> list[tuple[str, str]]:
-    """Write sine and cosine of several values, with one test for all of them."""
-    if not angles:
-        return []
+def sine_cosine(code: Code, lanes: Lanes, angles: list[str], fused: bool) -> list[tuple[str, str]]:
+    """Write sine and cosine of several values, with one test for all of them.
+
+    Args:
+        code: Where to write.
+        lanes: Type of the values.
+        angles: The values.
+        fused: True if the machine multiplies and adds in one rounding, without which the
+            reduction would not be exact and everything goes through the C library.
+    """
+    if not fused:
+        return _by_library(code, lanes, angles)
     fast = [_polynomials(code, lanes, x) for x in angles]
     huge = _any_huge(code, lanes, angles)
     exact, done, here = code.fresh("exact"), code.fresh("waves"), code.fresh("polynomials")
@@ -71,13 +79,7 @@ def sine_cosine(code: Code, lanes: Lanes, angles: list[str]) -> list[tuple[str, 
     code.label(here)
     code.branch_rarely(huge, exact, done)
     code.label(exact)
-    slow = [
-        (
-            code.let(f"call {lanes.type} {_exact('sin', lanes)}({lanes.type} {x})"),
-            code.let(f"call {lanes.type} {_exact('cos', lanes)}({lanes.type} {x})"),
-        )
-        for x in angles
-    ]
+    slow = _by_library(code, lanes, angles)
     code.do(f"br label %{done}")
     code.label(done)
     return [
@@ -90,11 +92,11 @@ def sine_cosine(code: Code, lanes: Lanes, angles: list[str]) -> list[tuple[str, 
 
 
 def packed_sine_cosine(
-    code: Code, lanes: Lanes, width: int, angles: list[str]
+    code: Code, lanes: Lanes, width: int, angles: list[str], fused: bool
 ) -> list[tuple[str, str]]:
     """Write sine and cosine of several scalars, `width` of them to a vector."""
-    if len(angles) < 2 or width < 2:
-        return sine_cosine(code, lanes, angles)
+    if len(angles) < 2 or not fused:
+        return sine_cosine(code, lanes, angles, fused)
     wide = Lanes(lanes.scalar, width)
     vectors = []
     for start in range(0, len(angles), width):
@@ -102,7 +104,7 @@ def packed_sine_cosine(
         for i, x in enumerate(angles[start : start + width]):
             vector = code.let(f"insertelement {wide.type} {vector}, {lanes.type} {x}, i32 {i}")
         vectors.append(vector)
-    pairs = sine_cosine(code, wide, vectors)
+    pairs = sine_cosine(code, wide, vectors, fused)
     result = []
     for k in range(len(angles)):
         sine, cosine = (
@@ -117,13 +119,22 @@ def exact_functions(lanes: Lanes, typed_pointers: bool) -> str:
     text = []
     for name in ("sin", "cos"):
         code = Code(typed_pointers)
-        result = by_lane(
-            code, lanes, "%x", lambda x, name=name: code.let(f"call double @{name}(double {x})")
-        )
+        result = by_lane(code, lanes, "%x", name)
         code.do(f"ret {lanes.type} {result}")
         signature = f"define internal {lanes.type} {_exact(name, lanes)}({lanes.type} %x)"
         text.append(code.function(signature, "noinline cold"))
     return "".join(text)
+
+
+def _by_library(code: Code, lanes: Lanes, angles: list[str]) -> list[tuple[str, str]]:
+    kind = lanes.type
+    return [
+        (
+            code.let(f"call {kind} {_exact('sin', lanes)}({kind} {x})"),
+            code.let(f"call {kind} {_exact('cos', lanes)}({kind} {x})"),
+        )
+        for x in angles
+    ]
 
 
 def _exact(name: str, lanes: Lanes) -> str:
@@ -138,10 +149,7 @@ def _any_huge(code: Code, lanes: Lanes, angles: list[str]) -> str:
         size = code.let(f"call {kind} @llvm.fabs.{lanes.suffix}({kind} {x})")
         this = code.let(f"fcmp uge {kind} {size}, {lanes.number(LIMIT)}")
         huge = this if not huge else code.let(f"or {flags} {huge}, {this}")
-    if lanes.width == 1:
-        return huge
-    bits = code.let(f"bitcast {flags} {huge} to i{lanes.width}")
-    return code.let(f"icmp ne i{lanes.width} {bits}, 0")
+    return any_lane(code, lanes, huge)
 
 
 def _polynomials(code: Code, lanes: Lanes, x: str) -> tuple[str, str]:
@@ -179,7 +187,9 @@ def _polynomials(code: Code, lanes: Lanes, x: str) -> tuple[str, str]:
     sine = code.let(f"select {lanes.of('i1')} {swap}, {kind} {cosine_r}, {kind} {sine_r}")
     cosine = code.let(f"select {lanes.of('i1')} {swap}, {kind} {sine_r}, {kind} {cosine_r}")
     k_next = code.let(f"add {whole} {k_bits}, {lanes.whole(1)}")
-    return _negate_if_bit_1(code, lanes, sine, k_bits), _negate_if_bit_1(code, lanes, cosine, k_next)
+    return _negate_if_bit_1(code, lanes, sine, k_bits), _negate_if_bit_1(
+        code, lanes, cosine, k_next
+    )
 
 
 def _negate_if_bit_1(code: Code, lanes: Lanes, x: str, bits: str) -> str:

@@ -21,7 +21,6 @@ from robot_dynamics.compiler.expression import (
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
-    SIGN,
     SIN,
     SQRT,
     SUBTRACT,
@@ -40,7 +39,6 @@ FUNCTION_CALLS: Mapping[str, str] = {
     EXP: "exp({})",
     TANH: "tanh({})",
     ABS: "abs({})",
-    SIGN: "sign({})",
 }
 
 
@@ -54,8 +52,10 @@ class Syntax:
         term: Text of the name of intermediate term k = 1, 2, ...
         calls: Template of every function of one argument.
         times: What stands between factors.
-        over: Template of a reciprocal; its argument arrives as an atom.
+        over: Template of a fraction.
+        over_groups: True if a sum or product in a fraction needs parentheses.
         group: Template of parentheses.
+        name_of: Name of a node that is to be a term with a name of its own, else None.
         width: Length of text from which on a node becomes a term of its own.
     """
 
@@ -64,8 +64,10 @@ class Syntax:
     term: Callable[[int], str] = "t{}".format
     calls: Mapping[str, str] = field(default_factory=lambda: FUNCTION_CALLS)
     times: str = " * "
-    over: str = "1.0 / {}"
+    over: str = "{} / {}"
+    over_groups: bool = True
     group: str = "({})"
+    name_of: Callable[[Expression], str | None] = lambda node: None
     width: int = 60
 
 
@@ -87,12 +89,18 @@ def straight_line(program: Program, syntax: Syntax) -> StraightLine:
     uses = use_counts(program)
     text: dict[int, tuple[str, int]] = {}  # of every node: what its users write, and its strength
     terms: list[tuple[str, str]] = []
+    named: set[int] = set()
+    numbered = 0
     for node in program.nodes:
-        written, strength = _text(node, text, syntax)
+        written, strength = _text(node, text, named, syntax)
+        name = syntax.name_of(node)
         alone = uses[node.index] > 1 or len(written) > syntax.width
-        if alone and node.op not in (INPUT, CONSTANT, NEGATE):
-            name = syntax.term(len(terms) + 1)
+        if name is None and alone and node.op not in (INPUT, CONSTANT, NEGATE):
+            numbered += 1
+            name = syntax.term(numbered)
+        if name is not None:
             terms.append((name, written))
+            named.add(node.index)
             written, strength = name, _ATOM
         text[node.index] = written, strength
     outputs = {
@@ -111,7 +119,7 @@ def header_lines(program: Program, extra: Mapping[str, str] | None = None) -> li
 
 
 def _text(
-    node: Expression, text: Mapping[int, tuple[str, int]], syntax: Syntax
+    node: Expression, text: Mapping[int, tuple[str, int]], named: set[int], syntax: Syntax
 ) -> tuple[str, int]:
     """The text of one node, from the texts of its operands."""
 
@@ -119,21 +127,35 @@ def _text(
         written, strength = text[x.index]
         return written if strength >= least else syntax.group.format(written)
 
+    def fraction(above: Expression | None, below: Expression) -> str:
+        numerator = syntax.constant(1.0) if above is None else operand(above, over_strength[0])
+        return syntax.over.format(numerator, operand(below, over_strength[1]))
+
+    over_strength = (_PRODUCT, _ATOM) if syntax.over_groups else (_SUM, _SUM)
     if node.op == INPUT:
         return syntax.input(*node.value), _ATOM
     if node.op == CONSTANT:
         return syntax.constant(node.value), _ATOM
+    if node.op == RECIPROCAL:
+        return fraction(None, node.args[0]), _PRODUCT
+    if node.op == NEGATE:
+        (x,) = node.args
+        if x.op == SUBTRACT and x.index not in named:  # -(a - b) is b - a
+            a, b = x.args
+            return f"{operand(b, _SUM)} - {operand(a, _PRODUCT)}", _SUM
+        return f"-{operand(x, _PRODUCT)}", _SUM
+    if node.op in syntax.calls:
+        return syntax.calls[node.op].format(text[node.args[0].index][0]), _ATOM
+    a, b = node.args
     if node.op == ADD:
-        a, b = node.args
         return f"{operand(a, _SUM)} + {operand(b, _SUM)}", _SUM
     if node.op == SUBTRACT:
-        a, b = node.args
         return f"{operand(a, _SUM)} - {operand(b, _PRODUCT)}", _SUM
-    if node.op == MULTIPLY:
-        a, b = node.args
-        return f"{operand(a, _PRODUCT)}{syntax.times}{operand(b, _PRODUCT)}", _PRODUCT
-    if node.op == NEGATE:
-        return f"-{operand(node.args[0], _PRODUCT)}", _SUM
-    if node.op == RECIPROCAL:
-        return syntax.group.format(syntax.over.format(operand(node.args[0], _ATOM))), _ATOM
-    return syntax.calls[node.op].format(text[node.args[0].index][0]), _ATOM
+    # A product: x (1 / y) is x / y, and a number stands in front
+    if a.op == RECIPROCAL and a.index not in named:
+        a, b = b, a
+    if b.op == RECIPROCAL and b.index not in named:
+        return fraction(a, b.args[0]), _PRODUCT
+    if b.op == MULTIPLY and b.index not in named:
+        a, b = b, a
+    return f"{operand(a, _PRODUCT)}{syntax.times}{operand(b, _PRODUCT)}", _PRODUCT

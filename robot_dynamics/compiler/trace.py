@@ -82,6 +82,8 @@ class Program:
         object.__setattr__(self, "outputs", MappingProxyType(dict(self.outputs)))
         for name in (self.name, *self.inputs, *self.outputs):
             check_identifier(name)
+        if not self.outputs:
+            raise ArgumentError(f"program '{self.name}' has no output")
         shared = sorted(set(self.inputs) & set(self.outputs))
         if shared:
             raise ArgumentError(f"'{shared[0]}' names both an input and an output; rename one")
@@ -217,7 +219,13 @@ def array_of(items: Iterable[Any], shape: Shape) -> npt.NDArray[Any]:
     return array.reshape(shape)
 
 
-_RESERVED = re.compile(r"[ntix]\d*|sin|cos|sqrt|exp|tanh|fabs|abs|sign|double|float|int|const|void")
+# Words of C and C++ that Python does not keep for itself, and names in generated source
+_RESERVED = re.compile(
+    r"t\d+|(sin|cos|sqrt|exp|tanh|fabs)f?|abs|auto|bool|case|catch|char|const|default|delete|do|"
+    r"double|enum|extern|float|goto|inline|int|long|main|namespace|new|operator|private|protected|"
+    r"public|register|restrict|results|short|signed|sizeof|static|std|struct|switch|template|this|"
+    r"throw|typedef|typename|union|unsigned|using|virtual|void|volatile"
+)
 
 
 def check_identifier(name: str) -> None:
@@ -226,8 +234,9 @@ def check_identifier(name: str) -> None:
     Raises:
         ArgumentError: If it is not an identifier, or is one that generated source uses itself.
     """
-    if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
-        raise ArgumentError(f"'{name}' is not an identifier; use letters, digits and underscores")
+    plain = name.isidentifier() and name.isascii() and not name.startswith("_")
+    if not plain or keyword.iskeyword(name):
+        raise ArgumentError(f"'{name}' is not a name; use letters, then digits and underscores")
     if _RESERVED.fullmatch(name):
         raise ArgumentError(f"the name '{name}' is used by generated code; choose another")
 
