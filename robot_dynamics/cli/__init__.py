@@ -1,1 +1,85 @@
-"""The command robot-dynamics: one file per verb."""
+"""robot-dynamics: what the package does, from the command line. One file per verb."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+from robot_dynamics import __version__
+from robot_dynamics.errors import RobotDynamicsError
+
+VERBS: Mapping[str, str] = {
+    "info": "what a URDF says: joints, limits, masses, size of the equations",
+    "torque": "joint torques of one motion state, and what each part of the motion takes",
+    "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
+    "demo": "the same through real ROS 2 nodes and topics, in real time",
+}
+"""Verbs, each in the module of its name, in the order of the help."""
+
+
+def parser(verb: str | None) -> argparse.ArgumentParser:
+    """The command line; only the module of the verb that is asked for is imported."""
+    top = argparse.ArgumentParser(
+        prog="robot-dynamics", description="A robot's equations of motion, compiled from its URDF."
+    )
+    top.add_argument("--version", action="version", version=f"robot-dynamics {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, summary in VERBS.items():
+        sub = verbs.add_parser(name, help=summary, description=summary)
+        if name == verb:
+            module = import_module(f"robot_dynamics.cli.{name}")
+            sub.description = module.__doc__
+            module.add_arguments(sub)
+            sub.set_defaults(run=module.run)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb.
+
+    Returns:
+        Exit status: 0 if all went well, 1 after an error that a line on stderr tells, 130 after
+        Ctrl-C. Wrong usage ends with 2.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    verb = next((word for word in given if not word.startswith("-")), None)
+    arguments = parser(verb).parse_args(given)
+    _show_warnings()
+    try:
+        return int(arguments.run(arguments))
+    except RobotDynamicsError as error:
+        print(f"robot-dynamics {arguments.verb}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of our output has gone: `robot-dynamics info x | head`
+        sys.stderr.close()
+        return 1
+
+
+class _Once(logging.Filter):
+    """Lets every text pass once: the same URDF is read by several nodes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the text is new."""
+        text = record.getMessage()
+        new = text not in self._seen
+        self._seen.add(text)
+        return new
+
+
+def _show_warnings() -> None:
+    """Print what the package warns about on stderr, a line each."""
+    logger = logging.getLogger("robot_dynamics")
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+        handler.addFilter(_Once())
+        logger.addHandler(handler)

@@ -1,1 +1,1 @@
-"""ROS 2: parameters, messages in, one pure call, messages out."""
+"""ROS 2 nodes: messages in, one pure call, messages out. The only place where rclpy appears."""

@@ -40,7 +40,3 @@ class Complaints:
         self._recent[topic] = [*recent, now]
         untold = self._untold.pop(topic, 0)
         self._log(text + (f" ({untold} more since the last such line)" if untold else ""))
-
-    def forget(self, topic: str) -> None:
-        """Call when a topic is well again, so that the next fault is told at once."""
-        self._last.pop(topic, None)

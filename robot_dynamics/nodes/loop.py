@@ -9,13 +9,11 @@ with an executor in another thread.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from time import monotonic_ns
-from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.context import Context
@@ -23,9 +21,10 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.subscription import Subscription
 
+from robot_dynamics.nodes.realtime import sharpen_timers, with_priority
 from robot_dynamics.nodes.timing import NS, Timing
 
-EARLIEST, LATEST = 0.75, 1.5
+EARLIEST, LATEST = 0.75, 2.0
 """A task that messages pace runs no sooner and no later than these periods after the last one."""
 
 LONGEST_WAIT = 50_000_000
@@ -83,7 +82,7 @@ class Task:
     def begin(self, now: int) -> None:
         """Start counting from now: the first cycle is due at once."""
         self._due = now
-        self._last: int | None = None  # begin of the last cycle
+        self._last: int | None = None  # begin of the last cycle, once messages pace the task
         self._last_triggered: int | None = None
         self._waiting = False  # a message came too early to run at once
 
@@ -109,9 +108,13 @@ class Task:
         elif now < self._due:
             return False
         self._waiting = False
-        gap = self.period if self._last is None else now - self._last
-        self.timing.missed += max(0, round(gap / self.period) - 1)
         self._due = now + round(LATEST * self.period)
+        if self._last_triggered is None:  # nothing paces us yet, so there is no pace to keep
+            self._work()
+            return True
+        gap = self.period if self._last is None else now - self._last
+        self.timing.missed += max(0, int(gap / self.period + 1.0 - EARLIEST) - 1)
+        self._last = now
         self._run(now, max(0, gap - self.period))
         return True
 
@@ -124,11 +127,13 @@ class Task:
         return True
 
     def _run(self, now: int, late: int) -> None:
-        self._last = now
+        self._work()
+        self.timing.record(now, late, monotonic_ns() - now)
+
+    def _work(self) -> None:
         for subscription in self.inputs:
             take_all(subscription)
         self.tick()
-        self.timing.record(now, late, monotonic_ns() - now)
 
 
 class Loop:
@@ -140,9 +145,15 @@ class Loop:
 
     Args:
         context: Context of the nodes whose tasks run here.
+
+    Attributes:
+        priority: Real-time priority (SCHED_FIFO) of the thread, 1 to 99; 0 for an ordinary one.
+        scheduling: How the system schedules the thread, in words; known once it runs.
     """
 
     def __init__(self, context: Context) -> None:
+        self.priority = 0
+        self.scheduling = "not started"
         self._context = context
         self._tasks: list[Task] = []
         self._stopped = False
@@ -165,8 +176,8 @@ class Loop:
             tick: The work.
             inputs: Subscriptions emptied into their callbacks before every tick.
             trigger: Subscription whose messages pace the task: it runs as soon as one arrives
-                (but not much more often than `rate`), and at the latest one and a half periods
-                after it last ran.
+                (but not much more often than `rate`), and at the latest two periods after it last
+                ran.
 
         Returns:
             Statistics of the task, which go on being updated.
@@ -191,7 +202,8 @@ class Loop:
         with ExitStack() as stack:
             stack.callback(sys.setswitchinterval, sys.getswitchinterval())
             sys.setswitchinterval(SWITCH_INTERVAL)
-            _sharpen_timers()
+            sharpen_timers()
+            self.scheduling = with_priority(self.priority, stack)
             gc.collect()
             gc.freeze()  # what lives now lives on: collections in the loop need not look at it
             stack.callback(gc.unfreeze)
@@ -227,12 +239,3 @@ class Loop:
             wait_set.wait(min(left, LONGEST_WAIT))
 
         return wait
-
-
-def _sharpen_timers() -> None:
-    """Ask Linux to wake this thread on time: by default it may add 50 us to every sleep."""
-    if sys.platform == "linux":
-        pr_set_timerslack, nanoseconds = 29, 1
-        ctypes.CDLL(None).prctl(pr_set_timerslack, nanoseconds)
-
-

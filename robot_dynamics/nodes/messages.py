@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.robot.robot import Array
 from robot_dynamics.trajectory import Point, Waypoints, read_points
+from robot_dynamics.trajectory.files import points_of
 
 SECOND = 1_000_000_000
 """Nanoseconds."""
@@ -218,11 +219,14 @@ def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTraj
     msg = JointTrajectory(joint_names=list(waypoints.joint_names))
     if stamp is not None:
         msg.header.stamp = stamp
-    for k, time in enumerate(waypoints.times.tolist()):
-        point = JointTrajectoryPoint(time_from_start=duration_msg(time))
-        for field in ("positions", "velocities", "accelerations", "effort"):
-            rows = getattr(waypoints, field)
-            if rows is not None and not np.isnan(rows[k]).any():
-                setattr(point, field, rows[k].tolist())
-        msg.points.append(point)
+    msg.points = [
+        JointTrajectoryPoint(
+            time_from_start=duration_msg(point.time),
+            positions=point.positions,
+            velocities=point.velocities,
+            accelerations=point.accelerations,
+            effort=point.effort,
+        )
+        for point in points_of(waypoints)
+    ]
     return msg

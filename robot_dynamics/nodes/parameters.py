@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
 
@@ -171,7 +170,9 @@ def describe(kind: type, prefix: str = "") -> list[Described]:
     hints = get_type_hints(kind)
     group = f"{prefix}." if prefix else ""
     return [
-        Described(group + field.name, _kind(hints[field.name]), field.default, field.metadata[_SPEC])
+        Described(
+            group + field.name, _kind(hints[field.name]), field.default, field.metadata[_SPEC]
+        )
         for field in dataclasses.fields(kind)
     ]
 
@@ -227,7 +228,7 @@ class Declared(Generic[P]):
         self._check = check
         self._changed = changed
         given = {}
-        for name, (field_name, item) in self._fields.items():
+        for field_name, item in self._fields.values():
             default = getattr(defaults, field_name) if defaults is not None else item.default
             given[field_name] = item.checked(_declare(node, item, default))
         self.value: P = kind(**given)

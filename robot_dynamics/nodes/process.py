@@ -11,7 +11,7 @@ from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.loop import Loop
@@ -52,6 +52,8 @@ class Process:
         self.loop.stop()
         if self._loop_thread is not None:
             self._loop_thread.join()
+        for node in self.nodes:
+            node.begun = False  # a callback that waits for the loop waits no longer
         self._executor.shutdown()
         self._thread.join()
         for node in self.nodes:
@@ -64,7 +66,10 @@ class Process:
             if robot is None:
                 return False
             node.begin(robot)
+            node.begun = True
             node.attach(self.loop)
+            priority = getattr(node.parameters, "realtime_priority", 0)
+            self.loop.priority = max(self.loop.priority, priority)
         return self._ok()
 
     def run(self) -> None:
@@ -89,16 +94,18 @@ class Process:
         try:
             self.loop.run()
         except BaseException as error:  # handed to the thread that asks
-            self.failure = error
+            self._fail(error)
 
     def _spin(self) -> None:
         try:
             self._executor.spin()
-        except ExternalShutdownException:
-            pass
         except BaseException as error:  # a fault in a callback ends the process, not only a thread
-            self.failure = error
+            self._fail(error)
             self.loop.stop()
+
+    def _fail(self, error: BaseException) -> None:
+        if self.context.ok():  # without a context, whatever is under way fails: not a fault
+            self.failure = error
 
 
 def run(kind: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> int:
@@ -117,12 +124,20 @@ def run(kind: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> in
         node = kind()
         with LogsOf(node), Process([node], context) as process:
             if process.begin():
-                process.run()
-    except (KeyboardInterrupt, ExternalShutdownException):
+                try:
+                    process.run()
+                finally:
+                    for name, timing in process.loop.timings.items():
+                        print(f"{name}: {timing.report()}", file=sys.stderr)  # the log has gone
+    except KeyboardInterrupt:
         pass
     except RobotDynamicsError as error:
         print(f"{getattr(kind, 'NAME', 'node')}: {error}", file=sys.stderr)
         return 1
+    except Exception:
+        if context.ok():
+            raise
+        # A signal shut the context down, and with it whatever call was under way
     finally:
         rclpy.try_shutdown()
     return 0

@@ -77,10 +77,8 @@ class Timing:
         slot = self.cycles % WINDOW
         self._late[slot] = late
         self._busy[slot] = busy
-        if late > self._late_max:
-            self._late_max = late
-        if busy > self._busy_max:
-            self._busy_max = busy
+        self._late_max = max(self._late_max, late)
+        self._busy_max = max(self._busy_max, busy)
         if self.cycles == 0:
             self._first = begin
         self._last = begin

@@ -1,0 +1,231 @@
+"""A simulated robot follows a motion over ROS 2 topics, with feedforward and by PD alone.
+
+Simulator, feedforward and controller run as nodes in one process, in real time. The same
+motion is followed four times: with feedforward and by PD alone, each on a robot as its URDF
+says and on one whose links are heavier.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, Group
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Table
+
+from robot_dynamics.cli.arguments import load_robot, positive
+from robot_dynamics.cli.picture import draw
+from robot_dynamics.cli.tracking import Comparison, tracking_table
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.simulation import Log
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.composed import Composed
+    from robot_dynamics.nodes.timing import TimingReport
+
+SETTLE = 2.0
+"""Time to come to rest between two runs, s."""
+
+APPROACH = 0.3
+"""Time from sending a motion to its first point, s."""
+
+REFRESH = 0.25
+"""Time between two updates of the display, s: drawing it costs the nodes processor time."""
+
+
+class RosMissingError(RobotDynamicsError):
+    """There is no rclpy to run nodes with."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One way to follow the motion."""
+
+    name: str
+    mode: str
+    mass_factor: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    parser.add_argument("--robot", default="panda", help="name or URDF path (default: panda)")
+    parser.add_argument(
+        "--rate", type=positive, default=1000.0, help="rate of all nodes, Hz (default: 1000)"
+    )
+    parser.add_argument(
+        "--duration", type=positive, default=6.0, help="duration of the motion, s (default: 6)"
+    )
+    parser.add_argument(
+        "--share",
+        type=positive,
+        default=0.5,
+        help="part of the joints' ranges and speeds that the motion uses (default: 0.5)",
+    )
+    parser.add_argument(
+        "--mass-error",
+        type=float,
+        default=10.0,
+        metavar="PERCENT",
+        help="how much heavier every link is in the last two runs (default: 10)",
+    )
+    parser.add_argument(
+        "--output", type=Path, default=Path("out"), help="folder for the picture (default: out)"
+    )
+    parser.add_argument(
+        "--domain",
+        type=int,
+        choices=range(233),
+        metavar="0-232",
+        default=None,
+        help="ROS_DOMAIN_ID (default: one of its own, on this machine only)",
+    )
+    parser.add_argument(
+        "--priority",
+        type=int,
+        default=20,
+        help="real-time priority of the loop where the system allows it, 0 for none (default: 20)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the demonstration.
+
+    Raises:
+        RosMissingError: If there is no rclpy.
+    """
+    try:
+        from robot_dynamics.nodes.composed import composed  # noqa: PLC0415  rclpy may be missing
+    except ImportError as error:
+        raise RosMissingError(
+            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
+        ) from None
+
+    if not -90.0 <= arguments.mass_error <= 900.0:
+        raise ArgumentError(f"--mass-error is {arguments.mass_error:g}; give -90 to 900 percent")
+    console = Console(width=None if Console().is_terminal else 110)
+    robot = load_robot(arguments.robot)
+    console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
+    motion = {
+        "duration": arguments.duration,
+        "share": arguments.share,
+        "approach": APPROACH,
+        "wait": True,
+    }
+    factor = 1.0 + arguments.mass_error / 100.0
+    runs = [
+        Run("feedforward, exact masses", "feedforward", 1.0),
+        Run("PD alone, exact masses", "pd", 1.0),
+        Run(f"feedforward, masses {arguments.mass_error:+g} %", "feedforward", factor),
+        Run(f"PD alone, masses {arguments.mass_error:+g} %", "pd", factor),
+    ]
+    with composed(
+        arguments.robot,
+        rate=arguments.rate,
+        domain=arguments.domain,
+        priority=arguments.priority,
+        trajectory_node=motion,
+    ) as nodes:
+        console.print(f"connected; {nodes.scheduling}")
+        with Progress(
+            TextColumn("{task.description:34}"),
+            BarColumn(),
+            TextColumn("{task.percentage:3.0f} %  {task.fields[state]}"),
+            console=console,
+            auto_refresh=False,
+        ) as progress:
+            results = [_follow(nodes, run, progress) for run in runs]
+
+    logs = [log for log, _ in results]
+    comparisons = [
+        Comparison("masses as in the URDF", logs[0], logs[1]),
+        Comparison(f"every link's mass {arguments.mass_error:+g} %", logs[2], logs[3]),
+    ]
+    picture = arguments.output / f"{robot.name}.png"
+    draw(comparisons, robot, picture)
+    console.print(
+        Group(
+            *(tracking_table(comparison, robot) for comparison in comparisons),
+            _rates_table([timings for _, timings in results]),
+        )
+    )
+    console.print(_summary(comparisons))
+    console.print(f"picture: {picture}", soft_wrap=True)
+    return 0
+
+
+def _follow(nodes: Composed, run: Run, progress: Progress) -> tuple[Log, dict[str, TimingReport]]:
+    """Follow the motion once."""
+    nodes.set(nodes.simulator, mass_factor=run.mass_factor)
+    nodes.set(nodes.controller, mode=run.mode)
+    duration = nodes.trajectory.waypoints.duration
+    task = progress.add_task(run.name, total=SETTLE + duration, state="")
+    _wait(nodes, SETTLE, progress, task, "settling")
+    nodes.reset_timings()
+    nodes.recorder.start()
+    nodes.trajectory.send()
+    _wait(nodes, duration, progress, task, "moving")
+    log, timings = nodes.recorder.stop(), nodes.timings
+    worst = 1e3 * max(log.rms_error)
+    held = timings[nodes.controller.NAME].held
+    progress.update(
+        task, completed=SETTLE + duration, state=f"worst RMS {worst:.3f} mrad or mm, {held:.0f} Hz"
+    )
+    progress.refresh()
+    return log, timings
+
+
+def _wait(nodes: Composed, seconds: float, progress: Progress, task: TaskID, state: str) -> None:
+    steps = max(1, round(seconds / REFRESH))
+    for _ in range(steps):
+        progress.update(task, state=state)
+        progress.refresh()
+        nodes.sleep(seconds / steps)
+        progress.advance(task, seconds / steps)
+
+
+def _rates_table(timings: list[dict[str, TimingReport]]) -> Table:
+    """How the nodes kept their rate, over all runs."""
+    table = Table(
+        title="rates, over all runs", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
+    )
+    table.add_column("node")
+    for heading in (
+        "asked\nHz",
+        "held\nHz",
+        "cycles",
+        "missed",
+        "late, us\nmedian",
+        "\n99 %",
+        "\nworst",
+        "busy, us\nmedian",
+        "\n99 %",
+    ):
+        table.add_column(heading, justify="right")
+    for name in timings[0]:
+        reports = [reports[name] for reports in timings]
+        table.add_row(
+            name,
+            f"{reports[0].asked:g}",
+            f"{min(report.held for report in reports):.1f}",
+            str(sum(report.cycles for report in reports)),
+            str(sum(report.missed for report in reports)),
+            *(
+                f"{1e6 * max(getattr(report, field) for report in reports):.0f}"
+                for field in ("late_median", "late_p99", "late_max", "busy_median", "busy_p99")
+            ),
+        )
+    return table
+
+
+def _summary(comparisons: list[Comparison]) -> str:
+    """One line per comparison."""
+    lines = [
+        f"{comparison.title}: tracking error [bold]{comparison.ratio.min():.0f} to "
+        f"{comparison.ratio.max():.0f} times[/] smaller with feedforward"
+        for comparison in comparisons
+    ]
+    return "\n".join(lines)

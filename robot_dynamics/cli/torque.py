@@ -1,0 +1,90 @@
+"""Joint torques of one state of motion, and what gravity, velocity, acceleration and friction take.
+
+Values that are not given are zero; positions then are the middle of the joint ranges.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from robot_dynamics.cli.arguments import add_robot, joint_units, joint_values, load_robot
+from robot_dynamics.control import Friction, effort_limits
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
+from robot_dynamics.trajectory.motions import middle_pose
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    for option, what in (
+        ("--q", "positions, rad or m"),
+        ("--qd", "velocities, rad/s or m/s"),
+        ("--qdd", "accelerations, rad/s^2 or m/s^2"),
+    ):
+        parser.add_argument(
+            option,
+            metavar="VALUES",
+            help=f"{what}: 0.1,0.2,... in the order of the joints, or JOINT=NUMBER,...",
+        )
+    parser.add_argument(
+        "--formulation",
+        choices=list(FORMULATIONS),
+        default=DEFAULT_FORMULATION,
+        help=f"equations to use (default: {DEFAULT_FORMULATION})",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the torques."""
+    robot = load_robot(arguments.robot)
+    zero = np.zeros(robot.dof)
+    q = joint_values("--q", arguments.q, robot, middle_pose(robot))
+    qd = joint_values("--qd", arguments.qd, robot, zero)
+    qdd = joint_values("--qdd", arguments.qdd, robot, zero)
+
+    dynamics = Dynamics(robot, arguments.formulation)
+    gravity = dynamics.gravity(q)
+    velocity = dynamics.bias(q, qd) - gravity
+    total = dynamics.inverse(q, qd, qdd)
+    friction = Friction.of(robot).smooth(qd)
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("joint")
+    for heading in ("q", "qd", "qdd", "gravity", "velocity", "acceleration", "friction"):
+        table.add_column(heading, justify="right")
+    table.add_column("effort", justify="right", style="bold")
+    table.add_column("limit", justify="right")
+    limits = effort_limits(robot)
+    for i, (name, (_, unit)) in enumerate(
+        zip(robot.joint_names, joint_units(robot, robot.joint_names), strict=True)
+    ):
+        effort = total[i] + friction[i]
+        over = " !" if abs(effort) > limits[i] else ""
+        table.add_row(
+            name,
+            *(f"{values[i]:.4g}" for values in (q, qd, qdd)),
+            *(
+                _effort(part)
+                for part in (
+                    gravity[i],
+                    velocity[i],
+                    total[i] - gravity[i] - velocity[i],
+                    friction[i],
+                )
+            ),
+            f"{_effort(effort)} {unit}{over}",
+            f"{limits[i]:g}" if np.isfinite(limits[i]) else "none",
+        )
+    Console(width=None if Console().is_terminal else 120).print(table)
+    return 0
+
+
+def _effort(value: float) -> str:
+    text = f"{value:.4f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text

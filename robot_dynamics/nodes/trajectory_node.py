@@ -1,0 +1,150 @@
+"""trajectory_node: sends a motion to whoever follows `joint_trajectory`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics.nodes.description import RobotParameters
+from robot_dynamics.nodes.loop import Loop
+from robot_dynamics.nodes.messages import SECOND, trajectory_msg
+from robot_dynamics.nodes.parameters import parameter
+from robot_dynamics.nodes.process import run
+from robot_dynamics.nodes.qos import TRAJECTORIES
+from robot_dynamics.nodes.robot_node import RobotNode
+from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory import Waypoints, excitation, random_poses
+from robot_dynamics.trajectory.files import read_trajectory
+
+LOOK = 0.1
+"""Time between two looks whether somebody listens and whether it is time to send again, s."""
+
+
+POINTS_PER_SECOND = 25.0
+"""Of the motion 'excitation': dense enough for quintics, sparse enough for a quick message."""
+
+
+@dataclass(frozen=True)
+class TrajectoryParameters(RobotParameters):
+    """Parameters of trajectory_node."""
+
+    motion: str = parameter(
+        "excitation",
+        "excitation: all joints swing at once; random_poses: a spline through random poses; "
+        "file: what file holds",
+        one_of=("excitation", "random_poses", "file"),
+        read_only=True,
+    )
+    file: str = parameter("", "Trajectory of the motion 'file', .yaml or .csv", read_only=True)
+    duration: float = parameter(
+        8.0, "Duration of the motion 'excitation', s", low=0.1, high=3600.0, read_only=True
+    )
+    share: float = parameter(
+        0.5,
+        "Part of every joint's position range and velocity limit that a motion may use",
+        low=0.01,
+        high=1.0,
+        read_only=True,
+    )
+    seed: int = parameter(1, "Seed of random_poses", low=0, high=2**31 - 1, read_only=True)
+    approach: float = parameter(
+        2.0,
+        "Time to reach the first point from where the robot is, s",
+        low=0.0,
+        high=3600.0,
+        read_only=True,
+    )
+    wait: bool = parameter(
+        False, "Send nothing before the service ~/send is called", read_only=True
+    )
+    repeat: bool = parameter(False, "Send the motion again whenever it has ended")
+
+
+class TrajectoryNode(RobotNode[TrajectoryParameters]):
+    """Sends one motion, or the same one again and again."""
+
+    NAME = "trajectory_node"
+    PARAMETERS = TrajectoryParameters
+
+    def begin(self, robot: Robot) -> None:
+        """Make the motion and wait for somebody who listens."""
+        parameters = self.parameters
+        motion = MOTIONS[parameters.motion](robot, parameters)
+        self.waypoints = motion.delayed(parameters.approach)
+        self._msg = trajectory_msg(self.waypoints)
+        self._due = not parameters.wait
+        self._ends_at: int | None = None
+        self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORIES)
+        self._timer = self.create_timer(LOOK, self._on_timer)
+        self.create_service(Trigger, "~/send", self._on_send)
+        self.get_logger().info(
+            f"motion '{parameters.motion}' of robot '{robot.name}': "
+            f"{self.waypoints.duration:.2f} s; waiting for "
+            + ("~/send" if parameters.wait else "somebody who follows joint_trajectory")
+        )
+
+    def attach(self, loop: Loop) -> None:
+        """Nothing here is fast."""
+
+    def send(self) -> None:
+        """Send the motion to whoever listens now."""
+        self._publisher.publish(self._msg)
+        self._due = False
+        duration = round((self.waypoints.duration + LOOK) * SECOND)
+        self._ends_at = self.get_clock().now().nanoseconds + duration
+        self.get_logger().info(
+            f"sent '{self.parameters.motion}': {len(self.waypoints.times)} points, "
+            f"{self.waypoints.duration:.2f} s"
+        )
+
+    def _on_timer(self) -> None:
+        ended = self._ends_at is not None and self.get_clock().now().nanoseconds > self._ends_at
+        again = ended and self.parameters.repeat
+        if (self._due or again) and self._publisher.get_subscription_count() > 0:
+            self.send()
+
+    def _on_send(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        listeners = self._publisher.get_subscription_count()
+        response.success = listeners > 0
+        response.message = (
+            f"sent to {listeners}" if listeners else "nobody follows joint_trajectory"
+        )
+        if listeners:
+            self.send()
+        return response
+
+
+def _excitation(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
+    share = parameters.share
+    return excitation(
+        robot, parameters.duration, share=share, speed_share=share, rate=POINTS_PER_SECOND
+    )
+
+
+def _random_poses(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
+    share = parameters.share
+    return random_poses(robot, seed=parameters.seed, share=share, speed_share=share)
+
+
+def _from_file(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
+    return read_trajectory(parameters.file, robot.joint_names)
+
+
+MOTIONS: Mapping[str, Callable[[Robot, TrajectoryParameters], Waypoints]] = {
+    "excitation": _excitation,
+    "random_poses": _random_poses,
+    "file": _from_file,
+}
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node."""
+    sys.exit(run(TrajectoryNode, args))
+
+
+if __name__ == "__main__":
+    main()

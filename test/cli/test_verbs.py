@@ -1,0 +1,124 @@
+"""robot-dynamics info, torque and simulate: what they print, and what they say of bad input."""
+
+import re
+
+import numpy as np
+import pytest
+
+from robot_dynamics.cli import VERBS, main
+from robot_dynamics.robot.library import find_robot
+
+
+def run(capsys, *words):
+    """Exit status, standard output and error of a command line."""
+    status = main(list(words))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def row(text, name):
+    """The cells of a table row that begins with that name."""
+    (line,) = [line for line in text.splitlines() if line.strip().startswith(name)]
+    return re.split(r"\s{2,}", line.strip())
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb, capsys):
+    with pytest.raises(SystemExit) as end:
+        main([verb, "--help"])
+    assert end.value.code == 0
+    assert f"robot-dynamics {verb}" in capsys.readouterr().out
+
+
+def test_no_verb_is_wrong_usage(capsys):
+    with pytest.raises(SystemExit) as end:
+        main([])
+    assert end.value.code == 2
+    assert "VERB" in capsys.readouterr().err
+
+
+def test_info_lists_joints_with_limits_and_mass(capsys):
+    status, out, _ = run(capsys, "info", "planar_2r")
+    assert status == 0
+    assert "planar_2r: 2 independent joints, 4 links, 18.000 kg" in out
+    assert row(out, "joint_2")[1] == "revolute"
+
+
+def test_info_shows_what_a_mimic_joint_follows(capsys):
+    _, out, _ = run(capsys, "info", "panda")
+    assert "1 x panda_finger_joint1" in out
+
+
+def test_torque_is_that_of_pinocchio(capsys):
+    pin = pytest.importorskip("pinocchio")
+    status, out, _ = run(
+        capsys,
+        "torque",
+        "ur5",
+        "--q",
+        "0.1,-1.2,0.9,0.4,-0.3,0.2",
+        "--qd",
+        "1,0.5,-0.5,0.2,0.1,0",
+        "--qdd",
+        "elbow_joint=2.0",
+    )
+    assert status == 0
+    model = pin.buildModelFromUrdf(str(find_robot("ur5")))
+    q, qd = np.array([0.1, -1.2, 0.9, 0.4, -0.3, 0.2]), np.array([1.0, 0.5, -0.5, 0.2, 0.1, 0.0])
+    tau = pin.rnea(model, model.createData(), q, qd, np.array([0.0, 0.0, 2.0, 0.0, 0.0, 0.0]))
+    for name, expected in zip(list(model.names)[1:], tau, strict=True):
+        printed = float(row(out, name)[8].split()[0])
+        assert printed == pytest.approx(expected, abs=6e-5)  # four decimals are printed
+
+
+def test_torque_is_the_sum_of_its_parts(capsys):
+    _, out, _ = run(capsys, "torque", "panda", "--qd", "panda_joint2=1", "--qdd", "panda_joint4=2")
+    cells = row(out, "panda_joint4")
+    gravity, velocity, acceleration, friction = map(float, cells[4:8])
+    total = float(cells[8].split()[0])
+    # Five numbers rounded to four decimals
+    assert gravity + velocity + acceleration + friction == pytest.approx(total, abs=3e-4)
+
+
+def test_simulate_shows_that_feedforward_follows_better_than_pd_alone(capsys, tmp_path):
+    status, out, _ = run(
+        capsys, "simulate", "planar_2r", "--duration", "2", "--output", str(tmp_path)
+    )
+    assert status == 0
+    for joint in ("joint_1", "joint_2"):
+        better = next(cell for cell in row(out, joint) if cell.endswith(" x"))
+        assert float(better.split()[0]) > 20.0
+    picture = (tmp_path / "planar_2r.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["info", "no_such_robot"], "robot-dynamics info: no robot 'no_such_robot'"),
+        (["info", "missing.urdf"], "robot-dynamics info: no such file: missing.urdf"),
+        (
+            ["torque", "planar_2r", "--q", "1,2,3"],
+            "robot-dynamics torque: --q: 3 numbers for 2 joints (joint_1, joint_2); give one per "
+            "joint, or JOINT=NUMBER for some",
+        ),
+        (
+            ["torque", "planar_2r", "--q", "1,two"],
+            "robot-dynamics torque: --q: 'two' is not a number",
+        ),
+        (
+            ["torque", "planar_2r", "--qd", "nan,0"],
+            "robot-dynamics torque: --qd: 'nan' is not a finite number",
+        ),
+        (
+            ["torque", "planar_2r", "--qd", "joint_3=1"],
+            "robot-dynamics torque: no joint 'joint_3' in robot 'planar_2r'",
+        ),
+    ],
+)
+def test_bad_input_is_answered_with_one_line(words, message, capsys):
+    status, out, err = run(capsys, *words)
+    assert status == 1
+    assert err.startswith(message)
+    assert len(err.strip().splitlines()) == 1
+    assert out == ""

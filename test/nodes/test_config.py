@@ -1,0 +1,97 @@
+"""Shipped parameter file and launch file agree with the nodes."""
+
+import dataclasses
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from robot_dynamics.nodes.controller_node import ControllerParameters
+from robot_dynamics.nodes.feedforward_node import FeedforwardParameters
+from robot_dynamics.nodes.parameters import describe
+from robot_dynamics.nodes.simulator_node import SimulatorParameters
+from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
+from robot_dynamics.robot.library import share_folder
+
+NODES = {
+    "simulator_node": SimulatorParameters,
+    "feedforward_node": FeedforwardParameters,
+    "controller_node": ControllerParameters,
+    "trajectory_node": TrajectoryParameters,
+}
+NOT_IN_FILE = {
+    "robot_description",
+    "urdf_path",
+    "joints",
+    "initial_positions",
+    "file",
+    "formulation",
+}
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_the_parameter_file_holds_the_defaults(node):
+    text = (share_folder() / "config" / "robot_dynamics.yaml").read_text()
+    given = yaml.safe_load(text)["/**"][node]["ros__parameters"]
+    defaults = {item.name: item.default for item in describe(NODES[node])}
+    assert given == {name: defaults[name] for name in given}
+    assert set(defaults) - set(given) <= NOT_IN_FILE
+
+
+@pytest.mark.parametrize("kind", NODES.values())
+def test_every_quantity_has_its_unit_in_its_description(kind):
+    units = r"\b(s|Hz|rad|rad/s|m|m/s|N m|N)\b"
+    without = {"mass_factor", "damping_ratio", "share", "realtime_priority"}  # plain numbers
+    for item in describe(kind):
+        if item.kind in (float, (float,)) and item.name not in without:
+            assert re.search(units, item.spec.description), item.name
+
+
+def launch_file():
+    pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
+    path = Path(share_folder()) / "launch" / "bringup.launch.py"
+    spec = importlib.util.spec_from_file_location("bringup", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def started(**arguments):
+    """Executables and parameters of the nodes that the launch file starts."""
+    import launch
+
+    bringup = launch_file()
+    context = launch.LaunchContext()
+    for name, default, *_ in bringup.ARGUMENTS:
+        context.launch_configurations[name] = arguments.get(name, default)
+    nodes = bringup.nodes(context)
+    return [node.node_executable for node in nodes]
+
+
+def test_the_launch_file_describes_its_arguments():
+    entities = launch_file().generate_launch_description().get_launch_arguments()
+    assert {"robot", "config", "rviz", "use_sim_time", "namespace"} <= {a.name for a in entities}
+    assert all(argument.description for argument in entities)
+
+
+def test_the_launch_file_starts_robot_control_and_motion():
+    assert sorted(started(robot="planar_2r")) == sorted(NODES)
+
+
+def test_on_hardware_the_simulator_is_left_out():
+    assert "simulator_node" not in started(robot="planar_2r", simulation="false")
+
+
+def test_rviz_comes_with_robot_state_publisher_when_asked_for():
+    extra = set(started(robot="planar_2r", rviz="true")) - set(NODES)
+    assert extra == {"robot_state_publisher", "rviz2"}
+
+
+def test_parameter_classes_are_frozen():
+    for kind in NODES.values():
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            kind().rate = 1.0
