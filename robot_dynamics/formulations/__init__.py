@@ -39,7 +39,7 @@ FORMULATIONS: Mapping[str, str] = {
 """Name of every formulation, with the publication in a few words."""
 
 
-DEFAULT_FORMULATION = "newton_euler"
+DEFAULT_FORMULATION = "augmented_body"
 
 
 def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:

@@ -1,191 +1,341 @@
-"""prototype"""
+"""The augmented-body recursion with fewer operations, for a robot in joint frames.
+
+The equations are those of `augmented_body`. What changes is how they are written,
+for a tree whose revolute joints turn about the z axes of their links
+(`robot_dynamics.robot.frames`) and whose bodies may be regrouped
+(`robot_dynamics.robot.parameters`):
+
+* Column of b. The acceleration of a point on a joint axis does not depend on that
+  joint, so the z column of the tensor b of a link is a column of its parent's. This
+  column is rotated instead of the angular acceleration, whose x and y components then
+  follow from it; the products of the joint rate with the angular velocity disappear.
+* Turns. A rotation matrix between two links is Rz(gamma) Rx(alpha) Rz(theta + q): three
+  turns in a plane, most of them by right angles, which cost nothing.
+* Held axes. Vectors of link i may be written in axes that do not turn with its joint.
+  What is constant in the link then has to be turned instead; on a run of parallel joints
+  these are a few numbers, and between the links of the run nothing needs rotating.
+* Second moments S = integral r r^T dm about the link origin, in place of the rotational
+  inertia: the inertial moment of a body is the skew-symmetric part of b S, and
+  regrouping leaves S with a zero where the joint axis is.
+
+The masses have been regrouped before, or stand where they are: here no mass is moved
+to the parent, so that the weight of a link enters as m alpha and f = e.
+"""
+
 from __future__ import annotations
-from collections.abc import Mapping, Sequence
+
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-import math
+
 import numpy as np
-from robot_dynamics.formulations.vectors import Array, cross
+
+from robot_dynamics.errors import RobotError
+from robot_dynamics.formulations.augmented_body import tensor_b
+from robot_dynamics.formulations.vectors import Array, Wrenches, cross
+from robot_dynamics.robot.parameters import second_mass_moment
 from robot_dynamics.robot.robot import Robot
 
+Z = np.array([0.0, 0.0, 1.0])
+ROUND_OFF = 1e-15  # of a rotated unit vector
+
+
 @dataclass(frozen=True)
-class Style:
+class Writing:
+    """How the equations of one link are written: choices that no torque depends on.
+
+    Args:
+        held: Write vectors of the link in axes that do not turn with its joint.
+        diagonal: Entry of the diagonal of b that follows from the other two products of the
+            column and costs no third square: "xx", "yy" or, with all three squares, "".
+        column: Rotate the z column of b, as the module says; otherwise the angular acceleration,
+            as printed.
+    """
+
     held: bool = False
+    diagonal: str = ""
     column: bool = True
-    euler: bool = False
-    squares: str = "own"
 
-def exact(c, s):
-    return (c in (0.0, 1.0, -1.0)) and (s in (0.0, 1.0, -1.0))
 
-def split(R):
-    """R = Rz(gamma) Rx(alpha) Rz(theta) as (cos, sin) pairs"""
-    if R[0, 2] == 0.0:
-        g = (1.0, 0.0)
-        sa = -R[1, 2]
-    else:
-        sa = math.hypot(R[0, 2], R[1, 2])
-        g = (-R[1, 2] / sa, R[0, 2] / sa)
-    ca = R[2, 2]
-    if sa == 0.0:
-        t = (R[0, 0], R[1, 0])
-    else:
-        t = (R[2, 1] / sa, R[2, 0] / sa)
-    return g, (ca, sa), t
+def inverse_dynamics(
+    robot: Robot,
+    q: Array,
+    qd: Array,
+    qdd: Array,
+    wrenches: Wrenches,
+    writing: Sequence[Writing] | None = None,
+) -> Array:
+    """Compute the joint efforts that produce the given accelerations.
 
-def turn(v, axis, c, s):
-    if axis == 0:
-        return np.array([v[0], c * v[1] - s * v[2], s * v[1] + c * v[2]])
-    return np.array([c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]])
+    Args:
+        robot: Tree without fixed joints, in joint frames: the axis of every revolute joint is
+            (0, 0, 1). Its geometry must be numbers; inertias and gravity may be symbols.
+        q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,).
+        qdd: Joint accelerations, shape (n,).
+        wrenches: Force and moment that links exert on their surroundings.
+        writing: One per joint; by default no axes are held.
 
-def outward(turns, v):  # parent -> child
-    for axis, c, s in turns:
-        v = turn(v, axis, c, -s)
-    return v
+    Returns:
+        Joint efforts, shape (n,), N m or N, positive along each joint axis.
 
-def inward(turns, v):
-    for axis, c, s in reversed(turns):
-        v = turn(v, axis, c, s)
-    return v
-
-class Angle:
-    def __init__(self, const=(1.0, 0.0), terms=0.0, nz=False):
-        self.const, self.terms, self.nz = const, terms, nz
-    def plus(self, o, sign=1.0):
-        c0, s0 = self.const; c1, s1 = o.const; s1 = sign * s1
-        return Angle((c0 * c1 - s0 * s1, s0 * c1 + c0 * s1), self.terms + sign * o.terms, self.nz or o.nz)
-    def cs(self):
-        c0, s0 = self.const
-        if not self.nz:
-            return c0, s0
-        if exact(c0, s0):
-            c, s = np.cos(self.terms), np.sin(self.terms)
-            return c0 * c - s0 * s, s0 * c + c0 * s
-        x = self.terms + math.atan2(s0, c0)
-        return np.cos(x), np.sin(x)
-
-def turnz(a: Angle):
-    c, s = a.cs()
-    if c is not None and not a.nz and c == 1.0 and s == 0.0:
-        return []
-    return [(2, c, s)]
-
-def inverse_dynamics(robot: Robot, q, qd, qdd, wrenches, styles=None):
+    Raises:
+        RobotError: If a revolute joint does not turn about the z axis of its link.
+    """
     n = len(robot.joints)
-    if styles is None:
-        styles = [Style()] * n
+    writing = [Writing()] * n if writing is None else writing
     zero = np.zeros(3)
-    turns = [[]]; hold = [Angle()]; P = [zero]
-    w = [zero]; col = [None]; U = [np.zeros((3, 3))]; acc = [-robot.gravity]; wd = [zero]
+    turns: list[list[Turn]] = [[]]  # from the axes of the parent to those of link i
+    held = [Angle()]  # from the axes that vectors of link i are written in, to the link's own
+    p = [zero]  # p_(i-1,i), axes of the parent
+    omega, a, alpha, b = [zero], [zero], [-robot.gravity], [np.zeros((3, 3))]
+
+    before: list[Turn]
+
+    # Forward, base to tips
     for k, joint in enumerate(robot.joints):
-        st = styles[k]; i = k + 1; p = robot.parents[k]
+        i, parent, rotates = k + 1, robot.parents[k], joint.type.rotates
+        if rotates and not np.array_equal(joint.axis, Z):
+            raise RobotError(
+                f"joint '{joint.name}' does not turn about the z axis of its link; "
+                "use robot_dynamics.robot.frames.joint_frames first"
+            )
+        holds = writing[k].held if rotates else held[parent].varies
         R0, p0 = joint.origin.rotation, joint.origin.translation
-        g, al, t = split(R0)
-        phi = hold[p].plus(Angle(g))
-        rot = joint.type.rotates
-        theta = Angle(t, q[k], True) if rot else Angle(t)
-        tx = [] if al[0] == 1.0 else [(0, al[0], al[1])]
-        if al[1] == 0.0:
-            theta = theta.plus(phi, al[0]); pre = tx
+        p_i = held[parent].turn(p0 if rotates else p0 + R0 @ (joint.axis * q[k]))
+        if parent == 0:
+            before = []
+            theta, alpha_P = _at_base(R0, alpha[0])
         else:
-            pre = turnz(phi) + tx
-        if p == 0 and rot:
-            # base: everything constant
-            g3 = outward(pre, acc[0])
-        if st.held:
-            tr, h = pre, theta
+            before, theta = _at_link(R0, held[parent])
+            alpha_P = alpha[parent] + b[parent] @ p_i  # (6a)
+        if rotates:
+            theta = theta.plus(Angle(variable=q[k], varies=True))
+        turns_i = before if holds else before + theta.about_z()
+        turns.append(turns_i)
+        held.append(theta if holds else Angle())
+        p.append(p_i)
+
+        omega_P = outward(turns_i, omega[parent])  # (1a)
+        a_P = outward(turns_i, a[parent])  # of which only z is used below a column
+        alpha_i = outward(turns_i, alpha_P)  # (6b)
+        if not rotates:
+            z = held[i].turn(joint.axis)
+            omega.append(omega_P)
+            a.append(a_P)
+            b.append(tensor_b(a_P, np.outer(omega_P, omega_P)) if turns_i else b[parent])
+            alpha.append(alpha_i + 2.0 * (qd[k] * cross(omega_P, z)) + qdd[k] * z)  # (5), (6c)
+            continue
+        omega_i = omega_P + qd[k] * Z  # (1b)
+        if parent > 0 and writing[k].column:
+            column = outward(turns_i, b[parent] @ inward(before, Z))
+            a_i, b_i = from_column(column, omega_i, a_P[2] + qdd[k], writing[k].diagonal)
         else:
-            tr, h = pre + turnz(theta), Angle()
-        # position of origin in parent's axes
-        pos = p0 if rot else p0 + R0 @ (joint.axis * q[k])
-        hp = hold[p]
-        if hp.nz:
-            c, s = hp.cs(); pos = turn(pos, 2, c, s)
-        P.append(pos); turns.append(tr); hold.append(h)
-        a = outward(tr, acc[p] + U[p] @ pos)
-        wp = outward(tr, w[p])
-        if rot:
-            z = np.array([0.0, 0.0, 1.0])
-            wi = wp + z * qd[k]
-            if st.column and p > 0:
-                c = inward(pre, z)
-                u = outward(tr, U[p] @ c)
-                xz, yz = wi[0] * wi[2], wi[1] * wi[2]
-                wz = outward(tr, wd[p])[2] + qdd[k]
-                wdi = np.array([yz - u[1], u[0] - xz, wz])
-            else:
-                wdi = outward(tr, wd[p]) + z * qdd[k] + np.array([wp[1] * qd[k], -(wp[0] * qd[k]), 0.0])
-                u = None
-        else:
-            ax = joint.axis
-            if st.held or (hp.nz): raise NotImplementedError
-            wi = wp; wdi = outward(tr, wd[p])
-            a = a + ax * qdd[k] + 2.0 * (cross(wi, ax) * qd[k])
-            u = None
-        if not rot and not tr:
-            Ui = U[p]
-        else:
-            xx, yy, zz = wi * wi
-            xy, xz, yz = wi[0] * wi[1], wi[0] * wi[2], wi[1] * wi[2]
-            if u is None:
-                Ui = np.array([[-(yy + zz), xy - wdi[2], xz + wdi[1]], [xy + wdi[2], -(xx + zz), yz - wdi[0]], [xz - wdi[1], yz + wdi[0], -(xx + yy)]])
-            else:
-                Uxx = -(yy + zz); Uyy = -(xx + zz)
-                if st.squares == "x":
-                    Uxx = u[2] + (xx - zz)
-                elif st.squares == "y":
-                    Uyy = u[2] + (yy - zz)
-                Ui = np.array([[Uxx, xy - wdi[2], u[0]], [xy + wdi[2], Uyy, u[1]], [xz - wdi[1], yz + wdi[0], u[2]]])
-        w.append(wi); wd.append(wdi); U.append(Ui); acc.append(a)
-    f = [zero] * (n + 1); m = [zero] * (n + 1)
-    for i, (ff, mm) in wrenches.items():
-        if hold[i].nz:
-            c, s = hold[i].cs(); ff, mm = turn(ff, 2, c, s), turn(mm, 2, c, s)
-        f[i] = f[i] + ff; m[i] = m[i] + mm
-    tau = [0.0] * n
+            a_i = a_P + (qd[k] * cross(omega_P, Z) + qdd[k] * Z)  # (3b)
+            b_i = tensor_b(a_i, np.outer(omega_i, omega_i))
+        omega.append(omega_i)
+        a.append(a_i)
+        b.append(b_i)
+        alpha.append(alpha_i)
+
+    # Backward, tips to base: force f and moment n that the parent exerts on link i
+    f, n_ = [zero] * (n + 1), [zero] * (n + 1)
+    for i, (force, moment) in wrenches.items():
+        f[i], n_[i] = f[i] + held[i].turn(force), n_[i] + held[i].turn(moment)
+    tau: list[Any] = [0.0] * n
     for k in reversed(range(n)):
-        joint = robot.joints[k]; i = k + 1; p = robot.parents[k]; st = styles[k]
-        B = robot.links[i].inertia
-        h, I = B.first_moment, B.second_moment
-        if hold[i].nz:
-            c, s = hold[i].cs(); h = turn(h, 2, c, s)
-            S = 0.5 * np.trace(I) * np.eye(3) - I
-            S = turn_tensor(S, c, s)
-            I = None
-        else:
-            S = 0.5 * np.trace(I) * np.eye(3) - I
-        u = U[i]; wi = w[i]
-        f[i] = f[i] + (u @ h + B.mass * acc[i])
-        if not st.euler:
-            xx, yy, zz = wi * wi
-            if st.squares == "diff":
-                dzy, dxz, dyx = zz - yy, xx - zz, yy - xx
-                dzy, dxz, dyx = yy - zz, zz - xx, xx - yy
-            dzy, dxz, dyx = yy - zz, zz - xx, xx - yy  # Uzz-Uyy = zz - yy ...
-            N = np.array([
-                u[2, 0] * S[0, 1] + u[2, 1] * S[1, 1] - u[1, 2] * S[2, 2] - dzy * S[1, 2] - u[1, 0] * S[0, 2],
-                u[0, 1] * S[1, 2] - u[2, 0] * S[0, 0] + u[0, 2] * S[2, 2] - dxz * S[0, 2] - u[2, 1] * S[0, 1],
-                u[1, 0] * S[0, 0] - u[0, 1] * S[1, 1] - dyx * S[0, 1] + u[1, 2] * S[0, 2] - u[0, 2] * S[1, 2]])
-        else:
-            from robot_dynamics.formulations.augmented_body import gyroscopic
-            N = I @ wd[i] + gyroscopic(I, np.outer(wi, wi))
-        m[i] = m[i] + N + cross(h, acc[i])
-        tau[k] = m[i][2] if joint.type.rotates else joint.axis @ f[i]
-        if p > 0:
-            fp = inward(turns[i], f[i])
-            f[p] = f[p] + fp
-            m[p] = m[p] + inward(turns[i], m[i]) + cross(P[i], fp)
+        joint, i, parent = robot.joints[k], k + 1, robot.parents[k]
+        body = robot.links[i].inertia
+        h = held[i].turn(body.first_moment)
+        S = held[i].turn_tensor(second_mass_moment(body))
+        f[i] = f[i] + (b[i] @ h + body.mass * alpha[i])  # (7a), (8)
+        n_[i] = n_[i] + inertial_moment(b[i], omega[i], S) + cross(h, alpha[i])  # (9a)
+        tau[k] = n_[i][2] if joint.type.rotates else held[i].turn(joint.axis) @ f[i]  # (10)
+        if parent > 0:
+            f_P = inward(turns[i], f[i])  # (7b)
+            f[parent] = f[parent] + f_P
+            n_[parent] = n_[parent] + inward(turns[i], n_[i]) + cross(p[i], f_P)  # (9b)
     return np.array(tau)
 
-def turn_tensor(S, c, s):
-    S = np.array(S)
-    cc, ss, cs = c * c, s * s, c * s
-    d = S[0, 0] - S[1, 1]
-    # Rz S Rz^T
-    xy = S[0, 1]
-    t1 = s * s; t2 = c * s
-    xx = S[0, 0] - d * t1 - (2.0 * xy) * t2
-    yy = S[1, 1] + d * t1 + (2.0 * xy) * t2
-    nxy = d * t2 + xy - (2.0 * xy) * t1
-    xz, yz = c * S[0, 2] - s * S[1, 2], s * S[0, 2] + c * S[1, 2]
-    return np.array([[xx, nxy, xz], [nxy, yy, yz], [xz, yz, S[2, 2]]])
+
+# -- motion of a link ------------------------------------------------------------------------
+
+
+def from_column(column: Array, omega: Array, a_z: Any, diagonal: str) -> tuple[Array, Array]:
+    """Angular acceleration a and tensor b of a link from the z column of b.
+
+    Column z of b is (omega_x omega_z + a_y, omega_y omega_z - a_x, -omega_x^2 - omega_y^2).
+    """
+    x, y, z = omega
+    xy, xz, yz = x * y, x * z, y * z
+    a = np.array([yz - column[1], column[0] - xz, a_z])
+    b_xx, b_yy = -(y * y + z * z), -(x * x + z * z)
+    if diagonal == "xx":
+        b_xx = column[2] + (x * x - z * z)
+    elif diagonal == "yy":
+        b_yy = column[2] + (y * y - z * z)
+    b = np.array(
+        [
+            [b_xx, xy - a_z, column[0]],
+            [xy + a_z, b_yy, column[1]],
+            [xz - a[1], yz + a[0], column[2]],
+        ]
+    )
+    return a, b
+
+
+def inertial_moment(b: Array, omega: Array, S: Array) -> Array:
+    """Moment of the inertial forces of a body about its origin: integral r x (b r) dm, shape (3,).
+
+    The skew-symmetric part of b S. Differences on the diagonal of b are differences of squares
+    of omega.
+    """
+    xx, yy, zz = omega * omega
+    return np.array(
+        [
+            b[2, 0] * S[0, 1] + b[2, 1] * S[1, 1] - b[1, 2] * S[2, 2]
+            - (yy - zz) * S[1, 2] - b[1, 0] * S[0, 2],
+            b[0, 1] * S[1, 2] - b[2, 0] * S[0, 0] + b[0, 2] * S[2, 2]
+            - (zz - xx) * S[0, 2] - b[2, 1] * S[0, 1],
+            b[1, 0] * S[0, 0] - b[0, 1] * S[1, 1] - (xx - yy) * S[0, 1]
+            + b[1, 2] * S[0, 2] - b[0, 2] * S[1, 2],
+        ]
+    )  # fmt: skip
+
+
+# -- turns -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Rotation Rx or Rz between two sets of axes, by an angle of which cosine and sine are kept."""
+
+    about_x: bool
+    cos: Any
+    sin: Any
+
+    def inward(self, v: Array) -> Array:
+        """R v: components in the axes nearer to the base."""
+        return self._rotate(v, self.sin)
+
+    def outward(self, v: Array) -> Array:
+        """R^T v: components in the axes nearer to the tip."""
+        return self._rotate(v, -self.sin)
+
+    def _rotate(self, v: Array, sin: Any) -> Array:
+        x, y, z = v
+        if self.about_x:
+            return np.array([x, self.cos * y - sin * z, sin * y + self.cos * z])
+        return np.array([self.cos * x - sin * y, sin * x + self.cos * y, z])
+
+
+def outward(turns: Sequence[Turn], v: Array) -> Array:
+    """Components of a vector of the parent in the axes of the link, shape (3,)."""
+    for turn in turns:
+        v = turn.outward(v)
+    return v
+
+
+def inward(turns: Sequence[Turn], v: Array) -> Array:
+    """Components of a vector of the link in the axes of its parent, shape (3,)."""
+    for turn in reversed(turns):
+        v = turn.inward(v)
+    return v
+
+
+@dataclass(frozen=True)
+class Angle:
+    """Angle about z: a constant, kept as its cosine and sine, plus joint positions.
+
+    A constant of right angles swaps cosine and sine of the variable part and costs nothing;
+    any other one is added to it before cosine and sine are taken.
+    """
+
+    cos: float = 1.0
+    sin: float = 0.0
+    variable: Any = 0.0
+    varies: bool = False
+
+    def plus(self, other: Angle, sign: float = 1.0) -> Angle:
+        """This angle plus, or with sign -1 minus, another."""
+        sin = sign * other.sin
+        return Angle(
+            self.cos * other.cos - self.sin * sin,
+            self.sin * other.cos + self.cos * sin,
+            self.variable + sign * other.variable,
+            self.varies or other.varies,
+        )
+
+    def cos_sin(self) -> tuple[Any, Any]:
+        """Cosine and sine."""
+        if not self.varies:
+            return self.cos, self.sin
+        if self.cos * self.sin == 0.0:
+            c, s = np.cos(self.variable), np.sin(self.variable)
+            return self.cos * c - self.sin * s, self.sin * c + self.cos * s
+        angle = self.variable + math.atan2(self.sin, self.cos)
+        return np.cos(angle), np.sin(angle)
+
+    def about_z(self) -> list[Turn]:
+        """The turn about z by this angle; none if it is zero."""
+        if not self.varies and self.sin == 0.0 and self.cos == 1.0:
+            return []
+        return [Turn(False, *self.cos_sin())]
+
+    def turn(self, v: Array) -> Array:
+        """Rz v."""
+        return inward(self.about_z(), v)
+
+    def turn_tensor(self, S: Array) -> Array:
+        """Rz S Rz^T of a symmetric tensor."""
+        if not self.varies:
+            return S
+        c, s = self.cos_sin()
+        cs, ss = c * s, s * s
+        difference, xy2 = S[0, 0] - S[1, 1], 2.0 * S[0, 1]
+        change = difference * ss + xy2 * cs  # S_xx S_yy exchange this much
+        xy = S[0, 1] + difference * cs - xy2 * ss
+        xz, yz = c * S[0, 2] - s * S[1, 2], s * S[0, 2] + c * S[1, 2]
+        return np.array([[S[0, 0] - change, xy, xz], [xy, S[1, 1] + change, yz], [xz, yz, S[2, 2]]])
+
+
+def _at_link(R0: Array, held: Angle) -> tuple[list[Turn], Angle]:
+    """Split the rotation of a joint at position zero: R0 = Rz(gamma) Rx(alpha) Rz(theta).
+
+    Args:
+        R0: Orientation of the link in its parent at joint position zero.
+        held: Angle from the axes of vectors of the parent to the parent's own; it joins gamma.
+
+    Returns:
+        The turns Rz(gamma) Rx(alpha), and the angle theta about z that remains.
+    """
+    cos_alpha = R0[2, 2]
+    if R0[0, 2] == 0.0:
+        gamma, sin_alpha = Angle(), -R0[1, 2]
+    else:
+        sin_alpha = math.hypot(R0[0, 2], R0[1, 2])
+        gamma = Angle(-R0[1, 2] / sin_alpha, R0[0, 2] / sin_alpha)
+    gamma = held.plus(gamma)
+    tilt = [] if cos_alpha == 1.0 and sin_alpha == 0.0 else [Turn(True, cos_alpha, sin_alpha)]
+    if sin_alpha == 0.0:  # parallel axes: a turn about one is a turn about the other
+        return tilt, Angle(R0[0, 0], cos_alpha * R0[1, 0]).plus(gamma, cos_alpha)
+    theta = Angle(R0[2, 1] / sin_alpha, R0[2, 0] / sin_alpha)
+    return gamma.about_z() + tilt, theta
+
+
+def _at_base(R0: Array, alpha_0: Array) -> tuple[Angle, Array]:
+    """Choose axes before a joint on the base, where any axes are free: all there is constant.
+
+    Returns:
+        The angle about z from these axes to the link at joint position zero, chosen so that
+        gravity has no y component; and alpha_0 in these axes.
+    """
+    alpha = R0.T @ alpha_0
+    if alpha.dtype == object or alpha[1] == 0.0:
+        return Angle(), alpha
+    across = math.hypot(alpha[0], alpha[1])
+    if across < ROUND_OFF * np.linalg.norm(alpha):
+        return Angle(), np.array([0.0, 0.0, alpha[2]])
+    theta = Angle(alpha[0] / across, -alpha[1] / across)
+    return theta, np.array([across, 0.0, alpha[2]])
