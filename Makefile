@@ -1,5 +1,6 @@
 # make demo   a real arm model follows a trajectory by computed torque, over ROS 2 topics
 # make test   the test suite
+# make bench  speed beside that of peers, written to docs/benchmark.md
 # make lint   ruff and mypy
 #
 # Each creates what it needs in $(VENV). Where a ROS 2 installation is sourced, its rclpy is used.
@@ -31,7 +32,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.test
+bench: $(VENV)/.bench
 	$(BIN)/python -m benchmark
 
 $(VENV)/.demo: setup.py | $(VENV)/bin/python
@@ -43,6 +44,11 @@ $(VENV)/.test: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with what the tests need into $(VENV) ..."
 	$(PIP) -e ".[$(ROS_EXTRA)test]"
 	@touch $@ $(VENV)/.demo
+
+$(VENV)/.bench: setup.py | $(VENV)/bin/python
+	@echo "Installing robot_dynamics with its peers into $(VENV) ..."
+	$(PIP) -e ".[$(ROS_EXTRA)bench]"
+	@touch $@
 
 $(VENV)/bin/python:
 	@echo "Creating $(VENV) ..."

@@ -1,4 +1,5 @@
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
@@ -34,7 +35,7 @@ setup(
     name=package_name,
     version="0.1.0",
     description="A robot's equations of motion, compiled when its URDF arrives, on ROS 2 topics",
-    long_description=open("README.md", encoding="utf-8").read(),
+    long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="The robot_dynamics authors",
     maintainer="The robot_dynamics authors",
@@ -67,6 +68,7 @@ setup(
         "view": VIEW,
         "demo": DEMO,
         "test": TEST,
+        "bench": [*TEST, "dynibo>=0.5"],
         "all": [*ROS_WHEELS, *VIEW, *TEST],
     },
     zip_safe=True,

@@ -29,7 +29,7 @@ from robot_dynamics.robot.transforms import merge_fixed
 PREFERENCE = ("Ixx", "Ixy", "Ixz", "Iyz", "Izz", "hx", "hy", "hz", "Iyy", "m")
 
 INDEPENDENT = 1e-8
-"""Part of a column that must be new, relative. Round-off leaves 1e-12, axes rounded in a URDF 1e-10."""
+"""Part of a column that must be new, relative: round-off leaves 1e-12, rounded axes 1e-10."""
 
 ROUND_OFF = 1e-11
 """Coefficients below this are zero: they come from least squares."""
