@@ -1,6 +1,6 @@
 """Start everything: simulated robot, feedforward, controller and a motion, and rviz if asked for.
 
-    ros2 launch robot_dynamics bringup.launch.py robot:=panda rviz:=true
+    ros2 launch robot_dynamics bringup.launch.py rviz:=true
     ros2 launch robot_dynamics bringup.launch.py robot:=/path/to/arm.urdf.xacro motion:=none
 
 What it takes: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
@@ -23,7 +23,7 @@ PACKAGE = "robot_dynamics"
 TRUE_FALSE = ["true", "false"]
 
 ARGUMENTS = (
-    ("robot", "panda", "Path of a URDF or xacro file, or name of a known robot", None),
+    ("robot", "puma_gupta", "Path of a URDF or xacro file, or name of a known robot", None),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "excitation", "Motion to send",
      ["excitation", "random_poses", "file", "none"]),

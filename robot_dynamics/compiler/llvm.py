@@ -23,6 +23,8 @@ from robot_dynamics.errors import BackendError
 
 OLDEST = (0, 41)
 
+_LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidying up after it
+
 _lock = threading.RLock()  # LLVM's global context is not for two threads at once
 _library_numbers = itertools.count()
 
@@ -94,9 +96,21 @@ def compile_object(ir: str, level: int = 2) -> bytes:
         binding = _binding()
         try:
             module = binding.parse_assembly(ir)
-            return bytes(_target_machine(level).emit_object(module))
+            code = bytes(_target_machine(level).emit_object(module))
         except RuntimeError as error:
             raise BackendError(f"LLVM does not accept the equations: {error}") from None
+        del module
+        if len(ir) > _LARGE_TEXT:
+            _return_memory()
+        return code
+
+
+def _return_memory() -> None:
+    """Give the megabytes that LLVM has freed back to the system, where the C library can."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
 
 
 class Loaded:

@@ -523,3 +523,9 @@ def test_any_mixture_of_samples_batches_and_dtypes_agrees(arm, kernel, data):
     assert_close(
         tau if batch else tau[None], expected, FLOAT_ROUND_OFF if single_precision else ROUND_OFF
     )
+
+
+def test_equations_without_inputs_are_constants():
+    kernel = compile_native(trace("fixed", lambda: np.array([1.0, -2.5]), {}), use_cache=False)
+    np.testing.assert_array_equal(kernel(), [1.0, -2.5])
+    np.testing.assert_array_equal(kernel(out=np.zeros(2)), [1.0, -2.5])
