@@ -198,6 +198,14 @@ class Loop:
 
     def run(self, until: Callable[[], bool] = lambda: False) -> None:
         """Run the tasks until `stop`, until the context shuts down or until `until()` is true."""
+        try:
+            self._run(until)
+        except rclpy_implementation.RCLError:
+            if self._context.ok():
+                raise
+            # The context shut down under a call, as on SIGINT: this is how a loop ends
+
+    def _run(self, until: Callable[[], bool]) -> None:
         self._stopped = False
         with ExitStack() as stack:
             stack.callback(sys.setswitchinterval, sys.getswitchinterval())
