@@ -7,7 +7,9 @@ compiled when it is first asked for, and kept on disk for the next time.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy.typing as npt
@@ -20,7 +22,7 @@ from robot_dynamics.compiler.kernel import Kernel
 from robot_dynamics.compiler.native import NativeKernel
 from robot_dynamics.compiler.optimize import optimize
 from robot_dynamics.compiler.python import python_source
-from robot_dynamics.compiler.trace import Program, trace
+from robot_dynamics.compiler.trace import Program
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
 from robot_dynamics.formulations import (
     DEFAULT_FORMULATION,
@@ -110,8 +112,7 @@ class Dynamics:
     def program(self, name: str, variant: Variant = PLAIN) -> Program:
         """The simplified equations behind a kernel, before any back end sees them."""
         programs = [
-            optimize(trace(name, equations.function, equations.inputs))
-            for equations in self._candidates(name, variant)
+            optimize(equations.trace(name)) for equations in self._candidates(name, variant)
         ]
         return min(programs, key=_cost)
 
@@ -347,15 +348,21 @@ class Dynamics:
             variant: What it takes as inputs beside the motion.
             scalar: "double" or "float".
         """
-        return c_source(self.program(name, variant), scalar=scalar, header=self._header())
+        return c_source(self._named(name, variant), scalar=scalar, header=self._header())
 
     def cpp_header(self, name: str = "inverse", variant: Variant = PLAIN) -> str:
         """Write the C++ header that wraps `c_source` of the same kernel for a controller."""
-        return cpp_header(self.program(name, variant))
+        return cpp_header(self._named(name, variant), header=self._header())
 
     def python_source(self, name: str = "inverse", variant: Variant = PLAIN) -> str:
         """Write a kernel as readable straight-line Python."""
-        return python_source(self.program(name, variant), header=self._header())
+        return python_source(self._named(name, variant), header=self._header())
+
+    def _named(self, name: str, variant: Variant) -> Program:
+        """The equations under a name that tells robots apart, such as panda_inverse."""
+        robot = re.sub(r"\W+", "_", self.robot.name).strip("_")
+        robot = f"robot_{robot}" if robot[:1].isdigit() else robot
+        return replace(self.program(name, variant), name=f"{robot}_{name}")
 
     def _header(self) -> dict[str, str]:
         joints = ", ".join(self.robot.joint_names)

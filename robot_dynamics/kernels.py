@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.compiler.trace import Program, trace
 from robot_dynamics.errors import unknown_name
 from robot_dynamics.formulations import (
     InverseDynamics,
@@ -103,10 +104,23 @@ def payload_numbers(load: Inertia) -> Array:
 
 @dataclass(frozen=True)
 class Equations:
-    """One kernel before compilation: its inputs by name and shape, and what it computes."""
+    """One kernel before compilation.
+
+    Args:
+        inputs: Shape of every input by name.
+        function: The equations, on any scalar.
+        output: Name of the result, where the function returns one array; else it names them.
+    """
 
     inputs: Mapping[str, Shape]
     function: Callable[..., Any]
+    output: str = ""
+
+    def trace(self, name: str) -> Program:
+        """The equations as a program of that name."""
+        if not self.output:
+            return trace(name, self.function, self.inputs)
+        return trace(name, lambda **arrays: {self.output: self.function(**arrays)}, self.inputs)
 
 
 def inverse(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
@@ -119,7 +133,7 @@ def inverse(tree: Robot, formulation: str | InverseDynamics, variant: Variant = 
         motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
         return joints.efforts(equations(loaded, *motion, wrenches))
 
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
 
 
 def bias(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
@@ -129,7 +143,7 @@ def bias(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLA
     def function(q: Array, qd: Array, **values: Array) -> Array:
         return full(q, qd, np.zeros(n), **values)
 
-    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function, "tau")
 
 
 def gravity(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
@@ -139,7 +153,7 @@ def gravity(tree: Robot, formulation: str | InverseDynamics, variant: Variant = 
     def function(q: Array, **values: Array) -> Array:
         return full(q, np.zeros(n), np.zeros(n), **values)
 
-    return Equations({"q": (n,), **variant.inputs}, function)
+    return Equations({"q": (n,), **variant.inputs}, function, "tau")
 
 
 def mass_matrix(
@@ -153,7 +167,7 @@ def mass_matrix(
         loaded, _ = variant.apply(tree, values)
         return joints.square(matrix(loaded, joints.positions(q)))
 
-    return Equations({"q": (tree.dof,), **variant.inputs}, function)
+    return Equations({"q": (tree.dof,), **variant.inputs}, function, "M")
 
 
 def forward(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
@@ -169,7 +183,7 @@ def forward(tree: Robot, formulation: str | InverseDynamics, variant: Variant = 
         b = b_of.function(q, qd, **values)
         return composite_body.solve(L, inverse_D, parents, tau - b)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def forward_articulated(
@@ -182,7 +196,7 @@ def forward_articulated(
         loaded, wrenches = variant.apply(tree, values)
         return articulated_body.forward_dynamics(loaded, q, qd, tau, wrenches)
 
-    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
 def inverse_derivatives(
@@ -235,7 +249,7 @@ def regressor(
 ) -> Equations:
     """Y of q, qd, qdd: efforts are Y times the base parameters."""
     n = tree.dof
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree))
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
 
 
 def pose(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
@@ -254,7 +268,7 @@ def jacobian(
 ) -> Equations:
     """Jacobian of a frame, linear over angular velocity, axes of the root link, of q."""
     frame = _frame_of(tree, variant)
-    return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame))
+    return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame), "J")
 
 
 def _frame_of(tree: Robot, variant: Variant) -> str:
@@ -317,7 +331,7 @@ def equations_version() -> str:
     """Fingerprint of the code that makes equations: a kernel on disk is stale once it changes."""
     package = Path(__file__).parent
     h = hashlib.sha256()
-    for folder in ("robot", "formulations", "compiler", "kinematics", "."):
+    for folder in ("robot", "formulations", "compiler", "kinematics", "reduction", "."):
         for entry in sorted(os.scandir(package / folder), key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
                 stat = entry.stat()

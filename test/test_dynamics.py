@@ -180,7 +180,7 @@ def test_a_wrench_without_its_frame_asks_for_it():
     )
     assert text == (
         "frame: robot 'panda' has 2 tips (panda_leftfinger, panda_rightfinger); "
-        "say at which frame the wrench acts"
+        "say which frame is meant"
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 from robot_dynamics import __version__
@@ -14,6 +15,7 @@ from robot_dynamics.errors import RobotDynamicsError
 VERBS: Mapping[str, str] = {
     "info": "what a URDF says: joints, limits, masses, size of the equations",
     "torque": "joint torques of one motion state, and what each part of the motion takes",
+    "equations": "the equations of a robot as text, LaTeX, C or Python",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
 }
@@ -47,9 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in given if not word.startswith("-")), None)
     arguments = parser(verb).parse_args(given)
-    _show_warnings()
     try:
-        return int(arguments.run(arguments))
+        with _warnings_shown():
+            return int(arguments.run(arguments))
     except RobotDynamicsError as error:
         print(f"robot-dynamics {arguments.verb}: {error}", file=sys.stderr)
         return 1
@@ -75,11 +77,15 @@ class _Once(logging.Filter):
         return new
 
 
-def _show_warnings() -> None:
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
     """Print what the package warns about on stderr, a line each."""
     logger = logging.getLogger("robot_dynamics")
-    if not logger.handlers:
-        handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
-        handler.addFilter(_Once())
-        logger.addHandler(handler)
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.addFilter(_Once())
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)

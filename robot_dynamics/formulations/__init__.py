@@ -174,6 +174,6 @@ def only_tip(robot: Robot) -> str:
     if len(tips) != 1:
         raise ArgumentError(
             f"frame: robot '{robot.name}' has {len(tips)} tips ({', '.join(tips)}); "
-            "say at which frame the wrench acts"
+            "say which frame is meant"
         )
     return tips[0]

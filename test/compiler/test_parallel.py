@@ -37,8 +37,11 @@ def test_work_that_gives_up_stops_the_rest_and_says_where(threads):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_an_interrupt_ends_the_work_between_two_blocks(threads):
+def test_an_interrupt_ends_the_work_between_two_blocks(threads, request):
     """As Ctrl-C does: the main thread gets the signal, and nobody works on afterwards."""
+    # A process started in the background ignores the signal, and so would this test
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     running = []
 
     def work(start, stop):

@@ -1,0 +1,80 @@
+"""robot-dynamics equations: what it prints computes the torques, in every language."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.robot.library import find_robot
+
+ROOT = Path(__file__).parents[2]
+STATE = np.array([0.3, 0.9]), np.array([0.7, -1.1]), np.array([1.5, -0.4])
+ROUND_OFF = 1e-13  # the same straight-line equations, other sines
+
+
+def equations(*words):
+    return subprocess.run(
+        [sys.executable, "-m", "robot_dynamics.cli", "equations", *words],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def tau():
+    """Efforts of the shipped planar arm, by the method of Dynamics."""
+    return Dynamics(read_urdf(find_robot("planar_2r"))).inverse(*STATE)
+
+
+def test_python_runs_as_printed(tau):
+    namespace = {}
+    exec(equations("planar_2r", "--as", "python").stdout, namespace)
+    assert np.allclose(namespace["planar_2r_inverse"](*STATE), tau, rtol=ROUND_OFF)
+
+
+def test_text_is_arithmetic_in_the_symbols_of_the_field(tau):
+    lines = equations("planar_2r").stdout.split("\n")
+    values = {"cos": np.cos, "sin": np.sin}
+    for name, numbers in zip(("q", "qd", "qdd"), STATE, strict=True):
+        values |= {f"{name}{i + 1}": number for i, number in enumerate(numbers)}
+    for line in filter(None, lines):
+        exec(line, values)
+    assert np.allclose([values["tau1"], values["tau2"]], tau, rtol=ROUND_OFF)
+
+
+@pytest.mark.parametrize("language", ["c", "c-float"])
+def test_c_compiles_under_every_warning_and_computes_the_efforts(language, tau, tmp_path):
+    compiler = shutil.which("cc") or pytest.skip("no C compiler")
+    source = tmp_path / "arm.c"
+    source.write_text(equations("planar_2r", "--as", language).stdout)
+    library = tmp_path / "arm.so"
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, source, "-o", library, "-lm"], check=True)
+    scalar, tolerance = (np.float64, ROUND_OFF) if language == "c" else (np.float32, 1e-5)
+    arrays = [np.asarray(a, dtype=scalar) for a in STATE]
+    result = np.zeros(2, dtype=scalar)
+    function = ctypes.CDLL(str(library)).planar_2r_inverse
+    function(*(ctypes.c_void_p(a.ctypes.data) for a in (*arrays, result)))
+    assert np.allclose(result, tau, rtol=tolerance)
+
+
+def test_latex_is_one_aligned_block():
+    text = equations("planar_2r", "--as", "latex").stdout
+    assert text.startswith(r"\begin{align*}") and text.rstrip().endswith(r"\end{align*}")
+    assert text.count("&=") == text.count(r"\\") + 1
+
+
+def test_a_frame_that_is_not_there_is_one_line():
+    done = equations("planar_2r", "--kernel", "pose", "--frame", "nose")
+    assert done.returncode == 1
+    assert done.stderr.startswith("robot-dynamics equations: no frame 'nose' in robot 'planar_2r'")
+    assert done.stderr.count("\n") == 1
