@@ -26,7 +26,9 @@ from robot_dynamics.compiler.optimize import optimize
 from robot_dynamics.compiler.trace import trace
 from robot_dynamics.counting.augmented_body import renaud_arm
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
-from robot_dynamics.reduction import KINDS, Plan, ReducedRobot, plan_of, reduce, search
+from robot_dynamics.reduction import ReducedRobot, reduce
+from robot_dynamics.reduction.plan import Plan, plan_of
+from robot_dynamics.reduction.search import KINDS, search
 from robot_dynamics.robot.frames import reframe, snapped
 from robot_dynamics.robot.parameters import regroup
 from robot_dynamics.robot.robot import Inertia, Link
@@ -185,6 +187,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmark.ablation", description=__doc__)
     parser.add_argument("--robots", default=",".join(ROBOTS), help="names, separated by commas")
     keys = parser.parse_args(arguments).robots.split(",")
+    for key in keys:
+        if key not in ROBOTS:
+            parser.error(f"no robot '{key}' (robots: {', '.join(ROBOTS)})")
     console = Console()
     columns = TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:

@@ -181,8 +181,8 @@ class FrameOptions:
         e = perpendicular(np.eye(3)[int(np.argmin(np.abs(z)))], z)
         e = e / np.linalg.norm(e)
         across = np.column_stack([e, np.cross(z, e)])
-        xx, xy, yy = (S_2 := across.T @ S @ across)[0, 0], S_2[0, 1], S_2[1, 1]
-        angle = 0.5 * np.arctan2(2.0 * xy, xx - yy)
+        (xx, xy), (_, yy) = across.T @ S @ across
+        angle = 0.5 * np.arctan2(2.0 * xy, xx - yy)  # of the principal axes
         return [*directions, across @ np.array([np.cos(angle), np.sin(angle)])]
 
     def _neighbours(self, k: int) -> list[Line]:
@@ -225,7 +225,9 @@ class FrameOptions:
                 h = body.first_moment
                 S_hz = h @ second_mass_moment(body) @ joint.axis
                 offsets[k] = _distinct([*offsets[k], float(S_hz / (h @ h))])
-        return offsets
+        return [
+            [values[0], *(s for s in values[1:] if abs(s) <= self._reach)] for values in offsets
+        ]
 
     def parallel_to_parent(self, k: int) -> bool:
         """Whether joint k and the one before it are revolute about parallel axes."""
@@ -237,6 +239,25 @@ class FrameOptions:
             return False
         sine = np.linalg.norm(np.cross(before.axis, joint.origin.rotation @ joint.axis))
         return bool(sine < PARALLEL)
+
+    @cached_property
+    def runs(self) -> list[list[int]]:
+        """Runs of two or more parallel revolute joints, each from the base outwards."""
+        runs: list[list[int]] = []
+        for k in range(len(self.robot.joints)):
+            if self.parallel_to_parent(k):
+                before = self.robot.parents[k] - 1
+                run = next((run for run in runs if run[-1] == before), None)
+                if run is None:
+                    runs.append([before, k])
+                else:
+                    run.append(k)
+        return runs
+
+    @cached_property
+    def _reach(self) -> float:
+        """Length of all links together, m: moments about an origin further away lose digits."""
+        return float(sum(np.linalg.norm(j.origin.translation) for j in self.robot.joints)) + 1.0
 
     # -- bodies ------------------------------------------------------------------------------
 

@@ -13,14 +13,12 @@ from robot_dynamics.compiler.trace import trace
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import augmented_body, newton_euler
 from robot_dynamics.formulations.augmented_body_columns import (
-    Angle,
     Writing,
     from_column,
     inertial_moment,
     inverse_dynamics,
-    inward,
-    outward,
 )
+from robot_dynamics.formulations.turns import Angle, inward, outward
 from robot_dynamics.robot.frames import joint_frames
 from robot_dynamics.robot.parameters import regroup, second_mass_moment
 from robot_dynamics.robot.robot import Joint, JointType, Link, Pose, Robot
@@ -186,3 +184,21 @@ def test_first_axis_turns_gravity_away_from_y(seed):
 
     count = operation_count(trace("gravity", at_rest, {"q": (1,)}))
     assert count.multiplications <= 4  # two for gravity, two for the first moment
+
+
+@given(seeds())
+def test_slide_in_other_axes_than_its_held_parent(seed):
+    # joint_frames never leaves this, but the equations do not ask where frames come from
+    rng = np.random.default_rng(seed)
+    z = np.array([0.0, 0.0, 1.0])
+    kinds = [JointType.REVOLUTE, JointType.REVOLUTE, JointType.PRISMATIC, JointType.REVOLUTE]
+    joints, links = [], [Link("base")]
+    for k, kind in enumerate(kinds):
+        origin = Pose(random_rotation(rng), rng.normal(size=3))
+        joints.append(Joint(f"q{k}", kind, links[-1].name, f"link{k}", origin, z))
+        links.append(Link(f"link{k}", random_inertia(rng)))
+    tree = Robot("arm", tuple(links), tuple(joints), rng.normal(size=3))
+    state, wrenches = state_of(tree, seed), some_wrenches(tree, seed)
+    ours = inverse_dynamics(tree, *state, wrenches, [Writing(held=True)] * 4)
+    expected = newton_euler.inverse_dynamics(tree, *state, wrenches)
+    assert relative_error(ours, expected) < ROUND_OFF

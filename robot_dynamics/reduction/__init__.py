@@ -1,0 +1,22 @@
+"""The same robot with fewer operations: reductions of a robot before its equations are traced.
+
+Each reduction stands alone where it belongs and changes no torque:
+
+* link frames on the joints, modified Denavit-Hartenberg (`robot.frames.joint_frames`);
+* almost exact constants made exact, the residual reported (`robot.frames.snapped`);
+* inertial parameters regrouped, mass shared (`robot.parameters.regroup`);
+* a length unit that turns constants into ones (`robot.frames.in_length_unit`);
+* the recursion on a column of b and held axes (`formulations.augmented_body_columns`);
+* graph passes, after tracing (`compiler.optimize`).
+
+`reduce` applies them all, quickly by rule or with a search over the choices that
+are free: frames, shared masses, held axes. The bodies of a reduced robot are not
+physical; it serves to write equations and is not shown to anyone who did not ask.
+"""
+
+from robot_dynamics.reduction.pipeline import EFFORTS, reduce
+from robot_dynamics.reduction.plan import HARMLESS
+from robot_dynamics.reduction.reduced_robot import ReducedRobot
+from robot_dynamics.reduction.search import Progress
+
+__all__ = ["EFFORTS", "HARMLESS", "Progress", "ReducedRobot", "reduce"]

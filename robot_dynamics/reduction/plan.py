@@ -1,0 +1,161 @@
+"""A robot and the choices that it leaves: frames, shared masses, ways of writing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from robot_dynamics.formulations import augmented_body
+from robot_dynamics.formulations.augmented_body_columns import Writing
+from robot_dynamics.formulations.composite_body import mass_matrix
+from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
+from robot_dynamics.robot.frames import Placement, Residual, joint_frames, snapped
+from robot_dynamics.robot.joint_lines import FrameOptions
+from robot_dynamics.robot.parameters import outward_bodies, regroup
+from robot_dynamics.robot.robot import Array, Inertia, Robot
+
+log = logging.getLogger(__name__)
+
+TOLERANCES = (1e-9, 1e-11, 1e-13)  # for almost exact constants; the first that is harmless is taken
+HARMLESS = 1e-10
+"""Largest relative change of a result that snapped constants may cause."""
+
+
+@dataclass(frozen=True)
+class LinkChoice:
+    """What is free in how one link is described and written.
+
+    Args:
+        offset: Which of `FrameOptions.offsets` the origin has.
+        direction: Which of `FrameOptions.directions` the x axis has.
+        shared: What mass left in this link clears in its parent, a name of `CLEARABLE`, or "".
+        writing: How its equations are written.
+    """
+
+    offset: int = 0
+    direction: int = 0
+    shared: str = ""
+    writing: Writing = field(default_factory=Writing)
+
+
+class Plan:
+    """A tree and the choices that it leaves.
+
+    Args:
+        tree: Tree without fixed joints.
+        offsets: Origins to choose from, per joint.
+        directions: Directions of x to choose from, per joint.
+        sizes: For every link what its joint carries; see `snapped`.
+        tolerance: For almost exact constants; see `snapped`.
+        runs: Runs of parallel joints, as lists of joints.
+    """
+
+    def __init__(
+        self,
+        tree: Robot,
+        offsets: Sequence[Sequence[float]],
+        directions: Sequence[Sequence[Array]],
+        sizes: Sequence[Inertia],
+        tolerance: float,
+        runs: Sequence[Sequence[int]] = (),
+    ) -> None:
+        self.tree = tree
+        self.runs = runs
+        self.offsets = offsets
+        self.directions = directions
+        self.sizes = sizes
+        self.tolerance = tolerance
+        self._counts: dict[tuple[LinkChoice, ...], tuple[int, int]] = {}
+
+    def reduced(self, choices: Sequence[LinkChoice]) -> ReducedRobot:
+        """The robot with these choices made, in SI units."""
+        places = [
+            Placement(self.offsets[k][c.offset], self.directions[k][c.direction])
+            for k, c in enumerate(choices)
+        ]
+        framed, first = snapped(joint_frames(self.tree, places), self.tolerance, self.sizes)
+        shared = {k: choice.shared for k, choice in enumerate(choices) if choice.shared}
+        regrouped, second = snapped(regroup(framed, shared), self.tolerance, self.sizes)
+        residual = Residual(first.angle, first.length, max(first.inertia, second.inertia))
+        return ReducedRobot(regrouped, tuple(c.writing for c in choices), 1.0, residual)
+
+    def cost(self, choices: Sequence[LinkChoice]) -> tuple[int, int]:
+        """Operations and, to break ties, multiplications of the inverse dynamics."""
+        key = tuple(choices)
+        if key not in self._counts:
+            self._counts[key] = cost(self.reduced(choices))
+        return self._counts[key]
+
+    def branch(self, k: int) -> tuple[Plan, list[int]]:
+        """The path from the base to joint k and all that lies beyond, with the joints it has.
+
+        What a choice at one link saves is decided there, and there is less to count. The bodies
+        of the branches left out ride on.
+        """
+        parents = self.tree.parents
+        on_branch = [k]
+        while (parent := parents[on_branch[0]]) > 0:
+            on_branch.insert(0, parent - 1)
+        for c in range(k + 1, len(parents)):
+            if parents[c] - 1 in on_branch and parents[c] - 1 >= k:
+                on_branch.append(c)
+        if len(on_branch) == len(parents):
+            return self, on_branch
+        grouped = regroup(self.tree)
+        tree = replace(
+            grouped,
+            links=tuple(grouped.links[i] for i in [0, *(c + 1 for c in on_branch)]),
+            joints=tuple(grouped.joints[c] for c in on_branch),
+            frames={},
+        )
+        return Plan(
+            tree,
+            [self.offsets[c] for c in on_branch],
+            [self.directions[c] for c in on_branch],
+            [self.sizes[i] for i in [0, *(c + 1 for c in on_branch)]],
+            self.tolerance,
+        ), on_branch
+
+
+def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, float]:
+    """The plan of a tree, with the loosest tolerance that is harmless, and the harm done."""
+    options = FrameOptions(tree)
+    sizes = outward_bodies(tree)
+    usual = [LinkChoice()] * len(tree.joints)
+    for tolerance in TOLERANCES:
+        plan = Plan(tree, options.offsets, options.directions, sizes, tolerance, options.runs)
+        change = change_of(tree, plan.reduced(usual), accelerations)
+        if change <= HARMLESS:
+            break
+    log.debug("robot '%s': constants snapped within %g change results by %.1e, relative",
+              tree.name, tolerance, change)  # fmt: skip
+    return plan, change
+
+
+def change_of(tree: Robot, reduced: ReducedRobot, accelerations: bool) -> float:
+    """Largest change of torques, relative to the largest one, at random states.
+
+    A change of torque that looks harmless may be large in acceleration: a light finger at the
+    end of a heavy arm. With `accelerations` M^-1 times the change of torque counts too, relative
+    to the accelerations of the motion.
+    """
+    rng = np.random.default_rng(0)
+    joints = tree.coupling
+    worst = 0.0
+    for _ in range(2):
+        motion = rng.normal(size=(3, tree.dof))
+        q, qd, qdd = joints.positions(motion[0]), joints.rates(motion[1]), joints.rates(motion[2])
+        tau = joints.efforts(augmented_body.inverse_dynamics(tree, q, qd, qdd, {}))
+        ours = joints.efforts(reduced.inverse_dynamics(reduced.robot, q, qd, qdd, {}))
+        changes = [(ours - tau, tau)]
+        if accelerations:
+            M = joints.square(mass_matrix(tree, q))
+            # Least squares, since a joint that moves no inertia leaves M singular
+            changes.append((np.linalg.lstsq(M, ours - tau, rcond=None)[0], motion[2]))
+        for change, quantity in changes:
+            size = np.max(np.abs(quantity), initial=1e-300)
+            worst = max(worst, float(np.max(np.abs(change), initial=0.0) / size))
+    return worst

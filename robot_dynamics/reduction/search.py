@@ -1,0 +1,125 @@
+"""Finding choices that save operations: a rule for runs of parallel joints, and a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from robot_dynamics.formulations.augmented_body_columns import Writing
+from robot_dynamics.reduction.length_unit import units
+from robot_dynamics.reduction.plan import LinkChoice, Plan
+from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
+from robot_dynamics.robot.parameters import CLEARABLE
+
+Progress = Callable[[int, int], None]
+"""Called with the number of steps done and the number of steps in all."""
+
+UNITS_TO_COUNT = 8  # of which the search takes the best
+
+
+# -- the rule for runs of parallel joints ----------------------------------------------------
+
+
+def usual_choices(plan: Plan) -> list[LinkChoice]:
+    """Usual frames everywhere, and on each run of parallel joints held axes if they save.
+
+    Nothing is gained by holding the axes of one link of a run, or without the mass that goes
+    with it, so that all of a run is decided together, by a handful of counts on its branch.
+    """
+    choices = [LinkChoice()] * len(plan.tree.joints)
+    for run in plan.runs:
+        branch, joints = plan.branch(run[-1])
+        best = [choices[k] for k in joints]
+        for held in (run, run[:-1]):
+            for shared in ("", "hx", "Sxx-Syy"):
+                tried = [choices[k] for k in joints]
+                for k in held:
+                    tried[joints.index(k)] = LinkChoice(writing=Writing(held=True))
+                for k in run[1:]:
+                    tried[joints.index(k)] = replace(tried[joints.index(k)], shared=shared)
+                if branch.cost(tried) < branch.cost(best):
+                    best = tried
+        for k, choice in zip(joints, best, strict=True):
+            choices[k] = choice
+    return choices
+
+
+# -- the search ------------------------------------------------------------------------------
+
+SWEEPS = 4  # over all joints; the search is over when one changes nothing
+
+
+KINDS = ("offset", "direction", "shared", "diagonal", "held")
+"""Kinds of choices at a link, in the order in which the search tries them."""
+
+
+def search(
+    plan: Plan, progress: Progress | None = None, kinds: Sequence[str] = KINDS
+) -> ReducedRobot:
+    """Improve one choice at one link at a time, tips to base, until nothing improves.
+
+    Once from usual frames with no axes held, and once from what the rule for runs holds.
+
+    Args:
+        plan: The robot.
+        progress: Called after every link.
+        kinds: Kinds of choices to try.
+    """
+    n = len(plan.tree.joints)
+    starts = [[LinkChoice()] * n]
+    if "held" in kinds and "shared" in kinds and plan.runs:
+        starts.append(usual_choices(plan))
+    branches = [plan.branch(k) for k in range(n)]
+    total = len(starts) * SWEEPS * n
+    ends = list(starts)
+    for start, choices in enumerate(starts):
+        ends.append(list(choices))
+        for sweep in range(SWEEPS):
+            before = list(ends[-1])
+            for step, k in enumerate(reversed(range(n))):
+                if plan.tree.joints[k].type.rotates:
+                    _improve(*branches[k], k, ends[-1], kinds)
+                if progress is not None:
+                    progress((start * SWEEPS + sweep) * n + step + 1, total)
+            if ends[-1] == before:
+                break
+    if progress is not None:
+        progress(total, total)
+    reduced = plan.reduced(min(ends, key=plan.cost))
+    candidates = [replace(reduced, length_unit=unit) for unit in units(reduced)[:UNITS_TO_COUNT]]
+    return min(candidates, key=cost)
+
+
+def _improve(
+    plan: Plan,
+    joints: Sequence[int],
+    k: int,
+    choices: list[LinkChoice],
+    kinds: Sequence[str],
+) -> None:
+    """Try every alternative at joint k, one kind of choice after the other."""
+    place = joints.index(k)
+    on_branch = [choices[c] for c in joints]
+    best = plan.cost(on_branch)
+    for kind in kinds:
+        for alternative in _alternatives(plan, place, choices[k], kind):
+            on_branch[place] = alternative
+            found = plan.cost(on_branch)
+            if found < best:
+                best, choices[k] = found, alternative
+        on_branch[place] = choices[k]
+
+
+def _alternatives(plan: Plan, k: int, choice: LinkChoice, kind: str) -> list[LinkChoice]:
+    """The choice with every other value of one kind."""
+    writing = choice.writing
+    if kind == "offset":
+        return [replace(choice, offset=o) for o in range(len(plan.offsets[k]))]
+    if kind == "direction":
+        return [replace(choice, direction=d) for d in range(len(plan.directions[k]))]
+    if kind == "shared":
+        names = ("", *CLEARABLE) if plan.tree.parents[k] > 0 else ("",)
+        return [replace(choice, shared=name) for name in names]
+    if kind == "diagonal":
+        return [replace(choice, writing=replace(writing, diagonal=d)) for d in ("", "xx", "yy")]
+    return [replace(choice, writing=replace(writing, held=held)) for held in (False, True)]

@@ -1,0 +1,95 @@
+"""The page of operation counts says what the code counts, and the ablation covers every trick."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmark.ablation import ROWS, ablation_table, main
+from benchmark.operation_counts import (
+    PAGE,
+    at_hand,
+    differences,
+    general_arm,
+    lee_rows,
+    renaud_steps,
+)
+from oracles import example_folder
+from robot_dynamics.compiler.count import OperationCount
+from robot_dynamics.counting.augmented_body import compare_renaud
+from robot_dynamics.counting.newton_euler import compare_newton_euler
+from robot_dynamics.counting.recursions import (
+    Comparison,
+    Difference,
+    compare_kane,
+    compare_zero_reference_arm,
+)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [general_arm, lee_rows, renaud_steps, at_hand],
+    ids=lambda section: section.__name__,
+)
+def test_page_has_the_counts_of_the_code(section):
+    if section is at_hand and example_folder() is None:
+        pytest.skip("example-robot-data is not installed")
+    # If this fails: python -m benchmark.operation_counts
+    rows = section().markdown().splitlines()[4:]
+    missing = [row for row in rows if row not in PAGE.read_text()]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "compare", [compare_newton_euler, compare_kane, compare_zero_reference_arm, compare_renaud]
+)
+def test_page_has_every_difference_to_the_publications(compare):
+    assert differences("Six joints", compare()).split(":", 1)[1] in PAGE.read_text()
+
+
+def test_difference_without_a_reason_is_shown_as_such():
+    found = Comparison(
+        OperationCount(10, 5), OperationCount(8, 6), (Difference(-1, 1, "a zero is known"),)
+    )
+    assert differences("Case", found) == (
+        "**Case**: printed 10 / 5, ours 8 / 6.\n\n"
+        "- -1 / +1: a zero is known\n"
+        "- -1 / +0: not explained"
+    )
+
+
+def test_every_difference_to_luh_walker_paul_is_listed():
+    for n in (2, 3, 6, 9):
+        comparison = compare_newton_euler(n)
+        assert comparison.printed.multiplications == 150 * n - 48
+        assert comparison.printed.additions == 131 * n - 48
+        assert comparison.unexplained == (0, 0)
+
+
+def test_luh_walker_paul_for_six_joints():
+    comparison = compare_newton_euler(6)
+    assert (comparison.printed.multiplications, comparison.printed.additions) == (852, 738)
+    assert (comparison.ours.multiplications, comparison.ours.additions) == (591, 450)
+
+
+def test_no_reduction_makes_an_arm_dearer():
+    table = ablation_table(["renaud"])
+    counts = {title: sum(map(int, text.split("/"))) for title, text in table.rows}
+    assert set(counts) == set(ROWS)
+    everything = counts["all reductions, searched"]
+    del counts["all, gravity absent"]  # no reduction
+    assert all(everything <= other for other in counts.values())
+
+
+def test_ablation_prints_a_row_for_every_reduction(capsys):
+    main(["--robots", "renaud"])
+    printed = capsys.readouterr().out
+    assert all(title in printed for title in ROWS)
+
+
+def test_ablation_refuses_a_robot_that_it_does_not_know(capsys):
+    with pytest.raises(SystemExit):
+        main(["--robots", "renault"])
+    assert "renault" in capsys.readouterr().err
