@@ -75,7 +75,9 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     mode = [{"mode": given["mode"]}] if given["mode"] else []
     started = [node("feedforward_node", paced), node("controller_node", [*paced, *mode])]
     if given["simulation"] == "true":
-        started.append(node("simulator_node", paced))
+        # Somebody has to publish /clock: where the simulator runs, it keeps the time
+        clock = [{"publish_clock": True}] if given["use_sim_time"] == "true" else []
+        started.append(node("simulator_node", [*paced, *clock]))
     if given["motion"] != "none":
         motion = {"motion": given["motion"], "file": given["file"]}
         started.append(node("trajectory_node", [*common, motion]))

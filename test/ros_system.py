@@ -93,6 +93,7 @@ class Peer:
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
         self.heard = {}
+        self._clients = {}
 
     def _spin(self):
         from rclpy.executors import ExternalShutdownException
@@ -114,7 +115,9 @@ class Peer:
 
     def call(self, kind, service, request):
         """Response of a service."""
-        client = self.node.create_client(kind, service)
+        if service not in self._clients:  # one each: hundreds would slow the executor down
+            self._clients[service] = self.node.create_client(kind, service)
+        client = self._clients[service]
         assert client.wait_for_service(PATIENCE), f"no service {service}"
         future = client.call_async(request)
         wait_for(future.done, f"an answer from {service}")
@@ -129,6 +132,18 @@ class Peer:
             parameters=[Parameter(name, value=value).to_parameter_msg()]
         )
         return self.call(SetParameters, f"/{node}/set_parameters", request).results[0]
+
+    def set_parameters(self, node, values):
+        """Result of setting several parameters of another node at once, all or none."""
+        from rcl_interfaces.srv import SetParametersAtomically
+        from rclpy.parameter import Parameter
+
+        request = SetParametersAtomically.Request(
+            parameters=[Parameter(k, value=v).to_parameter_msg() for k, v in values.items()]
+        )
+        return self.call(
+            SetParametersAtomically, f"/{node}/set_parameters_atomically", request
+        ).result
 
     def get_parameter(self, node, name):
         """Value of one parameter of another node."""

@@ -11,6 +11,7 @@ from robot_dynamics.control.laws import (
     position_error,
 )
 from robot_dynamics.control.limits import Limited, effort_limits, limit_rate, saturate
+from robot_dynamics.control.load import Load
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.safety import SoftLimits, Watchdog
 
@@ -21,6 +22,7 @@ __all__ = [
     "Friction",
     "Gains",
     "Limited",
+    "Load",
     "Measured",
     "Model",
     "Reference",

@@ -69,7 +69,7 @@ class SoftLimits:
 
     @staticmethod
     def of(
-        robot: Robot, damping: Array, *, margin: float = 0.05, velocity_share: float = 1.0
+        robot: Robot, damping: Array, *, margin: float | Array = 0.05, velocity_share: float = 1.0
     ) -> SoftLimits:
         """Zones of `margin` (rad or m) inside the limits of a robot.
 
@@ -80,7 +80,7 @@ class SoftLimits:
         Args:
             robot: Any robot.
             damping: N m s/rad or N s/m, shape (n,); the kd of the feedback is a good choice.
-            margin: Width of the zones, rad or m.
+            margin: Width of the zones, rad or m, one number or shape (n,).
             velocity_share: Speed to brake above, relative to the velocity limit.
         """
         limits = robot.limits

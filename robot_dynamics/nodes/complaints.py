@@ -27,6 +27,10 @@ class Complaints:
         """How many faults each topic has had."""
         self._untold: dict[str, int] = {}
 
+    def last(self, topic: str) -> str:
+        """The fault of a topic that was logged last; empty if there was none."""
+        return self._last.get(topic, ("", 0.0))[0]
+
     def say(self, topic: str, fault: object) -> None:
         """Log a fault of a topic, unless it is the one that was logged last."""
         text, now = str(fault), monotonic()

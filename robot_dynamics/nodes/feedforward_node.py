@@ -1,7 +1,8 @@
 """feedforward_node: trajectories in, the joint efforts that they take out.
 
 It follows the trajectory that came last and publishes, at a steady rate, where
-the joints are to be and what efforts the model asks for there. Until the first
+the joints are to be and what efforts the model asks for there, with the payload
+that the arm carries and the wrench that it is to exert. Until the first
 trajectory it holds the joints where they are.
 """
 
@@ -11,17 +12,21 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from time import monotonic
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.control import Friction, continuous_joints
+from robot_dynamics.control import Gains, Model, Watchdog, continuous_joints
+from robot_dynamics.control.transitions import Fade
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
-from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
+from robot_dynamics.nodes.arm_model import ArmModel, ModelParameters, check_gravity
 from robot_dynamics.nodes.loop import Loop
 from robot_dynamics.nodes.messages import (
     SECOND,
@@ -32,43 +37,32 @@ from robot_dynamics.nodes.messages import (
     time_msg,
     trajectory_msg,
     waypoints_from_msg,
+    wrench_from_msg,
 )
 from robot_dynamics.nodes.parameters import parameter
 from robot_dynamics.nodes.process import run
-from robot_dynamics.nodes.qos import PUBLISHED, STATES, TRAJECTORIES
-from robot_dynamics.nodes.robot_node import LoopParameters, RobotNode, moved
+from robot_dynamics.nodes.qos import LATEST, PUBLISHED, STATES, TRAJECTORIES
+from robot_dynamics.nodes.robot_node import RobotNode, moved
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.robot import Array
 from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
 from robot_dynamics.trajectory.effort import with_effort
-from robot_dynamics.trajectory.limits import check_limits
+from robot_dynamics.trajectory.limits import check_limits, slowed_to_fit, violations
 
 CLOCK_JUMP = 0.1
 """Step back of the clock that is more than a correction: trajectories are then forgotten, s."""
+
+Plan = Callable[[Waypoints], Trajectory]
+"""Makes a motion of all joints of waypoints, from the present motion on."""
 
 PATIENCE = 2 * SECOND
 """Time without the states of all joints after which the node says so, ns."""
 
 
 @dataclass(frozen=True)
-class FeedforwardParameters(LoopParameters):
+class FeedforwardParameters(ModelParameters):
     """Parameters of feedforward_node."""
 
-    formulation: str = parameter(
-        DEFAULT_FORMULATION,
-        "Equations that the kernels are compiled from",
-        one_of=FORMULATIONS,
-        read_only=True,
-    )
-    compensate_friction: bool = parameter(
-        True, "Add the friction of the URDF at the desired velocity"
-    )
-    friction_width: float = parameter(
-        0.01,
-        "Speed at which compensated Coulomb friction reaches 76 %, rad/s or m/s",
-        low=1e-6,
-        high=10.0,
-    )
     blend: float = parameter(
         0.2,
         "Time to join a trajectory that does not start at the present state, s",
@@ -84,7 +78,12 @@ class FeedforwardParameters(LoopParameters):
     limits: str = parameter(
         "warn",
         "What becomes of a trajectory beyond the limits of the URDF",
-        one_of=("reject", "warn", "ignore"),
+        one_of=("reject", "warn", "scale", "ignore"),
+    )
+    empty_trajectory: str = parameter(
+        "reject",
+        "What a trajectory without points means: stop comes to rest and holds",
+        one_of=("reject", "stop"),
     )
     effort_tolerance: float = parameter(
         0.1,
@@ -92,6 +91,13 @@ class FeedforwardParameters(LoopParameters):
         "the true effort, N m or N",
         low=1e-6,
         high=1e6,
+    )
+    wrench_ramp: float = parameter(0.1, "Time to pass to another wrench, s", low=0.0, high=60.0)
+    wrench_timeout: float = parameter(
+        0.2, "Age of the last wrench at which it goes back to zero, s", low=1e-3, high=3600.0
+    )
+    fade: float = parameter(
+        0.2, "Time to pass to other terms of the model, such as friction, s", low=0.0, high=10.0
     )
 
 
@@ -106,12 +112,20 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.robot, self._order = moved(robot, self.parameters.joints)
         n = self.robot.dof
         self.dynamics = Dynamics(self.robot, self.parameters.formulation)
-        self._friction = Friction.of(self.robot)
+        no_feedback = Gains(np.zeros(n), np.zeros(n))
+        self.arm = ArmModel(self, Model(self.dynamics, no_feedback))
+        self.arm.load.wrench.duration = self.parameters.wrench_ramp
+        self._model = self.arm.at(monotonic())
+        self._terms = self.arm.base
+        self._fade = Fade(n, self.parameters.fade)
+        self._tau = np.zeros(n)
         for shape in ((n,), (1, n)):  # compile before the first cycle and the first trajectory
             self._efforts_of(State(*np.zeros((3, *shape))))
+        self._wrench_watch = Watchdog(self.parameters.wrench_timeout)
         self._states = JointReader("joint_states", self.robot.joint_names)
         self._follower: Follower | None = None
         self._next: tuple[Trajectory, float] | None = None
+        self._stop = False
         self._taken = threading.Event()
         self._last = 0.0
         self._epoch = self.get_clock().now().nanoseconds
@@ -124,10 +138,12 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._states_in = self.fast_subscription(
             JointState, "joint_states", self._on_joint_states, STATES
         )
+        self._wrench_in = self.create_subscription(WrenchStamped, "wrench", self._on_wrench, LATEST)
         self.get_logger().info(
             f"feedforward of robot '{robot.name}': {', '.join(self.robot.joint_names)}; "
             f"{self.parameters.formulation} at {self.parameters.rate:g} Hz, gravity "
-            f"{', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
+            f"{self.arm.load.describe()['gravity']}"
+            + ("" if self.parameters.compensate_gravity else " as compensate_gravity is false")
         )
 
     def attach(self, loop: Loop) -> None:
@@ -151,12 +167,17 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
                 f"the clock jumped back by {self._last - now:.3f} s; trajectories are forgotten"
             )
         self._last = now
+        if self._stop:
+            follower.stop(now)
+            self._next = None
+            self._stop = False  # not before: what comes next is planned from the stop on
+            self._taken.set()
         if self._next is not None and now >= self._next[1]:
             follower.follow(*self._next)
             self._next = None
             self._taken.set()
         state = follower.sample(now)
-        tau = self._efforts_of(state)
+        tau = self._tau = self._efforts_now(state, monotonic())
         self._reference.publish(
             joint_state_msg(self.robot.joint_names, state.q, state.qd, tau, stamp.to_msg())
         )
@@ -179,6 +200,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             continuous=continuous_joints(self.robot),
             blend=self.parameters.blend,
         )
+        self._terms = self.arm.base  # there is no effort yet to pass over from
         # Not before: a trajectory that came earlier could not be joined to where the robot is
         self.create_subscription(
             JointTrajectory, "joint_trajectory", self._on_trajectory, TRAJECTORIES
@@ -186,13 +208,23 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.get_logger().info("holding the measured position; ready for trajectories")
         return self._follower
 
+    def _efforts_now(self, state: State, now: float) -> Array:
+        """Efforts of the state that is due, shape (n,), under the load of this moment."""
+        if self._wrench_watch.change(now) == "stale":
+            self.arm.load.wrench.aim(np.zeros(6))
+            self.get_logger().warning(
+                f"no wrench for {self._wrench_watch.timeout:g} s; it goes back to zero"
+            )
+        self._model = self.arm.at(now)
+        tau = self._efforts_of(state)
+        if self._terms is not self.arm.base:
+            self._terms = self.arm.base
+            self._fade.begin(self._tau - tau, now)
+        return tau + self._fade.value(now)
+
     def _efforts_of(self, state: State) -> Array:
-        """Efforts that a motion takes, shape (n,) or (N, n), N m or N."""
-        tau = self.dynamics.inverse(*state)
-        parameters = self.parameters
-        if parameters.compensate_friction:
-            tau = tau + self._friction.smooth(state.qd, parameters.friction_width)
-        return tau
+        """Efforts that a motion takes under the present load, shape (n,) or (N, n), N m or N."""
+        return self._model.feedforward(*state)
 
     def _on_joint_states(self, msg: JointState) -> None:
         try:
@@ -200,10 +232,54 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         except RobotDynamicsError as error:
             self.complaints.say("joint_states", error)
 
+    # -- load and terms, in the executor's thread -------------------------------------------
+
+    def check(self, value: FeedforwardParameters) -> None:
+        """See `RobotNode.check`."""
+        check_gravity(value)
+
+    def changed(self, value: FeedforwardParameters) -> None:
+        """Use new terms, another gravity and other times from now on."""
+        self._fade.duration = value.fade
+        self._wrench_watch.timeout = value.wrench_timeout
+        self.arm.load.wrench.duration = value.wrench_ramp
+        self.arm.changed()
+
+    def _on_wrench(self, msg: WrenchStamped) -> None:
+        if self._follower is None:
+            return
+        load = self.arm.load
+        try:
+            q = self._follower.sample(self._last).q
+            load.exert(wrench_from_msg(msg), load.pose(msg.header.frame_id, q))
+        except RobotDynamicsError as error:
+            self.complaints.say("wrench", error)
+            return
+        self._wrench_watch.feed(monotonic())
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """What it does, and with which terms and load."""
+        follower, parameters = self._follower, self.parameters
+        doing = "waiting for joint_states"
+        if follower is not None:
+            doing = "following" if follower.moving(self._now()) else "holding"
+        return {
+            "motion": doing,
+            "compensate_gravity": parameters.compensate_gravity,
+            "compensate_friction": parameters.compensate_friction,
+            "compensate_rotor_inertia": parameters.compensate_rotor_inertia,
+            **self.arm.load.describe(),
+        }
+
     # -- trajectories, in the executor's thread ---------------------------------------------
 
     def _on_trajectory(self, msg: JointTrajectory) -> None:
         if self._follower is None:
+            return
+        if not msg.points and self.parameters.empty_trajectory == "stop":
+            self._taken.clear()
+            self._stop = True
+            self.get_logger().info("stopping: a trajectory without points came")
             return
         try:
             waypoints = waypoints_from_msg(msg, self.robot.joint_names)
@@ -234,14 +310,14 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         """
         lead = self.parameters.preparation
         while self.begun and self.context.ok():
-            if self._next is not None:  # the last one starts in a moment; plan on from there
+            if self._stop or self._next is not None:  # begins in a moment; plan on from there
                 self._taken.wait(0.1)
                 continue
             begin = self._now() + lead
             # A stamp of exactly zero would mean now
             stamp = (self._seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
-            trajectory = follower.plan(waypoints, begin, stamp)
-            LIMITS[self.parameters.limits](self, trajectory)
+            plan = partial(follower.plan, now=begin, stamp=stamp)
+            trajectory = LIMITS[self.parameters.limits](self, waypoints, plan)
             self._taken.clear()
             if self._now() <= begin:
                 self._next = (trajectory, begin)
@@ -249,20 +325,39 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             lead += 2.0 * (self._now() - begin)  # planning took longer than that
         raise TrajectoryError("trajectory: the node is shutting down")
 
-    def check_limits(self, trajectory: Trajectory) -> None:
+    def reject_beyond_limits(self, waypoints: Waypoints, plan: Plan) -> Trajectory:
         """Refuse a motion beyond the limits of the URDF; the efforts of the model included.
 
         Raises:
             TrajectoryError: One line that names the joint, the time and the limit.
         """
+        trajectory = plan(waypoints)
         check_limits(trajectory, self.robot, self._efforts_of)
+        return trajectory
 
-    def warn_of_limits(self, trajectory: Trajectory) -> None:
+    def warn_of_limits(self, waypoints: Waypoints, plan: Plan) -> Trajectory:
         """Say which limit a motion goes beyond, and let it pass."""
+        trajectory = plan(waypoints)
         try:
-            self.check_limits(trajectory)
+            check_limits(trajectory, self.robot, self._efforts_of)
         except TrajectoryError as error:
             self.complaints.say("joint_trajectory", f"beyond a limit: {error}")
+        return trajectory
+
+    def slow_down(self, waypoints: Waypoints, plan: Plan) -> Trajectory:
+        """Give a motion the time that it needs to stay within the limits.
+
+        Raises:
+            TrajectoryError: If no time is enough.
+        """
+        trajectory, factor = slowed_to_fit(
+            waypoints, plan, lambda trajectory: violations(trajectory, self.robot, self._efforts_of)
+        )
+        if factor > 1.0:
+            self.get_logger().warning(
+                f"trajectory slowed down {factor:.3g} times to fit the limits"
+            )
+        return trajectory
 
     # -- time -------------------------------------------------------------------------------
 
@@ -277,10 +372,11 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         return self._seconds(self.get_clock().now().nanoseconds)
 
 
-LIMITS: Mapping[str, Callable[[FeedforwardNode, Trajectory], None]] = {
-    "reject": FeedforwardNode.check_limits,
+LIMITS: Mapping[str, Callable[[FeedforwardNode, Waypoints, Plan], Trajectory]] = {
+    "reject": FeedforwardNode.reject_beyond_limits,
     "warn": FeedforwardNode.warn_of_limits,
-    "ignore": lambda node, trajectory: None,
+    "scale": FeedforwardNode.slow_down,
+    "ignore": lambda node, waypoints, plan: plan(waypoints),
 }
 """What the parameter `limits` makes of a trajectory."""
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from sensor_msgs.msg import JointState
+from geometry_msgs.msg import Vector3, WrenchStamped
+from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -180,6 +181,15 @@ def effort_msg(tau: Array) -> Float64MultiArray:
     return Float64MultiArray(data=tau.tolist())
 
 
+def named_effort_msg(names: Sequence[str], tau: Array, stamp: Time) -> JointState:
+    """Efforts, shape (n,), as a command that says which joints and when."""
+    msg = JointState()
+    msg.header.stamp = stamp
+    msg.name = list(names)
+    msg.effort = tau.tolist()
+    return msg
+
+
 def joint_state_msg(
     names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: Time
 ) -> JointState:
@@ -230,3 +240,43 @@ def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTraj
         for point in points_of(waypoints)
     ]
     return msg
+
+
+def wrench_from_msg(msg: WrenchStamped) -> Array:
+    """Force (N) over moment (N m), shape (6,), in axes and about the origin of its frame.
+
+    Raises:
+        ArgumentError: If a number is not finite.
+    """
+    wrench = np.array([*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)])
+    if not np.isfinite(wrench).all():
+        raise ArgumentError("wrench: a number is not finite; the message is ignored")
+    return wrench
+
+
+PLAUSIBLE_GRAVITY = (5.0, 20.0)
+"""Accelerations that an IMU may show and gravity is taken from, m/s^2; one in g shows 1."""
+
+
+def gravity_from_msg(msg: Imu) -> Array:
+    """Acceleration of free fall in axes of the IMU, shape (3,), m/s^2.
+
+    At rest an accelerometer shows what holds it up.
+
+    Raises:
+        ArgumentError: If the message has no acceleration, or none that gravity could be part of.
+    """
+    acceleration = np.array(_xyz(msg.linear_acceleration))
+    low, high = PLAUSIBLE_GRAVITY
+    if msg.linear_acceleration_covariance[0] == -1.0:
+        raise ArgumentError("imu: it says that it measures no linear_acceleration")
+    if not low <= float(np.linalg.norm(acceleration)) <= high:  # NaN is not
+        raise ArgumentError(
+            f"imu: linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not from "
+            f"{low:g} to {high:g}; the message is ignored"
+        )
+    return -acceleration
+
+
+def _xyz(vector: Vector3) -> tuple[float, float, float]:
+    return vector.x, vector.y, vector.z

@@ -68,6 +68,8 @@ class Process:
             node.begin(robot)
             node.begun = True
             node.attach(self.loop)
+            if node.NAME in self.loop.timings:
+                node.watch(self.loop.timings[node.NAME])
             priority = getattr(node.parameters, "realtime_priority", 0)
             self.loop.priority = max(self.loop.priority, priority)
         return self._ok()

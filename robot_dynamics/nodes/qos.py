@@ -20,5 +20,8 @@ STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """References and commands that we read: only the last one counts."""
 
+EVERY = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""Commands of which each one counts."""
+
 TRAJECTORIES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Trajectories: none may be lost."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,14 @@ class TimingReport:
         )
 
 
+class Mark(NamedTuple):
+    """How far a task had come at some time; see `Timing.mark`."""
+
+    cycles: int = 0
+    missed: int = 0
+    last: int = 0
+
+
 class Timing:
     """Running statistics of one task. All times are steady-clock nanoseconds.
 
@@ -84,21 +93,39 @@ class Timing:
         self._last = begin
         self.cycles += 1
 
-    def report(self) -> TimingReport:
-        """Statistics of the cycles since the last reset."""
-        filled = min(self.cycles, WINDOW)
-        late = np.sort(np.frombuffer(self._late, dtype=np.int64)[:filled]) if filled else [0]
-        busy = np.sort(np.frombuffer(self._busy, dtype=np.int64)[:filled]) if filled else [0]
-        span = (self._last - self._first) * NS
+    def mark(self) -> Mark:
+        """How far the task has come, for a later report of what it did since."""
+        return Mark(self.cycles, self.missed, self._last)
+
+    def report(self, since: Mark | None = None) -> TimingReport:
+        """Statistics of the cycles since the last reset, or since a mark made after it.
+
+        May be called while another thread records. Since a mark, maxima too look
+        back no further than WINDOW cycles.
+        """
+        now = self.mark()
+        after = since or Mark()
+        count = min(now.cycles - after.cycles, WINDOW)
+        slots = np.arange(now.cycles - count, now.cycles) % WINDOW
+        late, busy = (
+            np.sort(np.frombuffer(data, dtype=np.int64)[slots]) if count else np.zeros(1, np.int64)
+            for data in (self._late, self._busy)
+        )
+        begin, periods = (
+            (after.last, now.cycles - after.cycles)
+            if after.cycles
+            else (self._first, now.cycles - 1)
+        )
+        span = (now.last - begin) * NS
         return TimingReport(
             asked=self.rate,
-            held=(self.cycles - 1) / span if span > 0.0 else 0.0,
-            cycles=self.cycles,
-            missed=self.missed,
+            held=periods / span if span > 0.0 else 0.0,
+            cycles=now.cycles - after.cycles,
+            missed=now.missed - after.missed,
             late_median=float(late[len(late) // 2]) * NS,
             late_p99=float(late[int(0.99 * len(late))]) * NS,
-            late_max=self._late_max * NS,
+            late_max=float(late[-1] if since else self._late_max) * NS,
             busy_median=float(busy[len(busy) // 2]) * NS,
             busy_p99=float(busy[int(0.99 * len(busy))]) * NS,
-            busy_max=self._busy_max * NS,
+            busy_max=float(busy[-1] if since else self._busy_max) * NS,
         )

@@ -4,7 +4,7 @@ from robot_dynamics.simulation.closed_loop import Controller, Log, simulate
 from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
 from robot_dynamics.simulation.perturbation import perturbed, with_mass_scaled
 from robot_dynamics.simulation.plant import Plant
-from robot_dynamics.simulation.sensors import Imperfections, Sensor
+from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
 
 __all__ = [
     "INTEGRATORS",
@@ -12,6 +12,7 @@ __all__ = [
     "Imperfections",
     "Log",
     "Plant",
+    "Reading",
     "Sensor",
     "integrate",
     "perturbed",

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot.robot import Array
+
+
+class Reading(NamedTuple):
+    """What the joints did at one time: shape (n,) each, and the time in the caller's unit."""
+
+    q: Array
+    qd: Array
+    tau: Array
+    time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -19,6 +29,7 @@ class Imperfections:
     Args:
         position_noise: Standard deviation, rad or m, one number or one per joint.
         velocity_noise: Standard deviation, rad/s or m/s, one number or one per joint.
+        effort_noise: Standard deviation, N m or N, one number or one per joint.
         delay: Age of a state when it is reported, in whole reports.
         loss: Part of the reports that never come, from 0 to below 1.
         seed: The same seed gives the same noise and the same losses.
@@ -29,12 +40,13 @@ class Imperfections:
 
     position_noise: float | Array = 0.0
     velocity_noise: float | Array = 0.0
+    effort_noise: float | Array = 0.0
     delay: int = 0
     loss: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("position_noise", "velocity_noise"):
+        for name in ("position_noise", "velocity_noise", "effort_noise"):
             values = np.asarray(getattr(self, name), dtype=float)
             if not np.all(np.isfinite(values) & (values >= 0.0)):
                 raise ArgumentError(f"{name} is {values}; give a finite number, zero or more")
@@ -54,21 +66,32 @@ class Sensor:
     def __init__(self, imperfections: Imperfections | None = None) -> None:
         self.imperfections = imperfections or Imperfections()
         self._random = np.random.default_rng(self.imperfections.seed)
-        self._noisy = bool(
-            np.any(self.imperfections.position_noise) or np.any(self.imperfections.velocity_noise)
+        how = self.imperfections
+        self._noisy = any(
+            np.any(noise) for noise in (how.position_noise, how.velocity_noise, how.effort_noise)
         )
-        self._waiting: deque[Measured] = deque(maxlen=self.imperfections.delay + 1)
+        self._waiting: deque[Reading] = deque(maxlen=how.delay + 1)
 
     def report(self, q: Array, qd: Array) -> Measured | None:
         """Report the true state q, qd, shape (n,) each; None when a report is lost.
 
         Reports before the delay has passed once tell the oldest state there is.
         """
-        how, n = self.imperfections, len(q)
+        told = self.read(Reading(q, qd, np.zeros(len(q))))
+        return None if told is None else Measured(told.q, told.qd)
+
+    def read(self, true: Reading) -> Reading | None:
+        """Report the true state with its effort and time; see `report`."""
+        how, n = self.imperfections, len(true.q)
         if self._noisy:
-            q = q + how.position_noise * self._random.standard_normal(n)
-            qd = qd + how.velocity_noise * self._random.standard_normal(n)
-        self._waiting.append(Measured(q, qd))
+            normal = self._random.standard_normal
+            true = Reading(
+                true.q + how.position_noise * normal(n),
+                true.qd + how.velocity_noise * normal(n),
+                true.tau + how.effort_noise * normal(n),
+                true.time,
+            )
+        self._waiting.append(true)
         if how.loss and self._random.random() < how.loss:
             return None
         return self._waiting[0]

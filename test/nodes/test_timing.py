@@ -51,6 +51,24 @@ def test_reset_forgets_everything():
     assert timing.report() == Timing(1000.0).report()
 
 
+def test_a_report_since_a_mark_leaves_out_what_was_before():
+    timing = Timing(1000.0)
+    for k in range(100):
+        timing.record(k * MS, late=7 * MS, busy=5 * MS)
+    timing.missed = 4
+    mark = timing.mark()
+    for k in range(100, 111):
+        timing.record(k * 2 * MS - 100 * MS, late=(k - 99) * US, busy=US)
+    timing.missed = 5
+    report = timing.report(mark)
+    assert (report.cycles, report.missed) == (11, 1)
+    assert report.late_median == pytest.approx(6e-6)
+    assert report.late_max == pytest.approx(11e-6)
+    assert report.busy_max == pytest.approx(1e-6)
+    # 11 periods: the first from the last cycle before the mark, 1 ms, and ten of 2 ms
+    assert report.held == pytest.approx(11 / 21e-3)
+
+
 def test_the_report_is_one_line_for_a_log():
     timing = Timing(1000.0)
     for k in range(3):

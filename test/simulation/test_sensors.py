@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.simulation.sensors import Imperfections, Sensor
+from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
 
 
 def reports(imperfections, count=4000):
@@ -33,6 +33,17 @@ def test_noise_has_the_size_that_is_asked_for():
     assert off[:, 0].std() == pytest.approx(0.5, rel=0.045)
     assert not off[:, 1].any()
     assert rates.std() == pytest.approx(0.1, rel=0.045)
+
+
+def test_a_reading_comes_late_with_its_effort_and_its_time():
+    sensor = Sensor(Imperfections(delay=2, effort_noise=0.1, seed=4))
+    still = np.zeros(2)
+    told = [sensor.read(Reading(still, still, np.full(2, float(k)), k)) for k in range(400)]
+    assert [reading.time for reading in told[:5]] == [0, 0, 0, 1, 2]
+    off = np.array([reading.tau - reading.time for reading in told])
+    # The standard deviation of 800 numbers is known to 2.5 %; four times that
+    assert off.std() == pytest.approx(0.1, rel=0.1)
+    assert not any(reading.q.any() for reading in told)
 
 
 def test_losses_are_as_frequent_as_asked_and_repeat_with_the_seed():

@@ -1,0 +1,224 @@
+"""Load: payload, gravity and wrench on an arm, each passing to a new value without a jump.
+
+Joint efforts are linear in all three. So while one of them goes on a straight
+line from an old value to a new one, efforts change no faster than their whole
+difference over the duration of the ramp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.formulations import only_tip
+from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.robot.robot import Array, Inertia, Pose, Robot, frozen
+from robot_dynamics.robot.transforms import merge_fixed
+
+if TYPE_CHECKING:
+    from robot_dynamics.control.model import Model
+
+
+class Ramp:
+    """A vector that goes to each new target on a straight line.
+
+    Targets that come faster than it gets there do not stall it: it then
+    follows them as a low-pass filter does. `aim` may be called from another
+    thread than `value`.
+
+    Args:
+        value: Where it starts, shape (k,).
+        duration: Time from a value to a new target, s.
+    """
+
+    def __init__(self, value: Array, duration: float) -> None:
+        self.duration = duration
+        self._target = self._heading = self._start = self._value = frozen(value)
+        self._began = self._time = -np.inf
+
+    @property
+    def target(self) -> Array:
+        """Where it goes, shape (k,)."""
+        return self._target
+
+    def aim(self, target: Array) -> None:
+        """Go to another value, shape (k,)."""
+        self._target = frozen(target)
+
+    def value(self, now: float) -> Array:
+        """Where it is at time `now`, s, shape (k,); the same object while it rests."""
+        if self._target is not self._heading:
+            self._heading, self._start = self._target, self._value
+            self._began = now if np.isinf(self._time) else self._time
+        self._time = now
+        if self._value is not self._heading:
+            u = (now - self._began) / self.duration if self.duration > 0.0 else 1.0
+            step = max(u, 0.0) * (self._heading - self._start)
+            self._value = self._heading if u >= 1.0 else self._start + step
+        return self._value
+
+
+class Load:
+    """What acts on an arm beside its own links, and may change while it moves.
+
+    Payload and wrench act on one rigid body, that of the endpoint; they may be
+    given in any frame fixed to it.
+
+    Args:
+        robot: The arm.
+        endpoint: Link or frame that carries the payload and exerts the wrench; by default the
+            only tip, or none yet if there are several.
+        gravity: Acceleration of free fall at first, shape (3,), m/s^2, axes of the root link.
+
+    Raises:
+        UnknownNameError: If there is no such endpoint.
+    """
+
+    def __init__(self, robot: Robot, endpoint: str | None, gravity: Array) -> None:
+        self._robot = robot
+        self._tree = merge_fixed(robot)
+        if endpoint is None and len(self._tree.tips) == 1:
+            endpoint = only_tip(self._tree)
+        if endpoint is not None:
+            self._tree.frame(endpoint)
+        self.endpoint = endpoint
+        self.payload = Ramp(_numbers(Inertia.zero()), 0.0)
+        self.gravity = Ramp(gravity, 0.0)
+        self.wrench = Ramp(np.zeros(6), 0.0)
+        self._last: tuple[object, ...] = ()
+        self._model: Model | None = None
+
+    def pose(self, frame: str = "", q: Array | None = None) -> Pose:
+        """Pose of a frame in the endpoint.
+
+        A robot with several tips has no endpoint before it is told one; any frame will do then.
+
+        Args:
+            frame: Link or frame; by default the endpoint itself.
+            q: Joint positions, shape (n,), for a frame that is not fixed to the same body.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+            ArgumentError: If a joint is between the two and q is not given, or neither is named.
+        """
+        endpoint = self.endpoint or frame
+        if not endpoint:
+            raise ArgumentError(
+                f"robot '{self._robot.name}' has {len(self._tree.tips)} tips "
+                f"({', '.join(self._tree.tips)}); name the frame that carries the load in the "
+                "parameter payload.frame"
+            )
+        own, given = self._tree.frame(endpoint), self._tree.frame(frame or endpoint)
+        if given.link == own.link:
+            return own.pose.inverse() @ given.pose
+        if q is None:
+            raise ArgumentError(
+                f"frame '{frame}' moves against '{endpoint}', where the load acts; give a frame "
+                "fixed to that, or start with another payload.frame"
+            )
+        X_BE, X_BF = (Pose(*frame_pose(self._tree, q, name)) for name in (endpoint, frame))
+        return X_BE.inverse() @ X_BF
+
+    def to_root(self, vector: Array, frame: str) -> Array:
+        """A vector given in axes of a frame fixed to the root link, in axes of that, shape (3,).
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+            ArgumentError: If a joint moves the frame.
+        """
+        root = self._tree.links[0].name
+        place = self._tree.frame(frame or root)
+        if place.link != root:
+            raise ArgumentError(
+                f"frame '{frame}' moves with '{place.link}'; give one that is fixed to the root "
+                f"link '{root}'"
+            )
+        return place.pose.rotation @ vector
+
+    def carry(self, payload: Inertia, frame: str) -> None:
+        """Take up another payload, given in a frame (see `pose`); a massless one puts it down.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+            ArgumentError: As `pose`.
+        """
+        self.payload.aim(_numbers(payload.expressed_in(self.pose(frame))))
+
+    def exert(self, wrench: Array, X_EF: Pose) -> None:
+        """Exert another wrench on the surroundings.
+
+        Args:
+            wrench: Force (N) and moment (N m) about the origin of a frame F, in its axes,
+                shape (6,).
+            X_EF: Pose of F in the endpoint.
+        """
+        R, p = X_EF.rotation, X_EF.translation
+        force = R @ wrench[:3]
+        self.wrench.aim(np.concatenate([force, R @ wrench[3:] + np.cross(p, force)]))
+
+    def on(self, model: Model, now: float) -> Model:
+        """The model with the load of time `now`, s; the same object while nothing changes."""
+        values = self.payload.value(now), self.gravity.value(now), self.wrench.value(now)
+        parts = (model, *values)
+        if self._model is None or any(a is not b for a, b in zip(parts, self._last, strict=True)):
+            self._last, self._model = parts, self._applied(model, self.endpoint, *values)
+        return self._model
+
+    def _applied(
+        self, model: Model, endpoint: str | None, payload: Array, gravity: Array, wrench: Array
+    ) -> Model:
+        """Plain equations where nothing acts; otherwise one kind for whatever does."""
+        own_gravity = np.array_equal(gravity, self._robot.gravity)
+        if own_gravity and not payload.any() and not wrench.any():
+            return model
+        if endpoint is None:
+            return replace(model, free_fall=gravity)
+        return replace(
+            model, payload=_inertia(payload), frame=endpoint, free_fall=gravity, wrench=wrench
+        )
+
+    def prepare(self, model: Model, endpoint: str | None = None) -> None:
+        """Have the equations under load compiled before a loop asks for them.
+
+        Args:
+            model: Model without load.
+            endpoint: Endpoint from now on, if there is none yet.
+
+        Raises:
+            UnknownNameError: If there is no such endpoint.
+        """
+        endpoint = self.endpoint or endpoint
+        other = self._robot.gravity + 1.0
+        loaded = self._applied(model, endpoint, _numbers(Inertia.zero()), other, np.zeros(6))
+        zero = np.zeros(self._robot.dof)
+        loaded.inverse(zero, zero, zero)
+        self.endpoint = endpoint
+
+    def describe(self) -> Mapping[str, str]:
+        """Payload, gravity and wrench as they are meant to be, in words."""
+        payload, g = _inertia(self.payload.target), self.gravity.target
+        load = f"{payload.mass:g} kg at ({_list(payload.com)}) m of {self.endpoint}"
+        return {
+            "payload": load if payload.mass else "none",
+            "gravity": f"{_list(g)} m/s^2",
+            "wrench": f"{_list(self.wrench.target)} N, N m at {self.endpoint}"
+            if self.wrench.target.any()
+            else "none",
+        }
+
+
+def _numbers(body: Inertia) -> Array:
+    """The moments of a body, shape (13,): torques are linear in them."""
+    return np.concatenate([[body.mass], body.first_moment, body.second_moment.ravel()])
+
+
+def _inertia(numbers: Array) -> Inertia:
+    return Inertia(float(numbers[0]), numbers[1:4], numbers[4:].reshape(3, 3))
+
+
+def _list(values: Array) -> str:
+    return ", ".join(f"{x:.4g}" for x in values)

@@ -1,0 +1,157 @@
+"""What becomes of trajectories: one feedforward process, talked to over DDS."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.nodes.messages import duration_msg
+from robot_dynamics.robot.library import find_robot
+from ros_system import wait_for
+
+ROBOT = read_urdf(find_robot("planar_2r"))
+DYNAMICS = Dynamics(ROBOT)
+NAMES = list(ROBOT.joint_names)
+START = np.array([0.3, 0.4])
+NODE = "feedforward_node"
+
+EXACT = 1e-9  # doubles survive messages; torques below 100 N m
+
+pytestmark = pytest.mark.xdist_group("trajectories_in")
+
+
+@pytest.fixture(scope="module")
+def node(start_for_module, peer):
+    parameters = {
+        "urdf_path": "planar_2r",
+        "rate": 200.0,
+        "limits": "scale",
+        "empty_trajectory": "stop",
+        "rotor.joint_2.inertia": 2e-4,
+        "rotor.joint_2.ratio": 50.0,
+    }
+    node = start_for_module(NODE, parameters)
+    states = peer.node.create_publisher(JointState, "joint_states", 1)
+    msg = JointState(name=NAMES, position=START.tolist())
+    peer.node.create_timer(0.02, lambda: states.publish(msg))
+    peer.listen(JointState, "reference")
+    node.wait_for_log("ready for trajectories")
+    return node
+
+
+@pytest.fixture(scope="module")
+def send(node, peer):
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+
+    def send(*points, names=NAMES):
+        msg = JointTrajectory(joint_names=list(names))
+        for time, q in points:
+            msg.points.append(
+                JointTrajectoryPoint(positions=list(q), time_from_start=duration_msg(time))
+            )
+        publisher.publish(msg)
+
+    return send
+
+
+@pytest.fixture
+def reference(peer):
+    return peer.heard["reference"]
+
+
+def at_rest(msg):
+    return not np.any(msg.velocity)
+
+
+def rests_at(reference, q):
+    """Wait until the desired motion has ended at q; the last reference."""
+    wait_for(
+        lambda: (
+            at_rest(reference[-1]) and np.abs(np.array(reference[-1].position) - q).max() < EXACT
+        ),
+        f"the end at {q}",
+    )
+    return reference[-1]
+
+
+def test_when_a_motion_has_ended_the_effort_is_that_of_gravity(send, reference):
+    send((0.5, [0.1, 0.6]))
+    last = rests_at(reference, [0.1, 0.6])
+    np.testing.assert_allclose(last.effort, DYNAMICS.gravity([0.1, 0.6]), atol=EXACT)
+
+
+def test_a_motion_that_is_too_fast_is_given_more_time(node, send, reference):
+    rests_at(reference, reference[-1].position)
+    limit = ROBOT.limits.velocity
+    goal = np.array(reference[-1].position) - [1.0, 0.0]
+    time = 0.5 / limit[0]  # half of what the limit allows on average
+    count = len(reference)
+    send((time, goal))
+    rests_at(reference, goal)
+    assert "trajectory slowed down" in node.log
+    fastest = np.abs([msg.velocity for msg in reference[count:]]).max(axis=0)
+    assert (fastest <= limit * (1.0 + 1e-6)).all()  # the tolerance of the check
+    assert fastest[0] > 0.3 * limit[0]  # and it is not slowed down more than it needs
+
+
+def test_a_motion_that_no_time_can_help_is_refused(node, send, reference):
+    outside = ROBOT.limits.upper[0] + 0.5
+    before = list(reference[-1].position)
+    send((5.0, [outside, 0.0]))
+    node.wait_for_log("refused: trajectory: joint 'joint_1' needs position")
+    assert list(reference[-1].position) == before
+
+
+def test_an_empty_trajectory_stops_the_motion_and_gravity_is_held(node, send, reference):
+    start = np.array(reference[-1].position)
+    goal = start + [0.0, -1.0]
+    send((4.0, goal))
+    wait_for(lambda: abs(reference[-1].velocity[1]) > 0.1, "motion")
+    send(names=[])
+    node.wait_for_log("stopping: a trajectory without points came")
+    wait_for(lambda: at_rest(reference[-1]), "rest")
+    last = reference[-1]
+    # 1 rad in 4 s is stopped in half a second: far from both ends
+    assert goal[1] + 0.2 < last.position[1] < start[1] - 0.01
+    np.testing.assert_allclose(last.effort, DYNAMICS.gravity(last.position), atol=EXACT)
+
+
+def test_a_trajectory_that_comes_right_after_a_stop_is_followed(send, reference):
+    goal = np.array(reference[-1].position) + [0.1, 0.3]
+    send((4.0, goal - 1.0))
+    wait_for(lambda: not at_rest(reference[-1]), "motion")
+    for _ in range(5):
+        send(names=[])
+        send((0.5, goal))
+    rests_at(reference, goal)
+
+
+def test_rotors_add_their_reflected_inertia_until_it_is_switched_off(peer, node, send, reference):
+    filled = peer.listen(JointTrajectory, "joint_trajectory_with_effort")
+    wait_for(lambda: peer.node.count_publishers("joint_trajectory_with_effort"), "the publisher")
+
+    def extra_inertia():
+        """Effort of joint_2 beyond that of the links, over its acceleration."""
+        heard = len(filled)
+        q = 0.2 if reference[-1].position[1] < 0.0 else -0.2
+
+        def send_again():  # efforts are filled in once the node has seen that somebody listens
+            send((1.0, [0.2, q]))
+            return len(filled) > heard
+
+        wait_for(send_again, "the trajectory with effort")
+        q, qd, qdd, tau = (
+            np.array([getattr(point, field) for point in filled[-1].points])
+            for field in ("positions", "velocities", "accelerations", "effort")
+        )
+        k = np.argmax(np.abs(qdd[:, 1]))
+        return (tau - DYNAMICS.inverse(q, qd, qdd))[k] / qdd[k]
+
+    # 2e-4 kg m^2 at the motor, 50 turns a turn: 0.5 kg m^2 at the joint
+    np.testing.assert_allclose(extra_inertia(), [0.0, 0.5], atol=1e-8)
+    assert peer.set_parameter(NODE, "compensate_rotor_inertia", False).successful
+    np.testing.assert_allclose(extra_inertia(), [0.0, 0.0], atol=1e-8)
