@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.loop import Loop
@@ -26,13 +28,20 @@ class Process:
     Args:
         nodes: Nodes of one context, in the order in which their fast work is to run.
         context: Their context.
+        ended: When set, `begin` gives up and `run` returns: what a signal handler is to do.
     """
 
-    def __init__(self, nodes: Sequence[RobotNode[Any]], context: Context) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[RobotNode[Any]],
+        context: Context,
+        ended: threading.Event | None = None,
+    ) -> None:
         self.nodes = tuple(nodes)
         self.context = context
         self.loop = Loop(context)
         self.failure: BaseException | None = None
+        self._ended = ended or threading.Event()
         self._executor = SingleThreadedExecutor(context=context)
         self._thread = threading.Thread(target=self._spin, name="executor", daemon=True)
         self._loop_thread: threading.Thread | None = None
@@ -80,7 +89,7 @@ class Process:
         Raises:
             BaseException: What a callback raised, if one did.
         """
-        self.loop.run()
+        self.loop.run(until=self._ended.is_set)
         if self.failure is not None:
             raise self.failure
 
@@ -90,7 +99,7 @@ class Process:
         self._loop_thread.start()
 
     def _ok(self) -> bool:
-        return bool(self.context.ok()) and self.failure is None
+        return bool(self.context.ok()) and self.failure is None and not self._ended.is_set()
 
     def _run_loop(self) -> None:
         try:
@@ -120,26 +129,25 @@ def run(kind: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> in
     Returns:
         Exit status: 0 after a signal, 1 if the node could not start.
     """
-    rclpy.init(args=args)
+    # Not rclpy's handlers: they shut the context down under calls of other threads. Ours have the
+    # process end in order: loop, executor, node, context.
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     context = rclpy.get_default_context()
     try:
         node = kind()
-        with LogsOf(node), Process([node], context) as process:
+        with LogsOf(node), Process([node], context, ended) as process:
             if process.begin():
                 try:
                     process.run()
                 finally:
                     for name, timing in process.loop.timings.items():
                         print(f"{name}: {timing.report()}", file=sys.stderr)  # the log has gone
-    except KeyboardInterrupt:
-        pass
     except RobotDynamicsError as error:
         print(f"{getattr(kind, 'NAME', 'node')}: {error}", file=sys.stderr)
         return 1
-    except Exception:
-        if context.ok():
-            raise
-        # A signal shut the context down, and with it whatever call was under way
     finally:
         rclpy.try_shutdown()
     return 0
