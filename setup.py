@@ -35,7 +35,7 @@ setup(
     name=package_name,
     version="0.1.0",
     description="A robot's equations of motion, compiled when its URDF arrives, on ROS 2 topics",
-    long_description=Path("README.md").read_text(encoding="utf-8"),
+    long_description=(Path(__file__).resolve().parent / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="The robot_dynamics authors",
     maintainer="The robot_dynamics authors",

@@ -83,7 +83,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         started.append(node("trajectory_node", [*common, motion]))
     if given["rviz"] == "true":
         rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
-        started += [
+        # First: where a package is missing, launch gives up before it has started the others
+        started[:0] = [
             Node(
                 package="robot_state_publisher",
                 executable="robot_state_publisher",

@@ -62,6 +62,8 @@ def available() -> bool:
         return False
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
+    if not hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):  # Python 3.10 has it inline only
+        return False
     return _numpy_table() is not None and all(_layout_holds(array) for array in _samples())
 
 

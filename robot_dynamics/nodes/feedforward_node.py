@@ -288,9 +288,13 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self.complaints.say("joint_trajectory", f"refused: {error}")
             return
         if self._with_effort.get_subscription_count() > 0:
-            filled = with_effort(
-                trajectory, self._efforts_of, tolerance=self.parameters.effort_tolerance
-            )
+            try:
+                filled = with_effort(
+                    trajectory, self._efforts_of, tolerance=self.parameters.effort_tolerance
+                )
+            except RobotDynamicsError as error:
+                self.complaints.say("joint_trajectory_with_effort", f"not published: {error}")
+                return
             on_arrival = nanoseconds(msg.header.stamp) == 0  # as the input, so the output
             stamp = None if on_arrival else self._stamp(begin)
             self._with_effort.publish(trajectory_msg(filled, stamp))
@@ -318,12 +322,28 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             stamp = (self._seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
             plan = partial(follower.plan, now=begin, stamp=stamp)
             trajectory = LIMITS[self.parameters.limits](self, waypoints, plan)
+            self._refuse_not_finite(trajectory)
             self._taken.clear()
             if self._now() <= begin:
                 self._next = (trajectory, begin)
                 return trajectory, begin
             lead += 2.0 * (self._now() - begin)  # planning took longer than that
         raise TrajectoryError("trajectory: the node is shutting down")
+
+    def _refuse_not_finite(self, trajectory: Trajectory) -> None:
+        """Refuse numbers that are finite themselves but make motions or efforts that are not.
+
+        Raises:
+            TrajectoryError: One line.
+        """
+        with np.errstate(all="ignore"):
+            state = trajectory.sample(np.linspace(trajectory.start, trajectory.end, 65))
+            finite = all(np.all(np.isfinite(part)) for part in state)
+            if not finite or not np.all(np.isfinite(self._efforts_of(state))):
+                raise TrajectoryError(
+                    "trajectory: its numbers are so large that the motion or its efforts "
+                    "overflow; check the units"
+                )
 
     def reject_beyond_limits(self, waypoints: Waypoints, plan: Plan) -> Trajectory:
         """Refuse a motion beyond the limits of the URDF; the efforts of the model included.

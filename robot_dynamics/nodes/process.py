@@ -42,6 +42,7 @@ class Process:
         self.loop = Loop(context)
         self.failure: BaseException | None = None
         self._ended = ended or threading.Event()
+        self._leaving = threading.Event()
         self._executor = SingleThreadedExecutor(context=context)
         self._thread = threading.Thread(target=self._spin, name="executor", daemon=True)
         self._loop_thread: threading.Thread | None = None
@@ -63,8 +64,10 @@ class Process:
             self._loop_thread.join()
         for node in self.nodes:
             node.begun = False  # a callback that waits for the loop waits no longer
-        self._executor.shutdown()
+        self._leaving.set()
+        self._executor.wake()
         self._thread.join()
+        self._executor.shutdown()
         for node in self.nodes:
             node.destroy_node()
 
@@ -109,7 +112,9 @@ class Process:
 
     def _spin(self) -> None:
         try:
-            self._executor.spin()
+            # Left before the executor is shut down, which frees what a wait under way still uses
+            while self.context.ok() and not self._leaving.is_set():
+                self._executor.spin_once(timeout_sec=0.1)
         except BaseException as error:  # a fault in a callback ends the process, not only a thread
             self._fail(error)
             self.loop.stop()
