@@ -80,6 +80,8 @@ class Dynamics:
         search: bool = False,
         progress: Progress | None = None,
     ) -> None:
+        if not isinstance(robot, Robot):
+            raise ArgumentError(f"robot: got {robot!r}, not a Robot; read a URDF with read_urdf")
         formulation_named(formulation)
         self.robot = robot
         self.formulation = formulation

@@ -48,12 +48,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in given if not word.startswith("-")), None)
-    arguments = parser(verb).parse_args(given)
     try:
+        arguments = parser(verb).parse_args(given)
         with _warnings_shown():
             return int(arguments.run(arguments))
     except RobotDynamicsError as error:
-        print(f"robot-dynamics {arguments.verb}: {error}", file=sys.stderr)
+        print(f"robot-dynamics {verb}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.robot import Robot, read_urdf
 from robot_dynamics.robot.library import find_robot
 from robot_dynamics.robot.robot import Array
+
+LONGEST = 3600.0
+"""Longest motion of a verb, s."""
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +74,24 @@ def positive(text: str) -> float:
     if not (np.isfinite(value) and value > 0.0):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
+
+
+def duration(text: str) -> float:
+    """A duration in seconds that a simulation can keep in memory, for argparse."""
+    value = positive(text)
+    if value > LONGEST:
+        raise argparse.ArgumentTypeError(f"{text} s is too long; at most {LONGEST:g} s")
+    return value
+
+
+def folder(text: str) -> Path:
+    """A folder to write to, made now: before long work and not after it; for argparse."""
+    path = Path(text)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text}: {error.strerror}; name a folder") from None
+    return path
 
 
 def joint_units(robot: Robot, joints: Sequence[str]) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import load_robot, positive
+from robot_dynamics.cli.arguments import duration, folder, load_robot, positive
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import Comparison, tracking_table
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rate", type=positive, default=1000.0, help="rate of all nodes, Hz (default: 1000)"
     )
     parser.add_argument(
-        "--duration", type=positive, default=6.0, help="duration of the motion, s (default: 6)"
+        "--duration", type=duration, default=6.0, help="duration of the motion, s (default: 6)"
     )
     parser.add_argument(
         "--share",
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much heavier every link is in the last two runs (default: 10)",
     )
     parser.add_argument(
-        "--output", type=Path, default=Path("out"), help="folder for the picture (default: out)"
+        "--output", type=folder, default=Path("out"), help="folder for the picture (default: out)"
     )
     parser.add_argument(
         "--domain",

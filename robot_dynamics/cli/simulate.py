@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, positive
+from robot_dynamics.cli.arguments import add_robot, duration, folder, load_robot, positive
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import Comparison, tracking_table
 from robot_dynamics.control import (
@@ -36,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rate", type=positive, default=1000.0, help="control rate, Hz (default: 1000)"
     )
     parser.add_argument(
-        "--duration", type=positive, default=6.0, help="duration of the motion, s (default: 6)"
+        "--duration", type=duration, default=6.0, help="duration of the motion, s (default: 6)"
     )
     parser.add_argument(
         "--mass-error",
@@ -46,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how much heavier every link is than the model says (default: 0)",
     )
     parser.add_argument(
-        "--output", type=Path, default=None, help="folder for a picture (default: none)"
+        "--output", type=folder, default=None, help="folder for a picture (default: none)"
     )
 
 

@@ -6,6 +6,7 @@ Values that are not given are zero; positions then are the middle of the joint r
 from __future__ import annotations
 
 import argparse
+import re
 
 import numpy as np
 from rich import box
@@ -22,6 +23,8 @@ from robot_dynamics.trajectory.motions import middle_pose
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
+    # argparse takes "-0.1,0.2" for an option, unlike "-0.1"; only its own pattern can tell it
+    parser._negative_number_matcher = re.compile(r"^-[\d.]")
     for option, what in (
         ("--q", "positions, rad or m"),
         ("--qd", "velocities, rad/s or m/s"),
