@@ -116,7 +116,7 @@ class Dynamics:
         programs = [
             optimize(equations.trace(name)) for equations in self._candidates(name, variant)
         ]
-        return min(programs, key=_cost)
+        return min(programs, key=lambda program: operation_count(program).arithmetic)
 
     def _candidates(self, name: str, variant: Variant) -> Iterator[Equations]:
         """Ways to compute a kernel, of which the one with fewer operations is taken."""
@@ -402,8 +402,3 @@ class Dynamics:
                 "that its acceleration has no answer; give a link it carries an <inertial>, or "
                 "lock it with robot.with_locked"
             )
-
-
-def _cost(program: Program) -> int:
-    count = operation_count(program)
-    return count.multiplications + count.additions
