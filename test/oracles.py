@@ -7,6 +7,7 @@ it, and `example_urdfs` is empty.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from robot_dynamics.robot.robot import RIGHT_ANGLE
+from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf import read_urdf
 from strategies import urdf_text
 
@@ -98,6 +101,21 @@ class PinModel:
         """Joint accelerations, shape (n,), without friction."""
         return np.linalg.solve(self.mass_matrix(q), np.asarray(tau) - self.bias(q, qd))
 
+    def inverse_derivatives(self, q, qd, qdd):
+        """dtau/dq and dtau/dqd, shape (n, n) each, and the mass matrix."""
+        v, a = self.E @ np.asarray(qd, dtype=float), self.E @ np.asarray(qdd, dtype=float)
+        parts = self.pin.computeRNEADerivatives(self.model, self.data, self.positions(q), v, a)
+        by_q, by_qd = (self.E.T @ part @ self.E for part in parts[:2])
+        return by_q, by_qd, self.mass_matrix(q)
+
+    def energy(self, q, qd):
+        """Kinetic and potential energy of all links, the root included, J."""
+        configuration, v = self.positions(q), self.E @ np.asarray(qd, dtype=float)
+        kinetic = self.pin.computeKineticEnergy(self.model, self.data, configuration, v)
+        potential = self.pin.computePotentialEnergy(self.model, self.data, configuration)
+        root = self.model.inertias[0]  # which Pinocchio leaves out of its sum
+        return kinetic, potential - root.mass * root.lever @ self.model.gravity.linear
+
     def articulated_forward(self, q, qd, tau):
         """Joint accelerations by pin.aba, shape (n,); for robots without mimic joints."""
         v, efforts = self.E @ np.asarray(qd, dtype=float), self.E @ np.asarray(tau, dtype=float)
@@ -168,6 +186,31 @@ def example_urdfs():
     return [path for path in all_example_urdfs() if path.name not in REFUSED_EXAMPLES]
 
 
+@cache
+def distinct_examples():
+    """One URDF of each robot that moves: files that differ in limits or pictures count once.
+
+    Those with most joints come first, so that parallel test runs end together.
+    """
+    robots = {}
+    for path in example_urdfs():
+        tree = merge_fixed(example_robot(path))
+        if tree.dof:
+            robots.setdefault(_mechanics(tree), (len(tree.joints), path))
+    return [path for _, path in sorted(robots.values(), reverse=True)]
+
+
+def _mechanics(tree):
+    """Every number that the dynamics of a tree depend on, to nine decimals."""
+    numbers = [tree.parents, tree.coupling.leader, tree.coupling.multiplier, tree.coupling.offset]
+    for joint, link in zip(tree.joints, tree.links[1:], strict=True):
+        body, X = link.inertia, joint.origin
+        numbers += [joint.type.rotates, joint.axis, X.rotation, X.translation]
+        numbers += [body.mass, body.first_moment, body.second_moment]
+    flat = np.concatenate([np.ravel(a).astype(float) for a in numbers])
+    return tuple((np.round(flat, 9) + 0.0).tolist())  # + 0.0: no negative zeros
+
+
 FOLDERS = ("_description", "_data")
 
 
@@ -187,3 +230,19 @@ def example_robot(path):
         return read_urdf(path, require_inertia=path.name not in SINGULAR_EXAMPLES)
     finally:
         logger.setLevel(level)
+
+
+def with_exact_right_angles(path):
+    """Text of a URDF whose right angles, printed with 11 decimals, have all their digits.
+
+    So they are read here (`rotation_from_rpy`), and so Pinocchio has to get them where a comparison
+    cannot bear the difference of 5e-12: accelerations under badly conditioned mass matrices.
+    """
+
+    def exact(printed):
+        right = np.pi / 2.0 * round(float(printed[0]) / (np.pi / 2.0))
+        return repr(right) if abs(float(printed[0]) - right) < RIGHT_ANGLE else printed[0]
+
+    number = re.compile(r"[-+]?\d*\.\d{9,}(e[-+]?\d+)?|[-+]?\d\S*e-\d+", re.IGNORECASE)
+    rpy = re.compile(r"rpy\s*=\s*[\"'][^\"']*")
+    return rpy.sub(lambda angles: number.sub(exact, angles[0]), path.read_text())

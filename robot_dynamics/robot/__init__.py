@@ -1,6 +1,6 @@
 """What a robot is: immutable values, read once from a URDF."""
 
-from robot_dynamics.robot.library import find_robot, known_robots, share_folder
+from robot_dynamics.robot.library import find_robot, known_robots, share_folder, urdf_text
 from robot_dynamics.robot.robot import (
     STANDARD_GRAVITY,
     Coupling,
@@ -39,5 +39,6 @@ __all__ = [
     "read_urdf",
     "share_folder",
     "subchain",
+    "urdf_text",
     "with_payload",
 ]

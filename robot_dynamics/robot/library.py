@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import difflib
 import os
+import shutil
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from robot_dynamics.errors import RobotError, UnknownNameError
+from robot_dynamics.errors import RobotError, UnknownNameError, UrdfError
 
 PACKAGE = "robot_dynamics"
+
+SAID = 500
+"""Letters that a message quotes of what another program says, from its end."""
 
 
 def find_robot(name: str | os.PathLike[str]) -> Path:
@@ -34,14 +39,55 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     path = Path(text)
     if path.exists() and not path.is_dir():  # a pipe will do
         return path
+    known = known_robots()
+    if text in known:
+        return known[text]
+    if path.is_dir():
+        inside = sorted(entry.name for entry in path.glob("*.urdf"))
+        example = f", such as {path / inside[0]}" if inside else ""
+        raise UnknownNameError(f"{text} is a folder; give the path of a URDF{example}")
     if "/" in text or os.sep in text or path.suffix.lower() in (".urdf", ".xml", ".xacro"):
         raise UnknownNameError(
             f"no such file: {text}; give the path of a URDF, or the name of a robot"
         )
-    known = known_robots()
-    if text in known:
-        return known[text]
     raise _unknown(text)
+
+
+def urdf_text(name: str | os.PathLike[str]) -> str:
+    """Text of a robot's URDF, whatever stands for it.
+
+    Args:
+        name: As in `find_robot`; or path of a xacro file (*.xacro), which the program of that
+            name expands.
+
+    Raises:
+        UnknownNameError: If there is neither such a file nor such a robot.
+        UrdfError: If the file is no text, or xacro is missing or fails.
+    """
+    path = find_robot(name)
+    if path.suffix.lower() == ".xacro":
+        return _expanded(path)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise UrdfError(f"{path}: cannot be read ({reason}); give a URDF") from None
+
+
+def _expanded(path: Path) -> str:
+    """What xacro makes of a file."""
+    xacro = shutil.which("xacro")
+    if xacro is None:
+        raise UrdfError(
+            f"{path}: the program xacro is not on the PATH; source a ROS 2 installation that has "
+            "it (apt install ros-<distribution>-xacro), or give a URDF"
+        )
+    done = subprocess.run([xacro, str(path)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        reason = " ".join(said)[-SAID:] or f"exit status {done.returncode}"
+        raise UrdfError(f"{path}: xacro fails: {reason}")
+    return done.stdout
 
 
 def known_robots() -> dict[str, Path]:

@@ -40,9 +40,22 @@ def skew(v: Array) -> Array:
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
+RIGHT_ANGLE = 1e-11
+"""What an angle may differ from a multiple of a right angle, as which it is then taken, rad."""
+
+
 def rotation_from_rpy(rpy: npt.ArrayLike) -> Array:
-    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll) of URDF's roll, pitch, yaw (3,), rad."""
-    (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll) of URDF's roll, pitch, yaw (3,), rad.
+
+    A right angle turns axes into axes, exactly: the matrix holds 0, 1 and -1. In floats the cosine
+    of pi / 2 is 6e-17, and 5e-12 if the angle was printed with eleven decimals, as exporters do;
+    compiled equations would multiply by such numbers forever. An angle within `RIGHT_ANGLE` of a
+    multiple of pi / 2 is therefore taken as that multiple: the end of a link of one metre moves by
+    1e-11 m, and torques change by some 1e-11 of the largest.
+    """
+    c, s = np.cos(rpy), np.sin(rpy)  # where one is this small, the other is 1 or -1 in floats
+    c, s = np.where(np.abs(c) < RIGHT_ANGLE, 0.0, c), np.where(np.abs(s) < RIGHT_ANGLE, 0.0, s)
+    (cr, cp, cy), (sr, sp, sy) = c, s
     return np.array(
         [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

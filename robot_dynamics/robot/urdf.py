@@ -10,6 +10,7 @@ What the format leaves open is settled here:
 - A missing axis is (1, 0, 0) and a missing limit of position is 0, as the format says.
 - An effort or velocity limit of 0, and position limits of 0 and 0, are what exporters write
   for "unknown": no limit, with a warning. Position limits of a continuous joint are ignored.
+- A right angle printed with eleven decimals or more is a right angle: see `rotation_from_rpy`.
 - A joint may mimic one that itself mimics: both then follow the one that leads.
 """
 
@@ -76,13 +77,14 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
     robot = Robot(
         urdf.name, (links[root], *(links[joint.child] for joint in ordered)), tuple(ordered)
     )
+    problem = "moves no inertia about its axis, so no effort determines its acceleration"
+    remedy = "give its links an <inertial>, or make it fixed"
+    still = inertialess_joints(robot)
+    if still and require_inertia:  # before any warning: its cause is in the error
+        raise document.error(joint_elements[still[0]], f"{problem}; {remedy}")
     for name in massless_links(robot):
         document.warn(link_elements[name], "moves but has no mass; give it an <inertial>")
-    for name in inertialess_joints(robot):
-        problem = "moves no inertia about its axis, so no effort determines its acceleration"
-        remedy = "give its links an <inertial>, or make it fixed"
-        if require_inertia:
-            raise document.error(joint_elements[name], f"{problem}; {remedy}")
+    for name in still:
         document.warn(joint_elements[name], f"{problem}; lock it, or {remedy}")
     return robot
 

@@ -12,6 +12,7 @@ from oracles import (
     example_urdfs,
     pin_model,
     relative_error,
+    with_exact_right_angles,
 )
 from robot_dynamics.compiler.python import compile_python
 from robot_dynamics.compiler.trace import trace
@@ -41,7 +42,7 @@ def solve_tolerance(M):
 def test_every_example_agrees_with_pinocchio(path):
     robot = example_robot(path)
     q, qd, qdd = random_state(robot, seed=4)
-    model = pin_model(robot, path)
+    model = pin_model(robot, with_exact_right_angles(path))
     tau = model.inverse(q, qd, qdd)
     found = forward_dynamics(robot, q, qd, tau)
     tolerance = solve_tolerance(model.mass_matrix(q))

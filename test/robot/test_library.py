@@ -10,13 +10,14 @@ import pytest
 
 import robot_dynamics
 from oracles import all_example_urdfs
-from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.errors import UnknownNameError, UrdfError
 from robot_dynamics.robot.library import (
     example_robots,
     find_robot,
     known_robots,
     share_folder,
     shipped_robots,
+    urdf_text,
 )
 
 needs_examples = pytest.mark.skipif(not all_example_urdfs(), reason="example-robot-data is missing")
@@ -104,6 +105,72 @@ def test_a_path_that_does_not_exist_is_not_taken_for_a_name(text):
         find_robot(text)
     assert str(error.value) == (
         f"no such file: {text}; give the path of a URDF, or the name of a robot"
+    )
+
+
+def test_a_folder_is_named_with_a_urdf_in_it(tmp_path):
+    with pytest.raises(UnknownNameError) as error:
+        find_robot(tmp_path)
+    assert str(error.value) == f"{tmp_path} is a folder; give the path of a URDF"
+    (tmp_path / "arm.urdf").write_text("<robot/>")
+    with pytest.raises(UnknownNameError) as error:
+        find_robot(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path} is a folder; give the path of a URDF, such as {tmp_path / 'arm.urdf'}"
+    )
+
+
+def test_a_folder_does_not_hide_the_robot_of_its_name(tmp_path, monkeypatch):
+    (tmp_path / "planar_2r").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert find_robot("planar_2r").name == "planar_2r.urdf"
+
+
+# -- texts and xacro ----------------------------------------------------------------------------
+
+
+def test_the_text_of_a_robot_is_its_file():
+    assert urdf_text("planar_2r") == find_robot("planar_2r").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def xacro(tmp_path, monkeypatch):
+    """Puts a program of that name, a shell script, first on the PATH; and a file to expand."""
+
+    def make(script=None):
+        programs = tmp_path / "programs"
+        programs.mkdir()
+        if script is not None:
+            (programs / "xacro").write_text(f"#!/bin/sh\n{script}\n")
+            (programs / "xacro").chmod(0o755)
+        monkeypatch.setenv("PATH", f"{programs}{os.pathsep}/usr/bin{os.pathsep}/bin")
+        path = tmp_path / "arm.urdf.xacro"
+        path.write_text("<robot/>")
+        return path
+
+    return make
+
+
+def test_a_xacro_file_is_what_xacro_makes_of_it(xacro):
+    path = xacro('echo "<!-- $1 -->"')
+    assert urdf_text(path) == f"<!-- {path} -->\n"
+
+
+def test_a_xacro_file_that_fails_says_why_in_one_line(xacro):
+    path = xacro("echo 'undefined substitution' >&2; echo 'argument: side' >&2; exit 2")
+    with pytest.raises(UrdfError) as error:
+        urdf_text(path)
+    assert str(error.value) == f"{path}: xacro fails: undefined substitution argument: side"
+
+
+@pytest.mark.skipif(os.path.exists("/usr/bin/xacro"), reason="xacro is installed with the system")
+def test_without_xacro_the_error_says_how_to_get_it(xacro):
+    path = xacro()
+    with pytest.raises(UrdfError) as error:
+        urdf_text(path)
+    assert str(error.value) == (
+        f"{path}: the program xacro is not on the PATH; source a ROS 2 installation that has it "
+        "(apt install ros-<distribution>-xacro), or give a URDF"
     )
 
 

@@ -1,11 +1,13 @@
 """The values that a robot is made of."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotError, UnknownNameError
 from robot_dynamics.robot.robot import (
@@ -47,6 +49,23 @@ def test_roll_pitch_and_yaw_turn_about_the_fixed_axes_in_this_order():
     # A quarter turn about x takes z to -y; then about z, -y to x
     R = rotation_from_rpy((np.pi / 2, 0.0, np.pi / 2))
     assert_allclose(R @ (0, 0, 1), (1, 0, 0), atol=1e-15)
+
+
+@pytest.mark.parametrize("decimals", [11, 12, 16])
+def test_right_angles_turn_axes_into_axes_exactly(decimals):
+    for turns in itertools.product((-2, -1, 0, 1, 2), repeat=3):
+        angles = np.pi / 2 * np.array(turns)
+        R = rotation_from_rpy(np.round(angles, decimals))
+        assert set(np.abs(R).ravel()) == {0.0, 1.0}
+        # Three cosines of 6e-17 are what scipy leaves
+        assert_allclose(R, Rotation.from_euler("xyz", angles).as_matrix(), atol=1e-15)
+
+
+@pytest.mark.parametrize("angle", [1.5708, 1.570796, 1.57079633, 1e-9, 3.1415927])
+def test_an_angle_that_is_no_right_one_is_kept(angle):
+    rpy = np.array([angle, -angle, 2.0 * angle])
+    # Half an ulp of entries of order one, three times multiplied
+    assert_allclose(rotation_from_rpy(rpy), Rotation.from_euler("xyz", rpy).as_matrix(), atol=1e-15)
 
 
 # -- inertia ------------------------------------------------------------------------------------
