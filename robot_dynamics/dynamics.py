@@ -7,8 +7,10 @@ compiled when it is first asked for, and kept on disk for the next time.
 from __future__ import annotations
 
 import functools
+import gc
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
@@ -113,13 +115,15 @@ class Dynamics:
 
     def program(self, name: str, variant: Variant = PLAIN) -> Program:
         """The simplified equations behind a kernel, before any back end sees them."""
-        programs = [
-            optimize(equations.trace(name)) for equations in self._candidates(name, variant)
-        ]
-        return min(programs, key=lambda program: operation_count(program).arithmetic)
+        with _collector_paused():
+            ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
+            return min(ways, key=lambda program: operation_count(program).arithmetic)
 
-    def _candidates(self, name: str, variant: Variant) -> Iterator[Equations]:
-        """Ways to compute a kernel, of which the one with fewer operations is taken."""
+    def equations(self, name: str, variant: Variant = PLAIN) -> Iterator[Equations]:
+        """The ways to compute a kernel, before they are traced.
+
+        `program` takes the one with the fewest operations.
+        """
         physical = name in ("regressor", "pose", "jacobian")  # of the robot as it is
         if self.formulation != DEFAULT_FORMULATION or physical:
             yield equations_of(name, self._tree, self.formulation, variant)
@@ -402,3 +406,19 @@ class Dynamics:
                 "that its acceleration has no answer; give a link it carries an <inertial>, or "
                 "lock it with robot.with_locked"
             )
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Leave the garbage collector out of work that makes many objects and no cycles of them.
+
+    A graph is a hundred thousand small objects that all stay alive; looking through them again
+    and again for cycles takes longer than making them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -27,6 +27,7 @@ from robot_dynamics.formulations import (
     articulated_body,
     composite_body,
     derivatives,
+    derivatives_at_once,
     energy,
     formulation_named,
     mass_matrix_named,
@@ -89,6 +90,9 @@ class Variant:
 
 PLAIN = Variant()
 
+FEWEST_AT_ONCE = 7
+"""Joints from which on derivatives for all joints at once are faster than joint by joint."""
+
 
 def payload_inertia(numbers: Array) -> Inertia:
     """The inertia of a load from the ten numbers of `Variant.payload_at`."""
@@ -110,17 +114,22 @@ class Equations:
         inputs: Shape of every input by name.
         function: The equations, on any scalar.
         output: Name of the result, where the function returns one array; else it names them.
+        at_once: The same results by equations for all joints at once, where there are such.
     """
 
     inputs: Mapping[str, Shape]
     function: Callable[..., Any]
     output: str = ""
+    at_once: Callable[..., Any] | None = None
 
     def trace(self, name: str) -> Program:
         """The equations as a program of that name."""
-        if not self.output:
-            return trace(name, self.function, self.inputs)
-        return trace(name, lambda **arrays: {self.output: self.function(**arrays)}, self.inputs)
+        if self.output:
+            return trace(name, lambda **arrays: {self.output: self.function(**arrays)}, self.inputs)
+        program = trace(name, self.function, self.inputs)
+        if self.at_once is None:
+            return program
+        return replace(program, at_once=functools.partial(trace, name, self.at_once, self.inputs))
 
 
 def inverse(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
@@ -204,15 +213,23 @@ def inverse_derivatives(
 ) -> Equations:
     """dtau/dq, dtau/dqd and M of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
+    names = ("dtau_dq", "dtau_dqd", "M")
 
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
         loaded, wrenches = variant.apply(tree, values)
         motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
         parts = derivatives.inverse_derivatives(loaded, *motion, wrenches)
-        names = ("dtau_dq", "dtau_dqd", "M")
         return {name: joints.square(part) for name, part in zip(names, parts, strict=True)}
 
-    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
+    def at_once(q: Array, qd: Array, qdd: Array) -> dict[str, Array]:
+        parts = derivatives_at_once.inverse_derivatives(tree, q, qd, qdd)
+        return dict(zip(names, parts, strict=True))
+
+    coupled = len(tree.joints) > n
+    chosen = at_once if n >= FEWEST_AT_ONCE and not coupled and variant == PLAIN else None
+    return Equations(
+        {"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, at_once=chosen
+    )
 
 
 def forward_derivatives(

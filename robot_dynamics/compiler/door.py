@@ -7,6 +7,11 @@ the result and runs the kernel. Whatever is unusual in any way goes to an
 ordinary Python function instead, which converts or raises: the entry never
 refuses anything itself, so its rules can be short.
 
+Making arrays takes longer than the equations of a small arm. An entry therefore
+remembers its last two results and writes one of them again once nobody else holds it,
+or any part or view of it: two, because in `tau = f(q)` the last result is let go only
+after the next one is made.
+
 The fields of an array are read where a 64-bit CPython with its global lock keeps
 them (`PyObject`, `PyArrayObject`: layouts fixed since NumPy 1.7). `available`
 tests that on real arrays; elsewhere every call takes the Python function.
@@ -19,8 +24,10 @@ import functools
 import math
 import sys
 import sysconfig
+import weakref
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,9 +37,10 @@ from robot_dynamics.compiler.llvm import Loaded
 from robot_dynamics.compiler.trace import Shape
 
 # Where the fields of PyObject and PyArrayObject lie, in bytes
-_TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64
+_REFERENCES, _TYPE, _DATA, _NDIM, _DIMENSIONS, _DESCR, _FLAGS = 0, 8, 16, 24, 32, 56, 64
+_WEAK_REFERENCES = 72
 _TUPLE_SIZE = 16
-_C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
+_C_CONTIGUOUS, _OWNS_DATA, _ALIGNED, _WRITEABLE = 0x1, 0x4, 0x100, 0x400
 _MOST_DIMENSIONS = 64  # of any array of NumPy
 _TYPE_NUMBER = {"double": 12, "float": 11}  # NPY_DOUBLE, NPY_FLOAT
 _DTYPE = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
@@ -40,6 +48,8 @@ _DTYPE = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
 # Functions of CPython and NumPy that the entry calls, with result and argument types
 _FUNCTIONS = {
     "PyObject_Vectorcall": ("i64", "i64, i64, i64, i64"),
+    "PyList_GetItem": ("i64", "i64, i64"),
+    "PyList_SetItem": ("i32", "i64, i64, i64"),
     "PyTuple_GetItem": ("i64", "i64, i64"),
     "PyTuple_SetItem": ("i32", "i64, i64, i64"),
     "PyType_GenericAlloc": ("i64", "i64, i64"),
@@ -52,7 +62,11 @@ _FUNCTIONS = {
 _PYARRAY_TYPE, _PYARRAY_NEW = 2, 93  # positions in NumPy's table of C functions
 
 # Objects that the entry compares with; their addresses are filled in after loading
-_OBJECTS = ("ndarray", "descr", "none", "out", "threads", "results")
+_OBJECTS = (
+    *("ndarray", "descr", "none", "out", "threads", "tuple", "list", "results", "remembered"),
+    "next",  # an entry to try before the Python function, or None
+)
+_REMEMBERED = 2  # results
 
 
 @functools.lru_cache(maxsize=1)
@@ -82,7 +96,18 @@ def _layout_holds(array: np.ndarray[Any, Any]) -> bool:
     def half(offset: int) -> int:
         return ctypes.c_int32.from_address(id(array) + offset).value
 
-    flags = (_C_CONTIGUOUS, array.flags.c_contiguous), (_WRITEABLE, array.flags.writeable)
+    def references_are_counted() -> bool:
+        before = half(_REFERENCES), word(_WEAK_REFERENCES)
+        strong, weak = array, weakref.ref(array)
+        after = half(_REFERENCES), word(_WEAK_REFERENCES)
+        del strong, weak
+        return before[0] + 1 == after[0] and before[1] == 0 != after[1]
+
+    flags = (
+        (_C_CONTIGUOUS, array.flags.c_contiguous),
+        (_WRITEABLE, array.flags.writeable),
+        (_OWNS_DATA, array.flags.owndata),
+    )
     return (
         word(_TYPE) == id(type(array))
         and word(_DATA) == array.ctypes.data
@@ -93,6 +118,7 @@ def _layout_holds(array: np.ndarray[Any, Any]) -> bool:
         == list(array.shape)
         and word(_DESCR) == id(array.dtype)
         and all(bool(half(_FLAGS) & bit) == on for bit, on in flags)
+        and references_are_counted()
     )
 
 
@@ -125,35 +151,28 @@ def imports() -> dict[str, int]:
 
 
 def single_entry(
-    inputs: Mapping[str, Shape], outputs: Mapping[str, Shape], typed_pointers: bool
+    inputs: Mapping[str, Shape], outputs: Mapping[str, Shape], scalar: str, typed_pointers: bool
 ) -> list[str]:
-    """Write the entry of `single`, the kernel of one sample of doubles.
+    """Write the entry of `single`, the kernel of one sample of "double" or "float".
 
     It is `call(self, args, nargs, kwnames)`, a builtin function of CPython whose `self` is the
     Python function for unusual calls.
     """
     code = Code(typed_pointers)
-    entry = _Entry(code, "double")
+    entry = _Entry(code, scalar)
     entry.require(entry.equal("i64", "%nargs", str(len(inputs))))
     out = code.let("call i64 @find_out(i64 %args, i64 %nargs, i64 %kwnames)")
     entry.require(code.let(f"icmp ne i64 {out}, 0"))
     data = entry.check_inputs(inputs)
-    fresh = entry.equal("i64", out, entry.object("none"))
-    if len(outputs) == 1:
-        (shape,) = outputs.values()
-        code.branch(fresh, "fresh", "given")
-        code.label("given")
-        entry.check_shape(entry.check_array(out, len(shape), writeable=True), shape)
-        entry.run_single([*data, code.load("i64", out, _DATA)], otherwise="slow")
-        code.do(f"call void @Py_IncRef(i64 {out})")
-        code.do(f"ret i64 {out}")
-        code.label("fresh")
-    else:
-        entry.require(fresh)
+    code.branch(entry.equal("i64", out, entry.object("none")), "fresh", "given")
+    code.label("given")
+    entry.run_into(out, data, outputs)
+    code.label("fresh")
+    entry.reuse_result(data, outputs)
     arrays = [entry.new_array("", shape) for shape in outputs.values()]
-    results = [code.load("i64", array, _DATA) for array in arrays]
-    entry.run_single([*data, *results], otherwise="drop")
-    return entry.finish(arrays)
+    entry.run_single([*data, *entry.data_of(arrays)], otherwise="drop")
+    functions = entry.finish(arrays, remember=True)
+    return [*_reusable(outputs, scalar, typed_pointers), _item(typed_pointers), *functions]
 
 
 def batch_entry(
@@ -231,6 +250,38 @@ def _find_out(typed_pointers: bool) -> str:
     return code.function("define internal i64 @find_out(i64 %args, i64 %nargs, i64 %kwnames)")
 
 
+def _item(typed_pointers: bool) -> str:
+    """Write `item`: an entry of a list or of any kind of tuple."""
+    code = Code(typed_pointers)
+    entry = _Entry(code, "double")
+    kind = code.load("i64", "%things", _TYPE)
+    code.branch(entry.equal("i64", kind, entry.object("list")), "of_list", "of_tuple")
+    for each, getter in (("of_list", "PyList_GetItem"), ("of_tuple", "PyTuple_GetItem")):
+        code.label(each)
+        code.do(f"ret i64 {code.let(f'call i64 @{getter}(i64 %things, i64 %i)')}")
+    return code.function("define internal i64 @item(i64 %things, i64 %i)")
+
+
+def _reusable(outputs: Mapping[str, Shape], scalar: str, typed_pointers: bool) -> list[str]:
+    """Write `reusable`: the remembered result of that number if nobody else holds it, else 0."""
+    code = Code(typed_pointers)
+    entry = _Entry(code, scalar)
+    result = code.let(f"call i64 @PyList_GetItem(i64 {entry.object('remembered')}, i64 %number)")
+    if len(outputs) > 1:
+        entry.require_unshared(result, "results")
+    arrays = entry.arrays_of(result, outputs)
+    for array, shape in zip(arrays, outputs.values(), strict=True):
+        entry.require_unshared(array, "ndarray")
+        weak = code.load("i64", array, _WEAK_REFERENCES)
+        entry.require(entry.equal("i64", weak, "0"))
+        flags = _OWNS_DATA | _WRITEABLE
+        entry.check_shape(entry.check_array(array, len(shape), flags), shape)
+    code.do(f"ret i64 {result}")
+    code.label("slow")
+    code.do("ret i64 0")
+    return [code.function("define internal i64 @reusable(i64 %number)")]
+
+
 class _Entry:
     """Pieces of an entry; whatever is unusual branches to the block `slow`."""
 
@@ -269,14 +320,20 @@ class _Entry:
             total = self.code.let(f"and i1 {total}, {c}")
         return total
 
-    def check_array(self, array: str, ndim: int, writeable: bool) -> str:
+    def require_unshared(self, thing: str, kind: str) -> None:
+        """Require an object of one of the types in `_OBJECTS` that has a single reference."""
+        self.require(self.equal("i64", self.code.load("i64", thing, _TYPE), self.object(kind)))
+        references = self.code.load("i32", thing, _REFERENCES, align=4)
+        self.require(self.equal("i32", references, "1"))
+
+    def check_array(self, array: str, ndim: int, flags: int = 0) -> str:
         """Require a C-contiguous array of the right dtype; returns where its dimensions are."""
         code = self.code
         kind = code.load("i64", array, _TYPE)
         self.require(self.equal("i64", kind, self.object("ndarray")))
-        flags = code.load("i32", array, _FLAGS, align=4)
-        wanted = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if writeable else 0)
-        masked = code.let(f"and i32 {flags}, {wanted}")
+        given = code.load("i32", array, _FLAGS, align=4)
+        wanted = _C_CONTIGUOUS | _ALIGNED | flags
+        masked = code.let(f"and i32 {given}, {wanted}")
         dims = code.load("i32", array, _NDIM, align=4)
         descr = code.load("i64", array, _DESCR)
         self.require(
@@ -295,7 +352,7 @@ class _Entry:
         data = []
         for k, shape in enumerate(inputs.values()):
             array = self.code.load("i64", "%args", 8 * k)
-            dimensions = self.check_array(array, len(shape) + batch, writeable=False)
+            dimensions = self.check_array(array, len(shape) + batch)
             if batch:
                 count = self.code.load("i64", dimensions)
                 if self.count:
@@ -349,15 +406,86 @@ class _Entry:
         bad = self.code.let(f"call i32 @single({arguments})")
         self.unless(self.equal("i32", bad, "0"), otherwise)
 
-    def finish(self, arrays: list[str]) -> list[str]:
-        """Return the arrays, alone or in a named tuple; write the blocks for what went wrong."""
-        code, answer = self.code, arrays[0]
-        if len(arrays) > 1:
-            kind = self.object("results")
-            answer = code.let(f"call i64 @PyType_GenericAlloc(i64 {kind}, i64 {len(arrays)})")
-            self.fail_if_null(answer)
-            for i, array in enumerate(arrays):
-                code.let(f"call i32 @PyTuple_SetItem(i64 {answer}, i64 {i}, i64 {array})")
+    def arrays_of(self, things: str, outputs: Mapping[str, Shape]) -> list[str]:
+        """The arrays of a result, of a list or of a tuple; for one output it is the array."""
+        if len(outputs) == 1:
+            return [things]
+        return [
+            self.code.let(f"call i64 @item(i64 {things}, i64 {i})") for i in range(len(outputs))
+        ]
+
+    def data_of(self, arrays: list[str]) -> list[str]:
+        """Where the numbers of arrays lie."""
+        return [self.code.load("i64", array, _DATA) for array in arrays]
+
+    def run_into(self, out: str, data: list[str], outputs: Mapping[str, Shape]) -> None:
+        """Run the kernel into the arrays of the caller and return them."""
+        code = self.code
+        if len(outputs) > 1:
+            kind = code.load("i64", out, _TYPE)
+            known = [self.equal("i64", kind, self.object(n)) for n in ("tuple", "list", "results")]
+            either = code.let(f"or i1 {known[0]}, {known[1]}")
+            self.require(code.let(f"or i1 {either}, {known[2]}"))
+            size = code.load("i64", out, _TUPLE_SIZE)
+            self.require(self.equal("i64", size, str(len(outputs))))
+        arrays = self.arrays_of(out, outputs)
+        for array, shape in zip(arrays, outputs.values(), strict=True):
+            self.check_shape(self.check_array(array, len(shape), _WRITEABLE), shape)
+        places = self.data_of(arrays)
+        sizes = [math.prod(shape) * self.lanes.bytes for shape in outputs.values()]
+        for (a, a_size), (b, b_size) in combinations(zip(places, sizes, strict=True), 2):
+            a_end, b_end = code.let(f"add i64 {a}, {a_size}"), code.let(f"add i64 {b}, {b_size}")
+            before, after = (
+                code.let(f"icmp ule i64 {x}, {y}") for x, y in ((a_end, b), (b_end, a))
+            )
+            self.require(code.let(f"or i1 {before}, {after}"))
+        self.run_single([*data, *places], otherwise="slow")
+        for array in arrays:
+            code.do(f"call void @Py_IncRef(i64 {array})")
+        self.made = list(arrays)
+        code.do(f"ret i64 {self.answer(arrays)}")
+        self.made = []
+
+    def reuse_result(self, data: list[str], outputs: Mapping[str, Shape]) -> None:
+        """Run the kernel into a remembered result and return that, or go on if there is none."""
+        code = self.code
+        for number in range(_REMEMBERED):
+            use, go_on = code.fresh("use"), code.fresh("none")
+            result = code.let(f"call i64 @reusable(i64 {number})")
+            code.branch(code.let(f"icmp ne i64 {result}, 0"), use, go_on)
+            code.label(use)
+            arrays = self.arrays_of(result, outputs)
+            self.run_single([*data, *self.data_of(arrays)], otherwise="slow")
+            code.do(f"call void @Py_IncRef(i64 {result})")
+            code.do(f"ret i64 {result}")
+            code.label(go_on)
+
+    def answer(self, arrays: list[str]) -> str:
+        """What a call returns, owning the arrays: the only one, or a named tuple."""
+        if len(arrays) == 1:
+            return arrays[0]
+        code, kind = self.code, self.object("results")
+        answer = code.let(f"call i64 @PyType_GenericAlloc(i64 {kind}, i64 {len(arrays)})")
+        self.fail_if_null(answer)
+        for i, array in enumerate(arrays):
+            code.let(f"call i32 @PyTuple_SetItem(i64 {answer}, i64 {i}, i64 {array})")
+        return answer
+
+    def remember(self, result: str) -> None:
+        """Remember a result in place of the older one."""
+        code = self.code
+        place = code.address_of("newest", "i64")
+        number = code.let("xor i64 1, " + code.load("i64", place))
+        code.store("i64", number, place)
+        code.do(f"call void @Py_IncRef(i64 {result})")
+        remembered = self.object("remembered")
+        code.let(f"call i32 @PyList_SetItem(i64 {remembered}, i64 {number}, i64 {result})")
+
+    def finish(self, arrays: list[str], remember: bool = False) -> list[str]:
+        """Return the arrays; write the blocks for what went wrong, and the functions."""
+        code, answer = self.code, self.answer(arrays)
+        if remember:
+            self.remember(answer)
         code.do(f"ret i64 {answer}")
         code.label("drop")  # an input is not finite: the Python function says which
         for array in arrays:
@@ -365,6 +493,18 @@ class _Entry:
         code.do("br label %slow")
         code.label("slow")
         arguments = "i64 %self, i64 %args, i64 %nargs, i64 %kwnames"
+        following, none = self.object("next"), self.object("none")
+        code.branch(self.equal("i64", following, none), "python", "following")
+        code.label("following")
+        others = arguments.replace("%self", following)
+        code.do(f"%found = call i64 @PyObject_Vectorcall({others})")
+        code.branch(self.equal("i64", "%found", none), "declined", "taken")
+        code.label("taken")
+        code.do("ret i64 %found")
+        code.label("declined")
+        code.do(f"call void @Py_DecRef(i64 {none})")
+        code.do("br label %python")
+        code.label("python")
         code.do(f"%answer = call i64 @PyObject_Vectorcall({arguments})")
         code.do("ret i64 %answer")
         for label, made in self.failures:  # no memory: the exception is set
@@ -376,6 +516,7 @@ class _Entry:
             f"declare {result} @{name}({types})\n" for name, (result, types) in _FUNCTIONS.items()
         ]
         slots = f"@objects = global [{len(_OBJECTS)} x i64] zeroinitializer\n"
+        slots += "@newest = internal global i64 0\n"
         find_out = _find_out(code.typed_pointers)
         return [
             *declared,
@@ -405,6 +546,13 @@ _FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002
 _definitions: list[_MethodDef] = []
 
 
+def follow_with(code: Loaded, entry: Callable[..., Any]) -> None:
+    """Let the entries of some code try another entry, one that answers None to unusual calls."""
+    code.following = entry
+    slots = (ctypes.c_int64 * len(_OBJECTS)).from_address(code.address("objects"))
+    slots[_OBJECTS.index("next")] = id(entry)
+
+
 def builtin_function(
     code: Loaded,
     signature: str,
@@ -421,7 +569,13 @@ def builtin_function(
         unusual: Takes the calls that the entry does not.
         results: Named tuple of several outputs.
     """
-    addresses = {
+    if not code.kept:
+        code.kept += [None] * _REMEMBERED
+    objects = {
+        "remembered": code.kept,
+        "next": code.following,
+        "tuple": tuple,
+        "list": list,
         "ndarray": np.ndarray,
         "descr": _DTYPE[scalar],
         "none": None,
@@ -430,7 +584,7 @@ def builtin_function(
         "results": results,
     }
     slots = (ctypes.c_int64 * len(_OBJECTS)).from_address(code.address("objects"))
-    slots[:] = [id(addresses[name]) for name in _OBJECTS]
+    slots[:] = [id(objects[name]) for name in _OBJECTS]
     name = signature.partition("(")[0].encode()
     doc = f"{signature}\n--\n\nEvaluate compiled equations; see `Kernel`.".encode()
     definition = _MethodDef(name, code.address("call"), _FASTCALL_WITH_KEYWORDS, doc)

@@ -121,6 +121,10 @@ class Loaded:
         symbols: Names of the functions and variables that are asked for.
         imports: Addresses of functions that the code calls, besides the C library's.
 
+    Attributes:
+        kept: Objects of Python that the code refers to and changes; see `door`.
+        following: A function of Python that the code refers to, or None.
+
     Raises:
         BackendError: If LLVM cannot link it.
     """
@@ -128,6 +132,8 @@ class Loaded:
     def __init__(
         self, code: bytes, symbols: Iterable[str], imports: Mapping[str, int] | None = None
     ) -> None:
+        self.kept: list[Any] = []
+        self.following: Any = None
         with _lock:
             binding = _binding()
             builder = binding.JITLibraryBuilder().add_object_img(code)

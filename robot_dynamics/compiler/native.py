@@ -1,8 +1,8 @@
 """Back end: native code through LLVM, compiled when needed and kept on disk.
 
-A kernel has up to three pieces of code: `single` for one sample of doubles, built
-at once, and `batch` for many samples of doubles or of floats, built when first
-called. Each has a checked entry (`door`) that takes ordinary calls; the Python
+A kernel has up to four pieces of code: `single` for one sample and `batch` for many,
+of doubles or of floats. That for one sample of doubles is built at once, the others
+when they are first called. Each has a checked entry (`door`) that takes ordinary calls; the Python
 functions here take the others.
 """
 
@@ -29,6 +29,7 @@ from robot_dynamics.compiler.kernel import Kernel, Results
 from robot_dynamics.compiler.parallel import processors, run_blocks
 from robot_dynamics.compiler.single import single_functions
 from robot_dynamics.compiler.trace import Program
+from robot_dynamics.compiler.vectors import single_functions_of_vectors
 from robot_dynamics.errors import ArgumentError
 
 _log = logging.getLogger(__name__)
@@ -37,6 +38,9 @@ _log = logging.getLogger(__name__)
 _OPERATIONS_PER_BLOCK = 200_000_000  # a few ms, after which Ctrl-C is heard
 _OPERATIONS_FOR_THREADS = 20_000_000  # handing work to a thread costs tens of microseconds
 _OPERATIONS_FOR_RELEASE = 200_000  # releasing the global lock costs a fraction of a microsecond
+
+# With fewer, equations that put numbers side by side take more instructions than plain ones
+_LANES_FOR_VECTORS = 8
 
 # From here on the second level of LLVM's code generator takes up to five times as long as the
 # first, and the code is no faster
@@ -118,6 +122,11 @@ class NativeKernel(Kernel):
         signature = f"{self.name}({', '.join(self.inputs)}, /, *, out=None, threads=None)"
         return door.builtin_function(self._code, signature, "double", unusual, self.results_class)
 
+    def _entry_of_floats(self) -> Callable[..., Results]:
+        """The builtin function for one sample of float32, whose code is built now."""
+        _, code = self._builder.single("float")
+        return door.builtin_function(code, f"{self.name}()", "float", _decline, self.results_class)
+
     def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
         """Make arrays of the arguments and try the entries on them; None if they decline."""
         try:
@@ -128,6 +137,8 @@ class NativeKernel(Kernel):
         if scalar is None:
             return None
         if ready[0].ndim == self._ndim:
+            if scalar == "float" and self._code.following is None:
+                door.follow_with(self._code, self._entry_of_floats())
             return self._entry(*ready) if self._entry else None
         if ready[0].ndim != self._ndim + 1:
             return None
@@ -205,7 +216,7 @@ class _Batch:
             )
 
 
-def _decline(*_: Any) -> None:
+def _decline(*_: Any, **__: Any) -> None:
     """What an entry answers that leaves unusual calls to its caller."""
 
 
@@ -230,19 +241,31 @@ class _Builder:
         """The equations."""
         return self._given if isinstance(self._given, Program) else self._given()
 
-    def single(self) -> tuple[Mapping[str, Any], llvm.Loaded]:
+    @cached_property
+    def _digest(self) -> str:
+        """Fingerprint of the equations, however they are written."""
+        at_once = self.program.at_once
+        return self.program.digest + ("" if at_once is None else at_once().digest)
+
+    def single(self, scalar: str = "double") -> tuple[Mapping[str, Any], llvm.Loaded]:
         """The code for one sample, and what there is to know about the kernel."""
 
         def ir() -> str:
             program, host = self.program, self._host
-            functions = single_functions(program, host, self._finite)
+            at_once = program.at_once if scalar == "double" else None
+            if at_once is not None and host.lanes(scalar) >= _LANES_FOR_VECTORS:
+                functions = single_functions_of_vectors(at_once(), host, self._finite)
+            else:
+                functions = single_functions(program, host, self._finite, scalar)
             shapes = {name: output.shape for name, output in program.outputs.items()}
             if door.available():
-                functions += door.single_entry(program.inputs, shapes, host.typed_pointers)
-            lanes = Lanes("double"), Lanes("double", host.lanes("double"))
+                pointers = host.typed_pointers
+                functions += door.single_entry(program.inputs, shapes, scalar, pointers)
+            lanes = Lanes(scalar), Lanes(scalar, host.lanes(scalar))
             return module(functions, lanes, host.typed_pointers)
 
-        return self._piece("single", ["single"], ir)
+        what = "single" if scalar == "double" else f"single of {scalar}"
+        return self._piece(what, ["single"], ir)
 
     def batch(self, lanes: Lanes, release_from: int) -> llvm.Loaded:
         """The code for many samples."""
@@ -270,7 +293,7 @@ class _Builder:
         here = self._host
         name = cache.key_of(
             what,
-            self._key or self.program.digest,
+            self._key or self._digest,
             f"finite={self._finite}, door={door.available()}",
             cache.source_fingerprint(),
             *(here.llvm, here.cpu, here.features),

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.count import operation_count
+from robot_dynamics.compiler.count import OperationCount, operation_count
 from robot_dynamics.compiler.expression import (
     ADD,
     MULTIPLY,
@@ -31,13 +31,19 @@ Pass = Callable[[Program], Program]
 def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
     """Run graph passes in order, keeping the result of each that saves operations.
 
+    One that trades additions for as many multiplications is kept as long as there are not more
+    multiplications than in the program that was given.
+
     Args:
         program: The equations.
         passes: Passes to run; by default all of `PASSES`.
     """
+    most = operation_count(program).multiplications
     for one in PASSES if passes is None else passes:
         candidate = one(program)
-        if _cost(candidate) < _cost(program):
+        before, after = operation_count(program), operation_count(candidate)
+        traded = after.additions < before.additions and after.multiplications <= most
+        if _cost(after) < _cost(before) or (_cost(after) == _cost(before) and traded):
             program = candidate
     return program
 
@@ -66,11 +72,40 @@ def share_products(program: Program) -> Program:
     return _share_pairs(program, (MULTIPLY,), multiply)
 
 
-PASSES: Sequence[Pass] = (factor_sums, share_sums, share_products, factor_sums)
+def gather_multiples(program: Program) -> Program:
+    """Add up what a sum contains several times, where it has no products: x + y + x = 2 x + y.
+
+    A multiplication takes the place of an addition, and the two that are left are one fused
+    operation. Beside a product, with which an addition is fused already, nothing would be won.
+    """
+    uses = use_counts(program)
+    multiples: dict[int, dict[Expression, int]] = {}  # how often a sum contains each of its terms
+    for chain in chains(program, uses, (ADD, SUBTRACT)):
+        times: Counter[Expression] = Counter()
+        for term, minus in chain.terms:
+            times[term] += -1 if minus else 1
+        fused = any(term.op == MULTIPLY and uses[term.index] == 1 for term in times)
+        if len(times) < len(chain.terms) and not fused:
+            multiples[chain.root.index] = times
+
+    def rule(node: Expression, new: Rewritten) -> Expression:
+        if node.index not in multiples:
+            return rebuilt(node, new)
+        graph = new[node.args[0].index].graph
+        return _sum(
+            [
+                (multiply(graph.constant(abs(count)), new[term.index]), count < 0)
+                for term, count in multiples[node.index].items()
+            ]
+        )
+
+    return rewrite(program, rule)
 
 
-def _cost(program: Program) -> int:
-    count = operation_count(program)
+PASSES: Sequence[Pass] = (factor_sums, share_sums, share_products, factor_sums, gather_multiples)
+
+
+def _cost(count: OperationCount) -> int:
     return count.arithmetic + count.sines_cosines + count.divisions + count.others
 
 

@@ -71,11 +71,14 @@ class Program:
         name: Identifier; becomes the name of generated functions.
         inputs: Shape of every input, in the order of the arguments.
         outputs: Every output, in order.
+        at_once: Makes the same equations written with numbers side by side, for the back end that
+            computes one sample in vector instructions; None where nobody has written them so.
     """
 
     name: str
     inputs: Mapping[str, Shape]
     outputs: Mapping[str, Output]
+    at_once: Callable[[], Program] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", MappingProxyType(dict(self.inputs)))
@@ -166,7 +169,7 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
         name: Output(output.shape, tuple(new[e.index] for e in output.entries))
         for name, output in program.outputs.items()
     }
-    result = Program(program.name, program.inputs, outputs)
+    result = Program(program.name, program.inputs, outputs, program.at_once)
     _ = result.nodes
     graph.forget()
     return result

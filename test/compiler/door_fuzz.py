@@ -12,8 +12,10 @@ Python's and the C library's own checks of memory switched on:
 
 from __future__ import annotations
 
+import itertools
 import random
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +46,10 @@ class Target:
         code = self.kernel._code
         if batch:
             code = _Batch(self.kernel, self.kernel._builder, scalar)._code
+        elif scalar == "float":
+            _, code = self.kernel._builder.single("float")
+        self.held = []  # results of earlier calls, with copies of what they were
+        self.rng = random.Random(0)
         # The slots of the code are filled anew, so that declined calls come to `decline`
         self.entry = door.builtin_function(
             code, "fuzzed()", scalar, self.decline, self.kernel.results_class
@@ -86,8 +92,18 @@ class Target:
         out = keywords.get("out")
         if out is None:
             return True
-        (shape,) = self.kernel.outputs.values() if len(self.kernel.outputs) == 1 else (None,)
-        return shape is not None and self.plain(out) and out.flags.writeable and out.shape == shape
+        shapes = list(self.kernel.outputs.values())
+        if len(shapes) > 1 and type(out) not in (tuple, list, self.kernel.results_class):
+            return False
+        given = [out] if len(shapes) == 1 else list(out)
+        return (
+            len(given) == len(shapes)
+            and all(
+                self.plain(x) and x.flags.writeable and x.shape == shape
+                for x, shape in zip(given, shapes, strict=True)
+            )
+            and not any(np.shares_memory(a, b) for a, b in itertools.combinations(given, 2))
+        )
 
     def plain(self, array):
         return (
@@ -103,7 +119,7 @@ def targets():
     arm, planar = inverse_program(chain(5)), inverse_program(chain(2))
     column = trace("column", lambda x: {"y": x[:, 0] * 2.0}, {"x": (3, 1)})
     chosen = [(arm, "double", False), (planar, "double", False), (column, "double", False)]
-    chosen += [(everything_program(), "double", False)]
+    chosen += [(everything_program(), s, False) for s in ("double", "float")]
     chosen += [(p, s, True) for p in (arm, everything_program()) for s in ("double", "float")]
     return [Target(*each) for each in chosen]
 
@@ -152,6 +168,24 @@ def random_array(rng, shape, dtype):
     return array
 
 
+def random_results(rng, target, shapes):
+    """Arrays for several outputs, mostly good ones, in a tuple, a list or something else."""
+    arrays = [
+        random_array(rng, shape, target.dtype)
+        if rng.random() < 0.2
+        else np.zeros(shape, target.dtype)
+        for shape in shapes
+    ]
+    if rng.random() < 0.1:
+        arrays[-1] = arrays[0]
+    if rng.random() < 0.1:
+        arrays = arrays[1:] if rng.random() < 0.5 else [*arrays, arrays[0]]
+    make = rng.choice([tuple, list, iter])
+    if len(arrays) == len(shapes) and rng.random() < 0.3:
+        return target.kernel.results_class(*arrays)
+    return make(arrays)
+
+
 def random_call(rng, target):
     """Arguments and keywords, mostly good ones."""
     count = rng.choice([0, 1, 2, 7, 8, 9, 16, 17, 40])
@@ -164,7 +198,9 @@ def random_call(rng, target):
     keywords, guarded = {}, None
     if rng.random() < 0.3:
         kind = rng.random()
-        if kind < 0.6:
+        if len(outputs) > 1 and kind < 0.8:
+            keywords["out"] = random_results(rng, target, outputs)
+        elif kind < 0.6:
             guarded = np.full(int(np.prod(outputs[0])) + 16, 7.0, target.dtype)
             keywords["out"] = guarded[8:-8].reshape(outputs[0])
             if rng.random() < 0.1:
@@ -185,7 +221,9 @@ def random_call(rng, target):
 
 def check(target, arrays, keywords, guarded):
     """Make one call and compare it with the rules."""
-    watched = [x for x in (*arrays, *keywords.values()) if isinstance(x, np.ndarray)]
+    out = keywords.get("out")
+    several = list(out) if isinstance(out, (tuple, list)) else []
+    watched = [x for x in (*arrays, out, *several) if isinstance(x, np.ndarray)]
     references = [sys.getrefcount(x) for x in watched]
     answer = target.entry(*arrays, **keywords)
     accepted = answer is not DECLINED
@@ -195,19 +233,44 @@ def check(target, arrays, keywords, guarded):
         assert np.all(guarded[-8:] == 7.0), "written after the results"
         assert accepted or np.all(guarded == 7.0), "written although declined"
     if accepted:
-        assert keywords.get("out") is None or answer is keywords["out"]
+        if out is not None:
+            assert [id(x) for x in results_of(target, answer)] == [id(x) for x in several or [out]]
         check_results(target, arrays, answer)
+        if out is None:
+            hold(target, answer)
     del answer
     assert references == [sys.getrefcount(x) for x in watched], "a reference is lost or kept"
     return accepted
 
 
+def results_of(target, answer):
+    """The arrays that a call returned."""
+    return [answer] if len(target.kernel.outputs) == 1 else list(answer)
+
+
+def hold(target, answer):
+    """Hold on to a result in one of many ways, and see that earlier ones are what they were."""
+    for kept, copy in target.held:
+        assert np.array_equal(np.asarray(kept()), copy), "written while held"
+    array = results_of(target, answer)[-1]
+    copy = array.copy()
+    view, memory, weak = array[...], memoryview(array), weakref.ref(array)
+    ways = (
+        lambda: array,
+        lambda: results_of(target, answer)[-1],
+        lambda: view,
+        lambda: memory,
+        lambda: copy if weak() is None else weak(),
+    )
+    target.held.append((target.rng.choice(ways), copy))
+    if len(target.held) > 3:
+        target.held.pop(target.rng.randrange(len(target.held)))
+
+
 def check_results(target, arrays, answer):
     """Compare with the same equations in Python."""
-    expected = target.reference(*arrays)
-    if len(target.kernel.outputs) == 1:
-        answer, expected = [answer], [expected]
-    for found, right in zip(answer, expected, strict=True):
+    expected = results_of(target, target.reference(*arrays))
+    for found, right in zip(results_of(target, answer), expected, strict=True):
         assert type(found) is np.ndarray
         assert (found.shape, found.dtype) == (right.shape, target.dtype)
         scale = np.abs(right).max(initial=1.0)

@@ -1,8 +1,10 @@
 """The checked entry: what it takes, what it leaves, and that it holds."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from programs import chain, everything_program, inverse_program, random_inputs
 from robot_dynamics.compiler import door
 from robot_dynamics.compiler.native import NativeKernel, compile_native
+from robot_dynamics.compiler.trace import trace
 from robot_dynamics.errors import ArgumentError, ShapeError
 
 pytest.importorskip("llvmlite")
@@ -97,3 +100,131 @@ def test_an_allocation_that_fails_is_a_memory_error():
     huge = np.broadcast_to(np.zeros(2), (2**58, 2))
     with pytest.raises((MemoryError, ValueError)):
         kernel(huge, huge, huge)
+
+
+# -- results that are written again ----------------------------------------------------------
+
+
+def arm_and_motions(count, joints=3):
+    kernel = compile_native(inverse_program(chain(joints)), use_cache=False)
+    return kernel, [random_inputs(kernel.inputs, seed) for seed in range(count)]
+
+
+def test_results_that_somebody_holds_stay_as_they_are():
+    kernel, motions = arm_and_motions(20)
+    results = [kernel(*motion) for motion in motions]
+    views = [kernel(*motion)[1:] for motion in motions]
+    memory = [memoryview(kernel(*motion)) for motion in motions]
+    for motion, result, view, raw in zip(motions, results, views, memory, strict=True):
+        expected = kernel(*motion)
+        np.testing.assert_array_equal(result, expected)
+        np.testing.assert_array_equal(view, expected[1:])
+        np.testing.assert_array_equal(np.asarray(raw), expected)
+
+
+def test_parts_of_a_result_that_somebody_holds_stay_as_they_are():
+    kernel = compile_native(everything_program(), use_cache=False)
+    arguments = [random_inputs(kernel.inputs, seed) for seed in range(10)]
+    held = [kernel(*each).matrix for each in arguments]
+    for each, matrix in zip(arguments, held, strict=True):
+        np.testing.assert_array_equal(matrix, kernel(*each).matrix)
+
+
+def test_a_result_that_is_only_known_by_a_weak_reference_stays_as_it_is():
+    kernel, (motion, other) = arm_and_motions(2)
+    known = weakref.ref(kernel(*motion))
+    expected = kernel(*motion).copy()
+    for _ in range(3):
+        kernel(*other)
+        assert known() is None or np.array_equal(known(), expected)
+
+
+@pytest.mark.skipif(not door.available(), reason="this Python has no checked entries")
+def test_a_loop_that_lets_its_results_go_makes_no_new_arrays():
+    kernel, motions = arm_and_motions(20)
+    places = set()
+    for motion in motions:
+        tau = kernel(*motion)  # the one before is let go after this call
+        places.add((id(tau), tau.ctypes.data))
+    assert len(places) == 2
+
+
+def change_shape(result):
+    result.shape = (3, 1)
+
+
+@pytest.mark.parametrize(
+    "change", [change_shape, lambda result: result.setflags(write=False)], ids=["shape", "flags"]
+)
+def test_a_result_that_its_holder_has_changed_is_not_used_again(change):
+    kernel, motions = arm_and_motions(8)
+    expected = [kernel(*motion).copy() for motion in motions]
+    for motion, right in zip(motions, expected, strict=True):
+        result = kernel(*motion)
+        assert result.shape == (3,)
+        assert result.flags.writeable
+        np.testing.assert_array_equal(result, right)
+        change(result)
+        del result
+
+
+def test_a_kernel_is_freed_with_the_results_that_it_remembers():
+    kernel, (motion,) = arm_and_motions(1)
+    result = weakref.ref(kernel(*motion))
+    assert result() is not None or not door.available()
+    del kernel
+    gc.collect()
+    assert result() is None
+
+
+# -- arrays of the caller for several results, and single calls of float32 ---------------------
+
+
+@pytest.mark.skipif(not door.available(), reason="this Python has no checked entries")
+@pytest.mark.parametrize("kind", ["tuple", "list", "results"])
+def test_several_results_are_written_into_arrays_of_the_caller(monkeypatch, kind):
+    kernel = compile_native(everything_program(), finite=True, use_cache=False)
+    arguments = random_inputs(kernel.inputs, seed=4)
+    expected = kernel(*arguments)
+    make = {"tuple": tuple, "list": list, "results": lambda x: kernel.results_class(*x)}[kind]
+    out = make([np.full_like(x, np.nan) for x in expected])
+    monkeypatch.setattr(NativeKernel, "__call__", lambda *_, **__: pytest.fail("a Python call"))
+    found = kernel(*arguments, out=out)
+    assert type(found) is kernel.results_class
+    for mine, given, right in zip(found, out, expected, strict=True):
+        assert mine is given
+        np.testing.assert_array_equal(mine, right)
+
+
+def test_results_of_the_caller_that_overlap_are_written_one_after_the_other():
+    program = trace("two", lambda x: {"a": x * 2.0, "b": x * 3.0}, {"x": (4,)})
+    kernel = compile_native(program, use_cache=False)
+    x, memory = np.arange(4.0), np.zeros(6)
+    kernel(x, out=(memory[:4], memory[2:]))
+    np.testing.assert_array_equal(memory, [0.0, 2.0, *(x * 3.0)])  # the last one is whole
+
+
+@pytest.mark.skipif(not door.available(), reason="this Python has no checked entries")
+def test_only_the_first_single_call_of_float32_reaches_python(monkeypatch):
+    kernel = compile_native(inverse_program(chain(3)), use_cache=False)
+    exact = random_inputs(kernel.inputs, seed=1)
+    motion = [x.astype(np.float32) for x in exact]
+    first = kernel(*motion)
+    assert first.dtype == np.float32
+    # Inputs and operations round to 24 bits; torques are of the order of 10
+    np.testing.assert_allclose(first, kernel(*exact), rtol=1e-4, atol=1e-4)
+    monkeypatch.setattr(NativeKernel, "__call__", lambda *_, **__: pytest.fail("a Python call"))
+    np.testing.assert_array_equal(kernel(*motion), first)
+    out = np.zeros(3, np.float32)
+    assert kernel(*motion, out=out) is out
+    np.testing.assert_array_equal(out, first)
+
+
+def test_single_calls_of_float32_refuse_what_is_not_finite():
+    kernel = compile_native(inverse_program(chain(3)), finite=True, use_cache=False)
+    good = [x.astype(np.float32) for x in random_inputs(kernel.inputs, seed=1)]
+    kernel(*good)
+    bad = np.array([0.0, np.nan, 0.0], np.float32)
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match=r"qd\[1\] is nan"):
+            kernel(good[0], bad, good[2])

@@ -195,7 +195,8 @@ def test_the_program_of_every_operation_has_every_operation():
     """So that the tests of the back ends, which use it, notice a new one."""
     kinds = {"input", "constant", "negate", "add", "subtract", "multiply", "reciprocal", *FUNCTIONS}
     assert {node.op for node in everything_program().nodes} == kinds
-    assert kinds == {v for k, v in vars(expression).items() if k.isupper() and isinstance(v, str)}
+    names = {v for k, v in vars(expression).items() if k.isupper() and isinstance(v, str)}
+    assert kinds == names - expression.VECTOR_OPERATIONS  # those have tests of their own
 
 
 # -- folding never changes a value --------------------------------------------------------------

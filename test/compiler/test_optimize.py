@@ -9,6 +9,7 @@ from robot_dynamics.compiler.count import OperationCount, operation_count
 from robot_dynamics.compiler.optimize import (
     PASSES,
     factor_sums,
+    gather_multiples,
     optimize,
     share_products,
     share_sums,
@@ -59,6 +60,26 @@ def test_a_pass_handles_every_operation(one):
 def test_common_factors_of_a_sum_are_taken_out():
     before = of(lambda a, b, c, d, e: [a * b + c * d - a * e])
     assert operation_count(factor_sums(before)) == OperationCount(multiplications=2, additions=2)
+
+
+def test_what_a_sum_contains_several_times_is_gathered():
+    before = of(lambda a, b, c, d, e: [(a + b) + a, (a - c) - (c - d), (e + a) - e])
+    after = gather_multiples(before)
+    assert operation_count(before) == OperationCount(additions=5)
+    assert operation_count(after) == OperationCount(multiplications=2, additions=3)
+    assert_same_values(before, after)
+
+
+def test_beside_a_product_multiples_are_not_gathered():
+    before = of(lambda a, b, c, d, e: [(a + b * c) + a])
+    assert operation_count(gather_multiples(before)) == operation_count(before)
+
+
+def test_multiples_are_gathered_only_while_multiplications_do_not_increase():
+    sums = of(lambda a, b, c, d, e: [(a + b) + a])
+    assert operation_count(optimize(sums)) == OperationCount(additions=2)
+    saved = of(lambda a, b, c, d, e: [(a + b) + a, c * d + c * e])
+    assert operation_count(optimize(saved)) == OperationCount(multiplications=2, additions=2)
 
 
 def test_a_constant_factor_is_taken_out_too():
