@@ -1,5 +1,6 @@
 """Pure control laws: desired and measured motion in, joint efforts out."""
 
+from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.controller import Command, Controller, Settings, Status
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains, gains_for
@@ -17,6 +18,7 @@ from robot_dynamics.control.safety import SoftLimits, Watchdog
 
 __all__ = [
     "MODES",
+    "Actuators",
     "Command",
     "Controller",
     "Friction",

@@ -123,6 +123,17 @@ class Load:
         X_BE, X_BF = (Pose(*frame_pose(self._tree, q, name)) for name in (endpoint, frame))
         return X_BE.inverse() @ X_BF
 
+    def carries(self, frame: str) -> bool:
+        """Whether a frame is fixed to the body of the endpoint, so that a load in it acts there.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+        """
+        if self.endpoint is None:
+            return False
+        endpoint = self._tree.frame(self.endpoint)
+        return self._tree.frame(frame or self.endpoint).link == endpoint.link
+
     def to_root(self, vector: Array, frame: str) -> Array:
         """A vector given in axes of a frame fixed to the root link, in axes of that, shape (3,).
 
@@ -221,4 +232,4 @@ def _inertia(numbers: Array) -> Inertia:
 
 
 def _list(values: Array) -> str:
-    return ", ".join(f"{x:.4g}" for x in values)
+    return ", ".join(f"{round(x, 9) + 0.0:.4g}" for x in values)  # round-off is nothing to tell

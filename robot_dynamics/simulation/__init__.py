@@ -3,6 +3,7 @@
 from robot_dynamics.simulation.closed_loop import Controller, Log, simulate
 from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
 from robot_dynamics.simulation.perturbation import perturbed, with_mass_scaled
+from robot_dynamics.simulation.physical import check_physical
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
 
@@ -14,6 +15,7 @@ __all__ = [
     "Plant",
     "Reading",
     "Sensor",
+    "check_physical",
     "integrate",
     "perturbed",
     "simulate",

@@ -48,12 +48,13 @@ def read_trajectory(
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise TrajectoryError(f"{path}: cannot be read ({reason}); give a text file") from None
     try:
-        if path.suffix == ".csv":
-            names, points = _from_csv(text)
-        elif path.suffix in (".yaml", ".yml"):
-            names, points = _from_yaml(text)
-        else:
+        if path.suffix not in (".yaml", ".yml", ".csv"):
             raise TrajectoryError("unknown kind of file; use .yaml or .csv")
+        if not text.strip():
+            raise TrajectoryError(
+                "the file is empty; write joint_names and points, or a .csv table"
+            )
+        names, points = _from_csv(text) if path.suffix == ".csv" else _from_yaml(text)
         return read_points(
             names,
             points,

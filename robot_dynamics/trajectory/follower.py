@@ -12,7 +12,6 @@ from robot_dynamics.robot.robot import Array
 from robot_dynamics.trajectory.replacement import (
     DEFAULT_BLEND,
     DEFAULT_STOP,
-    at_rest_after,
     replaced,
     stopped,
 )
@@ -54,12 +53,6 @@ class Follower:
         """Forget every motion and stay at q, shape (n,), at once: for a robot that rests there."""
         self.trajectory = Trajectory.hold(self.joint_names, vector("q", q, len(self.joint_names)))
         self._origin = 0.0
-
-    def come_to_rest(self, q: npt.ArrayLike, qd: npt.ArrayLike, now: float) -> None:
-        """Forget every motion, and come to rest from position q and velocity qd, shape (n,)."""
-        n = len(self.joint_names)
-        moving = State(vector("q", q, n), vector("qd", qd, n), np.zeros(n))
-        self.follow(at_rest_after(self.joint_names, moving, self.stop_time), now)
 
     def sample(self, now: float) -> State:
         """The state that is due, shape (n,) each."""

@@ -23,6 +23,12 @@ DEFAULT_BLEND = 0.2
 DEFAULT_STOP = 0.5
 """Time in which a motion is brought to rest, s."""
 
+SETTLE = 0.1
+"""Time in which the acceleration at the end of a motion fades out, s: 10 rad/s^2 is 2 mrad."""
+
+AT_REST = 1e-5
+"""Speed below which a joint counts as at rest at the end, rad/s or m/s: as in waypoints."""
+
 ROUND_OFF = 1e-7
 """A difference in state at most this large is no difference: float64 of a motion of many pieces."""
 
@@ -121,15 +127,25 @@ def at_rest_after(joint_names: Sequence[str], state: State, stop: float) -> Traj
 
 
 def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP) -> Trajectory:
-    """The same motion, continued over `stop` seconds to rest if it does not end at rest."""
+    """The same motion, continued over `stop` seconds to rest if it does not end at rest.
+
+    A motion that ends without velocity but under acceleration, as a cubic does, is at its goal
+    already: acceleration fades out within `SETTLE`, and every joint returns to where it was.
+    """
     end = trajectory.sample(trajectory.end)
-    at_rest = np.abs(end.qd).max(initial=0.0) < 1e-9 and np.abs(end.qdd).max(initial=0.0) < 1e-6
-    if at_rest or stop <= 0.0:
+    moves = np.abs(end.qd) >= AT_REST
+    T = stop if moves.any() else min(stop, SETTLE)
+    at_rest = not moves.any() and np.abs(end.qdd).max(initial=0.0) < 1e-6
+    if at_rest or T <= 0.0:
         return trajectory
+    zero = np.zeros_like(end.q)
+    settled = quintic(np.asarray(T), end, State(end.q, zero, zero))
     return Trajectory(
         trajectory.joint_names,
-        np.append(trajectory.breaks, trajectory.end + stop),
-        np.concatenate((trajectory.coefficients, _stop(end, stop)[None])),
+        np.append(trajectory.breaks, trajectory.end + T),
+        np.concatenate(
+            (trajectory.coefficients, np.where(moves[:, None], _stop(end, T), settled)[None])
+        ),
     )
 
 

@@ -155,7 +155,7 @@ def read_points(
     """
     names, n = tuple(joint_names), len(joint_names)
     if n > len(known) or (n < len(known) and n > 0 and not allow_partial):
-        partial = "" if n > len(known) else "; give all of them or allow partial trajectories"
+        partial = "" if n > len(known) else "; give all of them, or set allow_partial_joints_goal"
         raise TrajectoryError(
             f"trajectory: {n} joints ({_list(names)}) for the {len(known)} of the robot "
             f"({_list(known)}){partial or '; name each joint once'}"
@@ -239,7 +239,7 @@ def _check_end_velocity(names: Sequence[str], last: int, velocities: Sequence[fl
         if abs(velocity) > END_VELOCITY_TOLERANCE:
             raise TrajectoryError(
                 f"trajectory point {last}: joint '{name}' still moves at {velocity:g} at the end; "
-                "end at rest or allow a velocity at the end"
+                "end at rest, or set allow_nonzero_velocity_at_trajectory_end"
             )
 
 

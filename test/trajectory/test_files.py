@@ -136,6 +136,11 @@ FAULTY = {
         "time,q.a,q.b\n0,1",
         "point 0: 2 entries for 3 columns; give one per column",
     ),
+    "an empty file": (
+        "yaml",
+        "\n",
+        "the file is empty; write joint_names and points, or a .csv table",
+    ),
     "another kind of file": ("txt", "", "unknown kind of file; use .yaml or .csv"),
 }
 

@@ -32,7 +32,7 @@ REFUSED = {
         GOOD,
         {"allow_partial": False},
         "trajectory: 1 joints (elbow) for the 3 of the robot (shoulder, elbow, wrist); "
-        "give all of them or allow partial trajectories",
+        "give all of them, or set allow_partial_joints_goal",
     ),
     "no names": (
         [],
@@ -64,7 +64,7 @@ REFUSED = {
         points(0.0, 1.0, velocities=[0.0, 0.2, 0.0]),
         {},
         "trajectory point 1: joint 'elbow' still moves at 0.2 at the end; "
-        "end at rest or allow a velocity at the end",
+        "end at rest, or set allow_nonzero_velocity_at_trajectory_end",
     ),
     "a negative time": (
         ROBOT,
