@@ -75,10 +75,11 @@ setup(
     entry_points={
         "console_scripts": [
             "robot-dynamics = robot_dynamics.cli:main",
-            "feedforward_node = robot_dynamics.nodes.feedforward_node:main",
-            "controller_node = robot_dynamics.nodes.controller_node:main",
-            "simulator_node = robot_dynamics.nodes.simulator_node:main",
-            "trajectory_node = robot_dynamics.nodes.trajectory_node:main",
+            "feedforward_node = robot_dynamics.nodes.executables:feedforward_node",
+            "controller_node = robot_dynamics.nodes.executables:controller_node",
+            "simulator_node = robot_dynamics.nodes.executables:simulator_node",
+            "trajectory_node = robot_dynamics.nodes.executables:trajectory_node",
+            "composed_nodes = robot_dynamics.nodes.executables:composed_nodes",
         ],
     },
 )

@@ -6,21 +6,26 @@
 What it takes: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
-import os
-import subprocess
+import math
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
+import yaml
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control import MODES
-from robot_dynamics.robot import read_urdf
-from robot_dynamics.robot.library import find_robot, share_folder
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot import read_urdf, share_folder, urdf_text
 
 PACKAGE = "robot_dynamics"
 TRUE_FALSE = ["true", "false"]
+
+HARDWARE_COMMANDS = "forward_effort_controller/commands"
+"""Input of a forward_command_controller of ros2_control, as its examples name it."""
 
 ARGUMENTS = (
     ("robot", "puma_gupta", "Path of a URDF or xacro file, or name of a known robot", None),
@@ -32,7 +37,10 @@ ARGUMENTS = (
      ["", *MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
     ("simulation", "true", "false: leave the simulator out; a robot publishes joint_states and "
-     "takes effort_command", TRUE_FALSE),
+     "takes the commands", TRUE_FALSE),
+    ("command_topic", "", "Where the commands go; empty for effort_command with the simulator, "
+     "and for " + HARDWARE_COMMANDS + " without", None),
+    ("composed", "false", "Run simulator, feedforward and controller in one process", TRUE_FALSE),
     ("rviz", "false", "Start robot_state_publisher and rviz2", TRUE_FALSE),
     ("rviz_config", "", "Configuration of rviz2; empty for the shipped one", None),
     ("namespace", "", "Namespace of all nodes and topics", None),
@@ -54,33 +62,44 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """The nodes, for the arguments as they were given."""
     given = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
     share = share_folder()
-    description = robot_description(given["robot"])
+    description = urdf_text(given["robot"])
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
     if not Path(config).is_file():
-        raise FileNotFoundError(f"config:={config}: no such file; give a parameter file")
+        raise ArgumentError(f"config:={config}: no such file; give a parameter file")
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
     common = [config, use_sim_time, {"robot_description": description}]
-    paced = [*common, {"rate": float(given["rate"])}] if given["rate"] else common
+    paced = [*common, {"rate": rate_of(given["rate"])}] if given["rate"] else common
 
-    def node(name: str, parameters: list[object]) -> Node:
+    simulated = given["simulation"] == "true"
+    commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_COMMANDS)
+
+    def node(executable: str, parameters: list[object], **options: object) -> Node:
         return Node(
             package=PACKAGE,
-            executable=name,
-            name=name,
+            executable=executable,
             namespace=given["namespace"],
             parameters=parameters,
+            remappings=[("effort_command", commands)],
             output="screen",
+            **options,
         )
 
-    mode = [{"mode": given["mode"]}] if given["mode"] else []
-    started = [node("feedforward_node", paced), node("controller_node", [*paced, *mode])]
-    if given["simulation"] == "true":
+    own = {"controller_node": {"mode": given["mode"]}} if given["mode"] else {}
+    if simulated and given["use_sim_time"] == "true":
         # Somebody has to publish /clock: where the simulator runs, it keeps the time
-        clock = [{"publish_clock": True}] if given["use_sim_time"] == "true" else []
-        started.append(node("simulator_node", [*paced, *clock]))
+        own["simulator_node"] = {"publish_clock": True}
+    names = [*(["simulator_node"] if simulated else []), "feedforward_node", "controller_node"]
+    started = []
+    if given["composed"] == "true":
+        hardware = [] if simulated else ["--hardware"]
+        parameters = [*paced, parameter_file(own)] if own else paced
+        started.append(node("composed_nodes", parameters, arguments=hardware))
+    else:
+        for name in names:
+            started.append(node(name, [*paced, own.get(name, {})], name=name))
     if given["motion"] != "none":
         motion = {"motion": given["motion"], "file": given["file"]}
-        started.append(node("trajectory_node", [*common, motion]))
+        started.append(node("trajectory_node", [*common, motion], name="trajectory_node"))
     if given["rviz"] == "true":
         rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
         # First: where a package is missing, launch gives up before it has started the others
@@ -104,8 +123,24 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     return started
 
 
-def robot_description(robot: str) -> str:
-    """URDF text of a known robot or of a file; xacro files go through xacro."""
-    if os.path.isfile(robot) and robot.endswith(".xacro"):
-        return subprocess.run(["xacro", robot], check=True, capture_output=True, text=True).stdout
-    return find_robot(robot).read_text(encoding="utf-8")
+def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
+    """Path of a file with parameters by node: launch gives a process the same for all its nodes."""
+    by_node = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
+        yaml.safe_dump(by_node, file)
+    return file.name
+
+
+def rate_of(text: str) -> float:
+    """The argument rate as a number.
+
+    Raises:
+        ArgumentError: If it is none.
+    """
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not (math.isfinite(rate) and rate > 0.0):
+        raise ArgumentError(f"rate:={text}: not a positive number; give Hz, such as rate:=500")
+    return rate

@@ -23,9 +23,9 @@ class Complaints:
         self._log = log
         self._last: dict[str, tuple[str, float]] = {}
         self._recent: dict[str, list[float]] = {}
+        self._untold: dict[str, tuple[int, int]] = {}  # the last one again, and others
         self.count: dict[str, int] = {}
         """How many faults each topic has had."""
-        self._untold: dict[str, int] = {}
 
     def last(self, topic: str) -> str:
         """The fault of a topic that was logged last; empty if there was none."""
@@ -37,10 +37,16 @@ class Complaints:
         self.count[topic] = self.count.get(topic, 0) + 1
         last, told = self._last.get(topic, ("", 0.0))
         recent = [t for t in self._recent.get(topic, []) if now - t < 1.0]
+        again, others = self._untold.get(topic, (0, 0))
         if (text == last and now - told < AGAIN) or len(recent) >= LINES_PER_SECOND:
-            self._untold[topic] = self._untold.get(topic, 0) + 1
+            is_last = text == last
+            self._untold[topic] = (again + is_last, others + (not is_last))
             return
         self._last[topic] = (text, now)
         self._recent[topic] = [*recent, now]
-        untold = self._untold.pop(topic, 0)
-        self._log(text + (f" ({untold} more since the last such line)" if untold else ""))
+        self._untold.pop(topic, None)
+        if text != last:
+            again, others = 0, again + others
+        untold = [f"{again} more since the last such line"] if again else []
+        untold += [f"{others} other faults not shown"] if others else []
+        self._log(text + (f" ({', '.join(untold)})" if untold else ""))

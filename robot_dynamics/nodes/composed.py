@@ -1,28 +1,33 @@
 """Composed: robot, feedforward and controller in one process, over real topics.
 
-The wiring of `launch/bringup.launch.py` for machines without launch. Messages
-leave every node and enter the next one through the middleware, exactly as
-between processes.
+The wiring of `launch/bringup.launch.py` without launch: for programs by `composed`, and as one
+executable, `composed_nodes`, for one robot or for several, each in a namespace of its own.
+Messages leave every node and enter the next one through the middleware, exactly as between
+processes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import rclpy
 from rclpy.context import Context
 from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
+from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward_node import FeedforwardNode
-from robot_dynamics.nodes.process import Process
+from robot_dynamics.nodes.process import Process, run
 from robot_dynamics.nodes.recorder_node import RecorderNode
 from robot_dynamics.nodes.robot_node import RobotNode
 from robot_dynamics.nodes.simulator_node import SimulatorNode
@@ -155,9 +160,33 @@ def composed(
         common = {"urdf_path": robot, "rate": rate, "realtime_priority": priority}
         nodes = Composed(context, common, **own)
         with nodes.process as process:
-            process.begin()
-            process.run_in_thread()
+            process.start()
             nodes.wait_until_holding()
             yield nodes
     finally:
         context.try_shutdown()
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the nodes of one robot or of several in this process, until SIGINT or SIGTERM."""
+    given = sys.argv if args is None else args
+    parser = argparse.ArgumentParser(
+        prog="composed_nodes",
+        description="Simulator, feedforward and controller in one process; parameters as for the "
+        "single nodes, after --ros-args.",
+    )
+    parser.add_argument(
+        "--namespaces", nargs="+", default=[""], metavar="NAME", help="one robot in each"
+    )
+    parser.add_argument(
+        "--hardware", action="store_true", help="leave the simulator out: the robots are real"
+    )
+    options = parser.parse_args(remove_ros_args(given)[1:])
+    kinds: list[type[RobotNode[Any]]] = [] if options.hardware else [SimulatorNode]
+    kinds += [FeedforwardNode, ControllerNode]
+    made = [partial(kind, namespace=name) for name in options.namespaces for kind in kinds]
+    sys.exit(run(*made, args=given))
+
+
+if __name__ == "__main__":
+    main()

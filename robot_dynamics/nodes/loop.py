@@ -13,7 +13,7 @@ import gc
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from time import monotonic_ns
+from time import monotonic_ns, sleep
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.context import Context
@@ -21,7 +21,7 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.subscription import Subscription
 
-from robot_dynamics.nodes.realtime import sharpen_timers, with_priority
+from robot_dynamics.nodes.realtime import scheduled, sharpen_timers
 from robot_dynamics.nodes.timing import NS, Timing
 
 EARLIEST, LATEST = 0.75, 2.0
@@ -69,12 +69,12 @@ class Task:
         rate: float,
         tick: Callable[[], None],
         inputs: Sequence[Subscription],
-        trigger: Subscription | None,
+        triggers: Sequence[Subscription],
     ) -> None:
         self.name = name
         self.tick = tick
         self.inputs = tuple(inputs)
-        self.trigger = trigger
+        self.triggers = tuple(triggers)
         self.period = round(1.0 / (rate * NS))
         self.timing = Timing(rate)
         self.begin(monotonic_ns())
@@ -82,8 +82,10 @@ class Task:
     def begin(self, now: int) -> None:
         """Start counting from now: the first cycle is due at once."""
         self._due = now
-        self._last: int | None = None  # begin of the last cycle, once messages pace the task
-        self._last_triggered: int | None = None
+        # When the last cycle was due, once messages pace the task: not when it began, so that one
+        # late message neither delays the next one nor counts as a missed cycle
+        self._last: int | None = None
+        self._last_triggered: int | None = None  # the same of the last one that a message began
         self._waiting = False  # a message came too early to run at once
 
     @property
@@ -93,10 +95,11 @@ class Task:
 
     def poll(self, now: int) -> bool:
         """Run if it is time, or if the message that paces the task is there."""
-        if self.trigger is None:
+        if not self.triggers:
             return self._run_on_time(now) if now >= self._due else False
-        if take_all(self.trigger):
-            self._waiting = True
+        for trigger in self.triggers:
+            if take_all(trigger):
+                self._waiting = True
         if self._waiting:
             earliest = now
             if self._last_triggered is not None:
@@ -104,18 +107,20 @@ class Task:
             if now < earliest:
                 self._due = min(self._due, earliest)
                 return False
-            self._last_triggered = now
         elif now < self._due:
             return False
-        self._waiting = False
+        triggered, self._waiting = self._waiting, False
         self._due = now + round(LATEST * self.period)
-        if self._last_triggered is None:  # nothing paces us yet, so there is no pace to keep
+        if self._last is None and not triggered:  # nothing paces us yet: there is no pace to keep
             self._work()
             return True
-        gap = self.period if self._last is None else now - self._last
-        self.timing.missed += max(0, int(gap / self.period + 1.0 - EARLIEST) - 1)
-        self._last = now
-        self._run(now, max(0, gap - self.period))
+        late = 0 if self._last is None else max(0, now - self._last - self.period)
+        skipped = late // self.period
+        self.timing.missed += skipped
+        self._last = now - late + skipped * self.period
+        if triggered:
+            self._last_triggered = self._last
+        self._run(now, late)
         return True
 
     def _run_on_time(self, now: int) -> bool:
@@ -148,14 +153,20 @@ class Loop:
 
     Attributes:
         priority: Real-time priority (SCHED_FIFO) of the thread, 1 to 99; 0 for an ordinary one.
+        cpus: Processors that the thread may run on; empty for all.
         scheduling: How the system schedules the thread, in words; known once it runs.
+        tell: Called with these words in the thread when it starts.
     """
 
     def __init__(self, context: Context) -> None:
         self.priority = 0
+        self.cpus: tuple[int, ...] = ()
         self.scheduling = "not started"
+        self.tell: Callable[[str], object] = lambda scheduling: None
         self._context = context
-        self._tasks: list[Task] = []
+        self._tasks: tuple[Task, ...] = ()
+        self._at_work: tuple[Task, ...] | None = None  # what the thread of `run` works on
+        self._timings: dict[str, Timing] = {}
         self._stopped = False
         self._wake = GuardCondition(None, None, context=context)
 
@@ -166,30 +177,40 @@ class Loop:
         tick: Callable[[], None],
         *,
         inputs: Sequence[Subscription] = (),
-        trigger: Subscription | None = None,
+        trigger: Subscription | Sequence[Subscription] = (),
     ) -> Timing:
-        """Add work at a steady rate.
+        """Add work at a steady rate, before or while the loop runs.
 
         Args:
             name: Name of the task in reports.
             rate: How often to run it, Hz.
             tick: The work.
             inputs: Subscriptions emptied into their callbacks before every tick.
-            trigger: Subscription whose messages pace the task: it runs as soon as one arrives
-                (but not much more often than `rate`), and at the latest two periods after it last
-                ran.
+            trigger: Subscription (or several) whose messages pace the task: it runs as soon as one
+                arrives (but not much more often than `rate`), and at the latest two periods after
+                it last ran.
 
         Returns:
             Statistics of the task, which go on being updated.
         """
-        task = Task(name, rate, tick, inputs, trigger)
-        self._tasks.append(task)
+        triggers = trigger if isinstance(trigger, Sequence) else (trigger,)
+        task = Task(name, rate, tick, inputs, triggers)
+        self._timings[name] = task.timing
+        self._tasks = (*self._tasks, task)
+        self._wake.trigger()
         return task.timing
+
+    def remove(self, name: str) -> None:
+        """Take work out again; when this returns it runs no more. Not for the loop's own thread."""
+        kept = self._tasks = tuple(task for task in self._tasks if task.name != name)
+        self._wake.trigger()
+        while self._at_work is not None and self._at_work is not kept:
+            sleep(1e-3)
 
     @property
     def timings(self) -> dict[str, Timing]:
-        """Statistics of every task by name."""
-        return {task.name: task.timing for task in self._tasks}
+        """Statistics of every task that there has been, by name; the last one of a name."""
+        return self._timings
 
     def stop(self) -> None:
         """End `run` after the cycle it is in; may be called from any thread."""
@@ -211,25 +232,44 @@ class Loop:
             stack.callback(sys.setswitchinterval, sys.getswitchinterval())
             sys.setswitchinterval(SWITCH_INTERVAL)
             sharpen_timers()
-            self.scheduling = with_priority(self.priority, stack)
-            gc.collect()
-            gc.freeze()  # what lives now lives on: collections in the loop need not look at it
+            self.scheduling = scheduled(self.priority, self.cpus, stack)
+            self.tell(self.scheduling)
             stack.callback(gc.unfreeze)
-            wait = self._waiter(stack)
+            stack.callback(self._rest)
+
+            def going() -> bool:
+                return not self._stopped and self._context.ok() and not until()
+
+            while going():
+                self._run_tasks(going)
+
+    def _run_tasks(self, going: Callable[[], bool]) -> None:
+        """Run the tasks that there are, until there are others."""
+        tasks, before = self._tasks, self._at_work or ()
+        gc.collect()
+        gc.freeze()  # what lives now lives on: collections in the loop need not look at it
+        with ExitStack() as stack:
+            wait = self._waiter(tasks, stack)
+            self._at_work = tasks
             now = monotonic_ns()
-            for task in self._tasks:
-                task.begin(now)
-            while not self._stopped and self._context.ok() and not until():
+            for task in tasks:
+                if task not in before:
+                    task.begin(now)
+            while self._tasks is tasks and going():
                 ran = False
-                for task in self._tasks:
+                for task in tasks:
                     ran |= task.poll(monotonic_ns())
                 if not ran:
-                    wait(min((task.due for task in self._tasks), default=now + LONGEST_WAIT))
+                    due = min((task.due for task in tasks), default=monotonic_ns() + LONGEST_WAIT)
+                    wait(due)
 
-    def _waiter(self, stack: ExitStack) -> Callable[[int], None]:
+    def _rest(self) -> None:
+        self._at_work = None
+
+    def _waiter(self, tasks: Sequence[Task], stack: ExitStack) -> Callable[[int], None]:
         """Build the function that sleeps until a time or until a pacing message arrives."""
-        triggers = [task.trigger.handle for task in self._tasks if task.trigger is not None]
-        for subscription in {s for task in self._tasks for s in (*task.inputs, task.trigger) if s}:
+        triggers = [trigger.handle for task in tasks for trigger in task.triggers]
+        for subscription in {s for task in tasks for s in (*task.inputs, *task.triggers)}:
             stack.enter_context(subscription.handle)
         context, wake = self._context.handle, self._wake.handle
         stack.enter_context(context)

@@ -70,6 +70,7 @@ class JointReader:
         self.position, self.velocity, self.effort = (np.full(n, np.nan) for _ in FIELDS)
         self._seen = np.zeros(n, dtype=bool)
         self.complete = n == 0
+        self._stamps: dict[tuple[str, ...], int] = {}  # by list of names: several may publish
         self.stamp = 0
         """Stamp of the last message, ns."""
 
@@ -87,8 +88,8 @@ class JointReader:
             True if the message named any of our joints.
 
         Raises:
-            ArgumentError: If a name stands twice, a length does not fit, or a required number is
-                not finite.
+            ArgumentError: If a name stands twice, a length does not fit, a required number is not
+                finite, or the message is a little older than the one before of the same joints.
         """
         names = tuple(msg.name)
         places = self._places.get(names)
@@ -97,6 +98,13 @@ class JointReader:
         source, target = places
         if len(target) == 0:
             return False
+        stamp = nanoseconds(msg.header.stamp)
+        back = self._stamps.get(names, 0) - stamp
+        if 0 < back < SECOND and stamp:
+            raise ArgumentError(
+                f"{self.topic}: the stamp goes back by {back / SECOND:g} s; the message came out "
+                "of order and is ignored"
+            )
         new = []
         for field in FIELDS:
             values = np.frombuffer(getattr(msg, field) or b"", dtype=np.float64)
@@ -104,7 +112,8 @@ class JointReader:
                 taken = values[source]
                 # One product instead of a test per number: any NaN or infinity spoils it
                 if field in self._required and not math.isfinite(taken.dot(taken)):
-                    raise self._not_finite(field, taken, target)
+                    ours = [self.joint_names[i] for i in target]
+                    raise _not_finite(f"{self.topic}: {field} of joint", ours, taken)
             elif len(values) == 0 and field not in self._required:
                 taken = None
             else:
@@ -118,7 +127,9 @@ class JointReader:
         if not self.complete:
             self._seen[target] = True
             self.complete = bool(self._seen.all())
-        self.stamp = nanoseconds(msg.header.stamp)
+        self.stamp = stamp
+        if names in self._places:  # as many as are remembered
+            self._stamps[names] = stamp
         return True
 
     def _places_of(self, names: tuple[str, ...]) -> tuple[Array, Array]:
@@ -132,13 +143,6 @@ class JointReader:
         if len(self._places) < 64:  # more lists of names than publishers can only be a fault
             self._places[names] = places
         return places
-
-    def _not_finite(self, field: str, taken: Array, target: Array) -> ArgumentError:
-        wrong = int(np.argmin(np.isfinite(taken)))
-        return ArgumentError(
-            f"{self.topic}: {field} of joint '{self.joint_names[target[wrong]]}' is "
-            f"{taken[wrong]:g}; the message is ignored"
-        )
 
 
 class EffortReader:
@@ -168,12 +172,74 @@ class EffortReader:
                 "'joints' on both sides"
             )
         if not math.isfinite(efforts.dot(efforts)):
-            wrong = int(np.argmin(np.isfinite(efforts)))
-            raise ArgumentError(
-                f"{self.topic}: effort of joint '{self.joints[wrong]}' is {efforts[wrong]:g}; "
-                "the message is ignored"
-            )
+            raise _not_finite(f"{self.topic}: effort of joint", self.joints, efforts)
         return efforts
+
+
+class NamedEffortReader:
+    """Efforts of a command that names its joints, in the order of one robot.
+
+    A command may name them in any order, and others beside them, but it must name all of ours: an
+    effort that is not renewed with the others is as old as one that has stopped coming.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+        names: Joints, or actuators, in the order of the result.
+    """
+
+    def __init__(self, topic: str, names: Sequence[str]) -> None:
+        self.topic = topic
+        self.names = tuple(names)
+        self._last: list[str] | None = None  # names of the last message, and
+        self._source: Array | None = None  # where ours stand among them; None if in our order
+
+    def read(self, msg: JointState) -> Array:
+        """Efforts, shape (n,), N m or N.
+
+        Raises:
+            ArgumentError: If a name is missing or stands twice, or an effort is not finite.
+            ShapeError: If there is not one effort per name.
+        """
+        names = msg.name
+        if names != self._last:
+            self._source = self._places_of(names)
+            self._last = names
+        efforts = np.frombuffer(msg.effort or b"", dtype=np.float64)
+        if len(efforts) != len(names):
+            raise ShapeError(
+                f"{self.topic}: effort has {len(efforts)} entries for {len(names)} names; the "
+                "message is ignored; give one per name"
+            )
+        if self._source is not None:
+            efforts = efforts[self._source]
+        if not math.isfinite(efforts.dot(efforts)):
+            raise _not_finite(f"{self.topic}: effort of", self.names, efforts)
+        return efforts
+
+    def _places_of(self, names: list[str]) -> Array | None:
+        if tuple(names) == self.names:
+            return None
+        place = {name: i for i, name in enumerate(names)}
+        if len(place) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ArgumentError(
+                f"{self.topic}: '{twice}' stands twice; the message is ignored; name each joint "
+                "once"
+            )
+        missing = [name for name in self.names if name not in place]
+        if missing:
+            raise ArgumentError(
+                f"{self.topic}: names {', '.join(names) or 'nothing'}, but not "
+                f"{', '.join(missing)}; the message is ignored; command all of "
+                f"{', '.join(self.names)} together"
+            )
+        return np.array([place[name] for name in self.names], dtype=np.intp)
+
+
+def _not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:
+    """The refusal of a message for the first of its numbers that is not finite."""
+    wrong = int(np.argmin(np.isfinite(values)))
+    return ArgumentError(f"{what} '{names[wrong]}' is {values[wrong]:g}; the message is ignored")
 
 
 def effort_msg(tau: Array) -> Float64MultiArray:
@@ -204,9 +270,13 @@ def joint_state_msg(
 
 
 def waypoints_from_msg(
-    msg: JointTrajectory, known: Sequence[str], *, allow_end_velocity: bool = False
+    msg: JointTrajectory,
+    known: Sequence[str],
+    *,
+    allow_partial: bool = True,
+    allow_end_velocity: bool = False,
 ) -> Waypoints:
-    """Checked waypoints of a trajectory message.
+    """Checked waypoints of a trajectory message; see `read_points`.
 
     Raises:
         TrajectoryError: One line that names joint, point and field, and the remedy.
@@ -221,7 +291,13 @@ def waypoints_from_msg(
         )
         for point in msg.points
     ]
-    return read_points(msg.joint_names, points, known, allow_end_velocity=allow_end_velocity)
+    return read_points(
+        msg.joint_names,
+        points,
+        known,
+        allow_partial=allow_partial,
+        allow_end_velocity=allow_end_velocity,
+    )
 
 
 def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTrajectory:

@@ -7,6 +7,7 @@ describe` and the documentation all read from the fields of that dataclass.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -35,6 +36,9 @@ _TYPES = {
     (float,): Parameter.Type.DOUBLE_ARRAY,
     (str,): Parameter.Type.STRING_ARRAY,
 }
+_OF_ROS = ("qos_overrides.", "use_sim_time", "start_type_description_service")
+"""Parameters that rclpy reads by itself, in some of its versions."""
+
 _WORDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
 
 
@@ -233,12 +237,19 @@ class Declared(Generic[P]):
             given[field_name] = item.checked(_declare(node, item, default))
         self.value: P = kind(**given)
         check(self.value)
+        self._node = node
         node.add_on_set_parameters_callback(self._validate)
         if hasattr(node, "add_post_set_parameters_callback"):
             node.add_post_set_parameters_callback(self._apply)
             self._apply_early = False
         else:  # Humble: the last word is this callback's
             self._apply_early = True
+
+    def close(self) -> None:
+        """Follow the parameters no longer; their values stay for whoever declares them again."""
+        self._node.remove_on_set_parameters_callback(self._validate)
+        if not self._apply_early:
+            self._node.remove_post_set_parameters_callback(self._apply)
 
     def _with(self, changes: Sequence[Parameter]) -> P:
         """The current values with some replaced."""
@@ -267,8 +278,33 @@ class Declared(Generic[P]):
             self._changed(value)
 
 
+def unknown_parameters(node: Node) -> str:
+    """One line about parameters that were given at start but that the node does not have.
+
+    Ask once all groups are declared.
+
+    Returns:
+        The line, with the nearest name that the node has for each; empty if there are none.
+    """
+    known = list(node.get_parameters_by_prefix(""))
+    unknown = [
+        name
+        for name in sorted(node._parameter_overrides)  # rclpy has no public way to ask
+        if not node.has_parameter(name) and not name.startswith(_OF_ROS)
+    ]
+    if not unknown:
+        return ""
+    named = []
+    for name in unknown:
+        close = difflib.get_close_matches(name, known, n=1)
+        named.append(f"'{name}'" + (f" (did you mean '{close[0]}'?)" if close else ""))
+    return f"{node.get_name()} ignores parameters that it does not have: {', '.join(named)}"
+
+
 def _declare(node: Node, item: Described, default: Any) -> Any:
     """Declare one parameter; the value that a file or the command line gave it, or the default."""
+    if node.has_parameter(item.name):
+        return node.get_parameter(item.name).value
     given = list(default) if isinstance(default, tuple) else default
     # Declared twice: first to see what was given, because rclpy's own refusal would not say what
     # is allowed, then with what `ros2 param describe` shows

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from time import sleep
 from types import TracebackType
 from typing import Any
 
@@ -19,6 +20,13 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.loop import Loop
 from robot_dynamics.nodes.robot_node import RobotNode
 
+LOOK = 0.1
+"""Time between two looks whether the process is to end, s; each takes the loop's interpreter."""
+
+REBUILD = 1.0
+"""Time after which an executor without work looks again, s: every look takes milliseconds, in which
+the loop competes for the interpreter."""
+
 
 class Process:
     """Nodes whose fast work runs in one loop, and all the rest in an executor in a second thread.
@@ -28,7 +36,7 @@ class Process:
     Args:
         nodes: Nodes of one context, in the order in which their fast work is to run.
         context: Their context.
-        ended: When set, `begin` gives up and `run` returns: what a signal handler is to do.
+        ended: When set, `start` gives up and `wait` returns: what a signal handler is to do.
     """
 
     def __init__(
@@ -42,6 +50,8 @@ class Process:
         self.loop = Loop(context)
         self.failure: BaseException | None = None
         self._ended = ended or threading.Event()
+        # A function of its own: rclpy forgets a method whose object is gone with a traceback
+        context.on_shutdown(lambda: self._ended.set())  # noqa: PLW0108
         self._leaving = threading.Event()
         self._executor = SingleThreadedExecutor(context=context)
         self._thread = threading.Thread(target=self._spin, name="executor", daemon=True)
@@ -49,7 +59,13 @@ class Process:
 
     def __enter__(self) -> Process:
         for node in self.nodes:
+            node.loop = self.loop
+            asked = node.parameters
+            self.loop.priority = max(self.loop.priority, getattr(asked, "realtime_priority", 0))
+            self.loop.cpus = self.loop.cpus or getattr(asked, "cpu_affinity", ())
             self._executor.add_node(node)
+        if self.loop.priority or self.loop.cpus:
+            self.loop.tell = self._tell
         self._thread.start()
         return self
 
@@ -59,11 +75,11 @@ class Process:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        for node in reversed(self.nodes):  # whoever commands comes to rest before what it moves
+            node.shut_down()
         self.loop.stop()
         if self._loop_thread is not None:
             self._loop_thread.join()
-        for node in self.nodes:
-            node.begun = False  # a callback that waits for the loop waits no longer
         self._leaving.set()
         self._executor.wake()
         self._thread.join()
@@ -71,35 +87,38 @@ class Process:
         for node in self.nodes:
             node.destroy_node()
 
-    def begin(self) -> bool:
-        """Wait for the robot and make all nodes ready; false if the process is to end instead."""
-        for node in self.nodes:
-            robot = node.wait_for_robot(self._ok)
-            if robot is None:
-                return False
-            node.begin(robot)
-            node.begun = True
-            node.attach(self.loop)
-            if node.NAME in self.loop.timings:
-                node.watch(self.loop.timings[node.NAME])
-            priority = getattr(node.parameters, "realtime_priority", 0)
-            self.loop.priority = max(self.loop.priority, priority)
+    def start(self) -> bool:
+        """Start the loop, and every node that starts by itself as soon as it has a robot.
+
+        Returns:
+            False if the process is to end instead.
+
+        Raises:
+            RobotDynamicsError: If a node cannot start.
+        """
+        self._loop_thread = threading.Thread(target=self._run_loop, name="loop", daemon=True)
+        self._loop_thread.start()
+        waiting = [node for node in self.nodes if node.parameters.autostart]
+        while waiting and self._ok():
+            for node in [node for node in waiting if node.has_robot]:
+                node.start_up()
+                waiting.remove(node)
+            if waiting:
+                sleep(LOOK)
         return self._ok()
 
-    def run(self) -> None:
-        """Run the loop in this thread until the process is to end.
+    def wait(self) -> None:
+        """Wait until the process is to end.
 
         Raises:
             BaseException: What a callback raised, if one did.
         """
-        self.loop.run(until=self._ended.is_set)
+        # Not Event.wait: a signal that another thread received would not wake it, and a handler
+        # that ran inside it would wait for its lock
+        while not self._ended.is_set():
+            sleep(LOOK)
         if self.failure is not None:
             raise self.failure
-
-    def run_in_thread(self) -> None:
-        """Run the loop in a thread of its own until this object is left."""
-        self._loop_thread = threading.Thread(target=self._run_loop, name="loop", daemon=True)
-        self._loop_thread.start()
 
     def _ok(self) -> bool:
         return bool(self.context.ok()) and self.failure is None and not self._ended.is_set()
@@ -114,44 +133,52 @@ class Process:
         try:
             # Left before the executor is shut down, which frees what a wait under way still uses
             while self.context.ok() and not self._leaving.is_set():
-                self._executor.spin_once(timeout_sec=0.1)
+                self._executor.spin_once(timeout_sec=REBUILD)
         except BaseException as error:  # a fault in a callback ends the process, not only a thread
             self._fail(error)
-            self.loop.stop()
 
     def _fail(self, error: BaseException) -> None:
         if self.context.ok():  # without a context, whatever is under way fails: not a fault
             self.failure = error
+        self._ended.set()
+
+    def _tell(self, scheduling: str) -> None:
+        log = self.nodes[0].get_logger()
+        if "refused" in scheduling or "only supported" in scheduling:
+            log.warning(scheduling)
+        else:
+            log.info(scheduling)
 
 
-def run(kind: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> int:
-    """Run one node in this process until SIGINT or SIGTERM.
+def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> int:
+    """Run nodes in this process until SIGINT or SIGTERM.
 
     Args:
-        kind: Makes the node.
+        kinds: Each makes a node; in the order in which their fast work is to run.
         args: Command line, as `rclpy.init` reads it.
 
     Returns:
-        Exit status: 0 after a signal, 1 if the node could not start.
+        Exit status: 0 after a signal, 1 if a node could not start.
     """
     # Not rclpy's handlers: they shut the context down under calls of other threads. Ours have the
     # process end in order: loop, executor, node, context.
+    name = getattr(kinds[0], "NAME", "nodes") if len(kinds) == 1 else "nodes"
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     context = rclpy.get_default_context()
     try:
-        node = kind()
-        with LogsOf(node), Process([node], context, ended) as process:
-            if process.begin():
-                try:
-                    process.run()
-                finally:
-                    for name, timing in process.loop.timings.items():
-                        print(f"{name}: {timing.report()}", file=sys.stderr)  # the log has gone
+        nodes = [kind() for kind in kinds]
+        with LogsOf(nodes[0]), Process(nodes, context, ended) as process:
+            try:
+                if process.start():
+                    process.wait()
+            finally:
+                for task, timing in process.loop.timings.items():
+                    print(f"{task}: {timing.report()}", file=sys.stderr)  # the log has gone
     except RobotDynamicsError as error:
-        print(f"{getattr(kind, 'NAME', 'node')}: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return 1
     finally:
         rclpy.try_shutdown()

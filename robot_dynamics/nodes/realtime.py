@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 
@@ -14,6 +15,36 @@ def sharpen_timers() -> None:
     if sys.platform == "linux":
         pr_set_timerslack, nanoseconds = 29, 1
         ctypes.CDLL(None).prctl(pr_set_timerslack, nanoseconds)
+
+
+def scheduled(priority: int, cpus: Sequence[int], stack: ExitStack) -> str:
+    """Schedule this thread as asked, as far as the system allows it, until `stack` ends.
+
+    Args:
+        priority: Real-time priority (SCHED_FIFO), 1 to 99; 0 for ordinary scheduling.
+        cpus: Processors to run on; empty for all.
+        stack: Puts everything back.
+
+    Returns:
+        What came of it, in words.
+    """
+    words = with_priority(priority, stack)
+    return f"{words}, {on_processors(cpus, stack)}" if cpus else words
+
+
+def on_processors(cpus: Sequence[int], stack: ExitStack) -> str:
+    """Keep this thread on some processors until `stack` ends; what came of it, in words."""
+    wanted = ", ".join(map(str, cpus))
+    if not hasattr(os, "sched_setaffinity"):
+        return "any processor (cpu_affinity is only supported on Linux)"
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError:
+        there = ", ".join(map(str, sorted(before)))
+        return f"any processor (cpu_affinity {wanted} refused: there are {there})"
+    stack.callback(os.sched_setaffinity, 0, before)
+    return f"on processor {wanted}"
 
 
 def with_priority(priority: int, stack: ExitStack) -> str:

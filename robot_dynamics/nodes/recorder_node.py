@@ -11,11 +11,10 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import continuous_joints, effort_limits
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.loop import Loop
+from robot_dynamics.nodes.loop import Loop, take_all
 from robot_dynamics.nodes.messages import SECOND, JointReader
 from robot_dynamics.nodes.parameters import parameter
-from robot_dynamics.nodes.robot_node import LoopParameters, RobotNode, moved
-from robot_dynamics.robot import Robot
+from robot_dynamics.nodes.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot.robot import Array
 from robot_dynamics.simulation import Log
 
@@ -70,9 +69,8 @@ class RecorderNode(RobotNode[RecorderParameters]):
     NAME = "recorder_node"
     PARAMETERS = RecorderParameters
 
-    def begin(self, robot: Robot) -> None:
+    def begin(self) -> None:
         """Open the topics."""
-        self.robot, _ = moved(robot, self.parameters.joints)
         self.joints, n = self.robot.joint_names, self.robot.dof
         self._limit = effort_limits(self.robot)
         self._states = JointReader("joint_states", self.joints, ("position", "velocity"))
@@ -86,16 +84,19 @@ class RecorderNode(RobotNode[RecorderParameters]):
         ]
 
     def attach(self, loop: Loop) -> None:
-        """See `RobotNode.attach`."""
-        loop.add(self.NAME, self.parameters.rate, lambda: None, inputs=self._inputs)
+        """See `RobotNode.attach`: it costs cycles, so it joins the loop only while it records."""
 
     def start(self) -> None:
         """Forget what was recorded and record from now on."""
         self._recording = False
+        self.loop.remove(self.task)
+        for subscription in self._inputs:
+            take_all(subscription)  # what has come meanwhile
         self._measured.clear()
         self._desired.clear()
         self._epoch = self.get_clock().now().nanoseconds
         self._recording = True
+        self.loop.add(self.task, self.parameters.rate, lambda: None, inputs=self._inputs)
 
     def stop(self) -> Log:
         """Stop recording; desired values are brought to the times of the measured ones.
@@ -104,6 +105,7 @@ class RecorderNode(RobotNode[RecorderParameters]):
             RobotDynamicsError: If fewer than two messages of a topic came.
         """
         self._recording = False
+        self.loop.remove(self.task)
         measured, desired = self._measured.array, self._desired.array
         if len(measured) < 2 or len(desired) < 2:
             raise RobotDynamicsError(

@@ -3,6 +3,9 @@
 Until the first command arrives, and whenever commands stop coming, the joints
 are held where they are, as the brakes of a real arm do.
 
+Commands come as bare efforts in the order of `joints`, or by name and stamped;
+while they come by name, bare ones, which are the same, are not read.
+
 It follows the clock, or keeps its own time: with `publish_clock` other nodes
 live in simulated time, which may be faster or slower than real time, and with
 `lockstep` it waits for the answer to every state, so that a run repeats exactly.
@@ -12,7 +15,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from time import monotonic
 
@@ -22,18 +24,27 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
+from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, SimulationError
+from robot_dynamics.nodes.commands import (
+    NAMED,
+    PLAIN,
+    Commands,
+    Pairing,
+    actuators_of,
+    discard,
+    publishers_of,
+)
 from robot_dynamics.nodes.diagnostics import Fault, Level
-from robot_dynamics.nodes.loop import Loop
-from robot_dynamics.nodes.messages import SECOND, EffortReader, joint_state_msg, time_msg
-from robot_dynamics.nodes.parameters import parameter
+from robot_dynamics.nodes.loop import Loop, take_all
+from robot_dynamics.nodes.messages import SECOND, joint_state_msg, nanoseconds, time_msg
 from robot_dynamics.nodes.process import run
 from robot_dynamics.nodes.qos import EVERY, LATEST, PUBLISHED
-from robot_dynamics.nodes.robot_node import LoopParameters, RobotNode, moved
+from robot_dynamics.nodes.robot_node import RobotNode
+from robot_dynamics.nodes.simulator_parameters import HOLD, SimulatorParameters, check_simulation
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.robot import Array
 from robot_dynamics.simulation import (
-    Imperfections,
     Plant,
     Reading,
     Sensor,
@@ -51,8 +62,6 @@ MOST_STEPS = 100
 QUIET = 0.5
 """Time after which a state that nobody has answered in lockstep is sent again, s."""
 
-HOLD, ZERO_EFFORT = "hold", "zero_effort"
-
 
 class Drive(Enum):
     """What moves the joints."""
@@ -60,97 +69,6 @@ class Drive(Enum):
     HELD = "held by the brakes"
     COMMANDED = "commanded"
     LIMP = "zero effort"
-
-
-@dataclass(frozen=True)
-class SimulatorParameters(LoopParameters):
-    """Parameters of simulator_node."""
-
-    step: float = parameter(
-        0.001, "Longest time step of the integration, s", low=1e-5, high=0.01, read_only=True
-    )
-    initial_positions: tuple[float, ...] = parameter(
-        (),
-        "Where the joints start, in the order of joints, rad or m; empty for the middle of their "
-        "ranges",
-        read_only=True,
-    )
-    command_timeout: float = parameter(
-        0.1,
-        "Age of the last command at which on_command_timeout counts, s",
-        low=0.0,
-        high=3600.0,
-    )
-    on_command_timeout: str = parameter(
-        HOLD,
-        "What happens when commands stop: the joints are held, or their effort is zero",
-        one_of=(HOLD, ZERO_EFFORT),
-    )
-    publish_clock: bool = parameter(
-        False,
-        "Keep simulated time, from zero, and publish it on /clock for nodes with use_sim_time",
-        read_only=True,
-    )
-    real_time_factor: float = parameter(
-        1.0,
-        "Simulated time per real time, s/s; other than 1 only with publish_clock",
-        low=0.001,
-        high=100.0,
-        read_only=True,
-    )
-    lockstep: bool = parameter(
-        False,
-        "Move by one cycle per command and stand still in between; simulated time from zero",
-        read_only=True,
-    )
-    position_noise: float = parameter(
-        0.0, "Standard deviation of positions in joint_states, rad or m", low=0.0, high=1.0
-    )
-    velocity_noise: float = parameter(
-        0.0, "Standard deviation of velocities in joint_states, rad/s or m/s", low=0.0, high=100.0
-    )
-    effort_noise: float = parameter(
-        0.0, "Standard deviation of efforts in joint_states, N m or N", low=0.0, high=1000.0
-    )
-    delay: float = parameter(
-        0.0, "Age of joint_states when they are published, whole cycles, s", low=0.0, high=1.0
-    )
-    loss: float = parameter(
-        0.0, "Part of the joint_states that are never published", low=0.0, high=0.99
-    )
-    noise_seed: int = parameter(
-        0, "The same seed gives the same noise and the same losses", low=0, high=2**31 - 1
-    )
-    mass_factor: float = parameter(
-        1.0,
-        "Factor on mass and inertia of every link, against those of the URDF",
-        low=0.01,
-        high=100.0,
-    )
-    mass_spread: float = parameter(
-        0.0, "Largest relative error of the mass of each link, at random", low=0.0, high=0.99
-    )
-    mass_seed: int = parameter(
-        0, "The same seed gives the same errors of mass", low=0, high=2**31 - 1
-    )
-    joint_stops: bool = parameter(True, "Stop the joints at their position limits", read_only=True)
-
-    @property
-    def masses(self) -> tuple[float, float, int]:
-        """What a change of needs another plant."""
-        return self.mass_factor, self.mass_spread, self.mass_seed
-
-    @property
-    def imperfections(self) -> Imperfections:
-        """How joint_states differ from the truth."""
-        return Imperfections(
-            position_noise=self.position_noise,
-            velocity_noise=self.velocity_noise,
-            effort_noise=self.effort_noise,
-            delay=round(self.delay * self.rate),
-            loss=self.loss,
-            seed=self.noise_seed,
-        )
 
 
 class SimulatorNode(RobotNode[SimulatorParameters]):
@@ -162,32 +80,21 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def check(self, value: SimulatorParameters) -> None:
         """See `RobotNode.check`."""
-        if value.real_time_factor != 1.0 and not value.publish_clock:
-            raise ArgumentError(
-                f"parameter 'real_time_factor' is {value.real_time_factor:g} but nobody would "
-                "know the time; set publish_clock, and use_sim_time of the other nodes"
-            )
-        if value.lockstep and value.loss:
-            raise ArgumentError(
-                f"parameter 'loss' is {value.loss:g} in lockstep, where a lost state is never "
-                "answered; set loss to 0"
-            )
+        check_simulation(value)
 
-    def begin(self, robot: Robot) -> None:
+    def begin(self) -> None:
         """Place the robot and open the topics."""
-        parameters = self.parameters
-        self.robot, self._order = moved(robot, parameters.joints)
+        parameters, robot = self.parameters, self.robot
         self._start = self._initial_positions()
         self._steps = max(1, int(np.ceil(1.0 / (parameters.rate * parameters.step) - 1e-9)))
         self._step = 1.0 / (parameters.rate * self._steps)
-        self._masses = parameters.masses
-        self.plant = self._new_plant(parameters)
+        self._world = parameters.world
+        self.plant = self._new_plant(parameters, self.robot)
         self._next_plant: Plant | None = None
         self._sensor = Sensor(parameters.imperfections)
         self._next_sensor: Sensor | None = None
-        self._command = np.zeros(self.robot.dof)
-        self._commanded_at: float | None = None
         self.drive = Drive.HELD
+        self._opening_since: float | None = None  # steady time of the first command
         self._paused = False
         self._reset = False
         self._own_time = parameters.publish_clock or parameters.lockstep
@@ -196,41 +103,57 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Time of the state of the plant, ns."""
         self._told: JointState | None = None
         self._told_at = 0.0
+        self._pairing = Pairing()
+        self._passed_over = False  # plain commands wait that are not to be read
         self._diverged = 0
         self._lost = 0
 
         self._names = [joint.name for joint in self.robot.moving_joints]
         leads = [joint.mimic is None for joint in self.robot.moving_joints]
         self._leads = np.flatnonzero(leads)
-        self._efforts = EffortReader(
-            "effort_command", [self.robot.joint_names[i] for i in self._order]
-        )
+        self._commands = Commands(robot, self._order, self._actuators(robot))
         self._states = self.create_publisher(JointState, "joint_states", PUBLISHED)
         self._clock_out = (
             self.create_publisher(Clock, "/clock", PUBLISHED) if parameters.publish_clock else None
         )
         # In lockstep every command is a cycle, and a lost one would stop everything
-        self._command_in = self.fast_subscription(
-            Float64MultiArray,
-            "effort_command",
-            self._on_command,
-            EVERY if parameters.lockstep else LATEST,
-        )
+        qos = EVERY if parameters.lockstep else LATEST
+        self._plain_in = self.fast_subscription(Float64MultiArray, PLAIN, self._on_plain, qos)
+        self._named_in = self.fast_subscription(JointState, NAMED, self._on_named, qos)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
+        if parameters.actuator_space:
+            self.get_logger().info(
+                f"commands are efforts of actuators, in the order {', '.join(self._commands.names)}"
+            )
         self.get_logger().info(
             f"simulating robot '{robot.name}' at {parameters.rate:g} Hz in steps of "
-            f"{1e3 * self._step:g} ms; held until the first effort_command"
+            f"{1e3 * self._step:g} ms, gravity {gravity_of(self.plant)}; held until the first "
+            "effort_command"
         )
 
     def attach(self, loop: Loop) -> None:
-        """See `RobotNode.attach`."""
+        """See `RobotNode.attach`: the joints are held, at rest, until the first command."""
+        self._commands.forget()
+        self._pairing.forget()
+        self._told = None
+        self.drive, self._opening_since = Drive.HELD, None
+        self.plant.reset(self.plant.q)
+        for subscription in (self._plain_in, self._named_in):
+            discard(subscription)  # commands of before
         rate = self.parameters.rate
         if self.parameters.lockstep:
-            loop.add(self.NAME, rate, self.tick, trigger=self._command_in)
+            loop.add(self.task, rate, self.tick, trigger=(self._named_in, self._plain_in))
         else:
+            # Plain commands are left in their queue while the same come by name: a take costs 10 us
             real_rate = rate * self.parameters.real_time_factor
-            loop.add(self.NAME, real_rate, self.tick, inputs=[self._command_in])
+            loop.add(self.task, real_rate, self.tick, inputs=[self._named_in])
+
+    def exchange(self, robot: Robot) -> None:
+        """See `RobotNode.exchange`: the joints move on with other links between them."""
+        plant, actuators = self._new_plant(self.parameters, robot), self._actuators(robot)
+        self._next_plant = plant
+        self._commands.use(actuators)
 
     @property
     def commanded(self) -> bool:
@@ -239,9 +162,11 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def changed(self, value: SimulatorParameters) -> None:
         """Swap in a plant of another mass, and sensors of other faults; the motion goes on."""
-        if value.masses != self._masses:
-            self._masses = value.masses
-            self._next_plant = self._new_plant(value)
+        if value.world != self._world:
+            self._world = value.world
+            self._next_plant = plant = self._new_plant(value, self.robot)
+            if not np.array_equal(plant.robot.gravity, self.plant.robot.gravity):
+                self.get_logger().info(f"gravity: {gravity_of(plant)}")
         if value.imperfections != self._sensor.imperfections:
             self._next_sensor = Sensor(value.imperfections)
 
@@ -255,6 +180,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """
         self._swap()
         if not self.parameters.lockstep:
+            self._take_plain()
             self._watch()
             self._cycle()
         elif self._told is None:
@@ -294,20 +220,33 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _advance(self, steps: int) -> None:
         try:
             for _ in range(steps):
-                self.plant.step(self._command)
+                self.plant.step(self._commands.tau)
         except SimulationError as error:
             self._diverged += 1
             self.get_logger().error(f"{error}; put back to the start")
             self._place_at_start()
 
+    def _take_plain(self) -> None:
+        """Take plain commands, unless they come by name too."""
+        if self._commands.named_at_work(monotonic(), self.parameters.command_timeout):
+            self._passed_over = True
+        elif self._passed_over:
+            self._passed_over = False
+            discard(self._plain_in)  # it is as old as the last that came by name
+        else:
+            take_all(self._plain_in)
+
     def _watch(self) -> None:
         """Choose what moves the joints: the command while it is fresh."""
-        parameters = self.parameters
-        if self._commanded_at is None:
+        parameters, commanded_at = self.parameters, self._commands.at
+        if commanded_at is None:
             self.drive = Drive.HELD
             return
-        if monotonic() - self._commanded_at <= parameters.command_timeout:
-            self.drive = Drive.COMMANDED
+        now = monotonic()
+        if now - commanded_at <= parameters.command_timeout:
+            self._opening_since = self._opening_since or now
+            if now - self._opening_since >= parameters.brake_time:
+                self.drive = Drive.COMMANDED
             return
         drive = Drive.HELD if parameters.on_command_timeout == HOLD else Drive.LIMP
         if drive is self.drive:
@@ -317,7 +256,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self.get_logger().warning(
             f"no effort_command for {parameters.command_timeout:g} s; {doing} until one arrives"
         )
-        self._command[:] = 0.0
+        self._commands.tau[:] = 0.0
         if drive is Drive.HELD:
             self.plant.reset(self.plant.q)
 
@@ -329,6 +268,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._lost += 1
             self._publish_clock()
             return
+        self._pairing.told(int(told.time))
         efforts = np.zeros(len(self._names))
         efforts[self._leads] = told.tau
         self._publish(
@@ -350,14 +290,45 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         if self._clock_out is not None:
             self._clock_out.publish(Clock(clock=time_msg(self._time)))
 
-    def _on_command(self, msg: Float64MultiArray) -> None:
-        try:
-            self._command[self._order] = self._efforts.read(msg)
-        except RobotDynamicsError as error:
-            self.complaints.say("effort_command", error)
+    # -- commands, in the loop's thread -------------------------------------------------------
+
+    def _on_plain(self, msg: Float64MultiArray) -> None:
+        now = monotonic()
+        if self._commands.named_at_work(now, self.parameters.command_timeout):
             return
-        self._commanded_at = monotonic()
+        try:
+            self._commands.read_plain(msg, now)
+        except RobotDynamicsError as error:
+            self.complaints.say(PLAIN, error)
+            return
+        self._obey()
+
+    def _on_named(self, msg: JointState) -> None:
+        now = monotonic()
+        if self.parameters.lockstep:
+            self._commands.heard_named(now)  # whatever it answers: plain ones would answer nothing
+        try:
+            if not self._is_due(nanoseconds(msg.header.stamp)):
+                return
+            self._commands.read_named(msg, now)
+        except RobotDynamicsError as error:
+            self.complaints.say(NAMED, error)
+            return
+        self._obey()
+
+    def _is_due(self, stamp: int) -> bool:
+        """Whether a command of that stamp, ns, counts; in lockstep only the first answer does."""
+        parameters = self.parameters
+        if parameters.lockstep:
+            return self._pairing.is_first_answer(stamp)
+        allowed = parameters.command_timeout * max(1.0, parameters.real_time_factor)
+        self._pairing.check(stamp, self._time, round(allowed * SECOND))
+        return True
+
+    def _obey(self) -> None:
+        """In lockstep every command moves the robot by one cycle."""
         if self.parameters.lockstep and not self._paused:
+            self._pairing.answered()
             self._swap()
             self.drive = Drive.COMMANDED
             self._cycle()
@@ -379,14 +350,20 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def diagnostics(self) -> Mapping[str, object]:
         """See `RobotNode.diagnostics`."""
         parameters = self.parameters
-        age = None if self._commanded_at is None else monotonic() - self._commanded_at
+        commands = self._commands
+        age = None if commands.at is None else monotonic() - commands.at
         return {
             "joints": self.drive.value,
+            "commands": commands.form.value,
+            "actuator_space": parameters.actuator_space,
+            "order of effort_command": commands.names,
             "paused": self._paused,
             "age of the command (s)": age,
             "simulated time (s)": f"{self._time / SECOND:.3f}",
             "real_time_factor": parameters.real_time_factor,
             "lockstep": parameters.lockstep,
+            "states answered twice": self._pairing.twice,
+            "gravity": gravity_of(self.plant),
             "effort cut at the limit": [
                 name
                 for name, cut in zip(self.robot.joint_names, self.plant.saturated, strict=True)
@@ -401,7 +378,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         faults = []
         if self.growth.of("diverged", self._diverged):
             faults.append(Fault(Level.ERROR, "the motion diverged; put back to the start"))
-        commanded_at, doing = self._commanded_at, self.drive.value
+        commanded_at, doing = self._commands.at, self.drive.value
         if commanded_at is None:
             faults.append(Fault(Level.WARN, f"no effort_command yet; {doing}"))
         elif not self.commanded:
@@ -409,11 +386,14 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             faults.append(Fault(Level.STALE, f"no effort_command for {age:.1f} s; {doing}"))
         if self._paused:
             faults.append(Fault(Level.WARN, "paused"))
-        publishers = self.count_publishers("effort_command")
-        if publishers > 1:
-            faults.append(
-                Fault(Level.WARN, f"{publishers} publishers of effort_command; leave only one")
-            )
+        topics = [subscription.topic_name for subscription in (self._plain_in, self._named_in)]
+        publishers = publishers_of(self, topics)
+        if len(publishers) > 1:
+            text = f"{len(publishers)} publishers of effort_command; leave only one"
+            faults.append(Fault(Level.WARN, f"{text} of {', '.join(publishers)}"))
+        if self._clock_out is not None and self.count_publishers("/clock") > 1:
+            text = f"{self.count_publishers('/clock')} publishers of /clock; leave only one"
+            faults.append(Fault(Level.WARN, text))
         return faults
 
     def _swap(self) -> None:
@@ -431,11 +411,16 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _place_at_start(self) -> None:
         self.plant.reset(self._start)
         self._sensor = Sensor(self._sensor.imperfections)
-        self._commanded_at = None
-        self.drive = Drive.HELD
+        self._commands.forget()
+        self.drive, self._opening_since = Drive.HELD, None
+        self._pairing.forget()
         self._told = None
 
     # -- building ---------------------------------------------------------------------------
+
+    def _actuators(self, robot: Robot) -> Actuators | None:
+        joints = [robot.joint_names[i] for i in self._order]
+        return actuators_of(self.parameters, robot, joints, self._description.source)
 
     def _initial_positions(self) -> Array:
         q = middle_pose(self.robot)
@@ -449,22 +434,27 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             q[self._order] = given
         return q
 
-    def _new_plant(self, parameters: SimulatorParameters) -> Plant:
-        factor, spread, seed = parameters.masses
-        robot = self.robot
-        if factor != 1.0:
-            robot = with_mass_scaled(robot, factor)
-        if spread:
-            robot = perturbed(robot, spread, seed)
+    def _new_plant(self, parameters: SimulatorParameters, robot: Robot) -> Plant:
+        if parameters.gravity:
+            robot = robot.with_gravity(parameters.gravity)
+        if parameters.mass_factor != 1.0:
+            robot = with_mass_scaled(robot, parameters.mass_factor)
+        if parameters.mass_spread:
+            robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
         plant = Plant(robot, self._start, stops=parameters.joint_stops, step=self._step)
         plant.step(np.zeros(robot.dof))  # compiles before the first cycle
         plant.reset(self._start)
         return plant
 
 
+def gravity_of(plant: Plant) -> str:
+    """Acceleration of free fall in axes of the root link, in words."""
+    return ", ".join(f"{x:.4g}" for x in plant.robot.gravity) + " m/s^2"
+
+
 def main(args: list[str] | None = None) -> None:
     """Run the node."""
-    sys.exit(run(SimulatorNode, args))
+    sys.exit(run(SimulatorNode, args=args))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.description import RobotParameters
 from robot_dynamics.nodes.loop import Loop
 from robot_dynamics.nodes.messages import SECOND, trajectory_msg
@@ -70,13 +71,19 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
     NAME = "trajectory_node"
     PARAMETERS = TrajectoryParameters
 
-    def begin(self, robot: Robot) -> None:
-        """Make the motion and wait for somebody who listens."""
-        parameters = self.parameters
-        motion = MOTIONS[parameters.motion](robot, parameters)
-        self.waypoints = motion.delayed(parameters.approach)
-        self._msg = trajectory_msg(self.waypoints)
-        self._due = not parameters.wait
+    def check(self, value: TrajectoryParameters) -> None:
+        """See `RobotNode.check`."""
+        if value.motion == "file" and not value.file:
+            raise ArgumentError(
+                "parameter 'motion' is 'file' but parameter 'file' is empty; give the path of a "
+                ".yaml or .csv file in 'file'"
+            )
+
+    def begin(self) -> None:
+        """Make the motion and open the topics."""
+        parameters, robot = self.parameters, self.robot
+        self._plan(robot)
+        self._due = False
         self._ends_at: int | None = None
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORIES)
         self._timer = self.create_timer(LOOK, self._on_timer)
@@ -88,7 +95,23 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         )
 
     def attach(self, loop: Loop) -> None:
-        """Nothing here is fast."""
+        """Nothing here is fast: a timer sends the motion once somebody listens."""
+        self._due = not self.parameters.wait
+        self._ends_at = None
+        self._timer.reset()
+
+    def changed(self, value: TrajectoryParameters) -> None:
+        """See `RobotNode.changed`: perhaps it is to be repeated now."""
+        self._timer.reset()
+
+    def exchange(self, robot: Robot) -> None:
+        """See `RobotNode.exchange`: from the next time on, send the motion of the new robot."""
+        self._plan(robot)
+
+    def _plan(self, robot: Robot) -> None:
+        motion = MOTIONS[self.parameters.motion](robot, self.parameters)
+        self.waypoints = motion.delayed(self.parameters.approach)
+        self._msg = trajectory_msg(self.waypoints)
 
     def send(self) -> None:
         """Send the motion to whoever listens now."""
@@ -102,12 +125,19 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         )
 
     def _on_timer(self) -> None:
+        if not self.active:
+            return
         ended = self._ends_at is not None and self.get_clock().now().nanoseconds > self._ends_at
         again = ended and self.parameters.repeat
         if (self._due or again) and self._publisher.get_subscription_count() > 0:
             self.send()
+        if not self._due and not self.parameters.repeat:
+            self._timer.cancel()  # where nodes share a process, every look takes time from the loop
 
     def _on_send(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if not self.active:
+            response.success, response.message = False, f"{self.get_name()} is not active"
+            return response
         listeners = self._publisher.get_subscription_count()
         response.success = listeners > 0
         response.message = (
@@ -143,7 +173,7 @@ MOTIONS: Mapping[str, Callable[[Robot, TrajectoryParameters], Waypoints]] = {
 
 def main(args: list[str] | None = None) -> None:
     """Run the node."""
-    sys.exit(run(TrajectoryNode, args))
+    sys.exit(run(TrajectoryNode, args=args))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """Complaints: a fault a thousand times a second is told once."""
 
+import time
+
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from robot_dynamics.nodes import complaints as module
 from robot_dynamics.nodes.complaints import LINES_PER_SECOND, Complaints
 
 
@@ -24,11 +27,33 @@ def test_the_same_fault_is_told_once(complaints, told):
     assert complaints.count["joint_states"] == 1000
 
 
-def test_another_fault_is_told_with_the_number_of_silent_ones(complaints, told):
+def test_a_fault_that_goes_on_is_told_again_with_how_often_it_came(complaints, told, monkeypatch):
+    monkeypatch.setattr(module, "AGAIN", 1.0)
+    for _ in range(5):
+        complaints.say("joint_states", "bad")
+    time.sleep(1.1)
+    complaints.say("joint_states", "bad")
+    assert told == ["bad", "bad (4 more since the last such line)"]
+
+
+def test_another_fault_does_not_count_as_the_ones_before(complaints, told):
     for _ in range(5):
         complaints.say("joint_states", "first")
     complaints.say("joint_states", "second")
-    assert told == ["first", "second (4 more since the last such line)"]
+    complaints.say("joint_states", "third")
+    assert told == ["first", "second (4 other faults not shown)", "third"]
+
+
+def test_after_a_storm_both_kinds_of_silent_faults_are_counted(complaints, told, monkeypatch):
+    monkeypatch.setattr(module, "AGAIN", 0.5)
+    for k in range(LINES_PER_SECOND + 3):
+        complaints.say("joint_trajectory", f"fault {k}")
+    last = told[-1]
+    for _ in range(2):
+        complaints.say("joint_trajectory", last)
+    time.sleep(1.1)  # a line may be told again
+    complaints.say("joint_trajectory", last)
+    assert told[-1] == f"{last} (2 more since the last such line, 3 other faults not shown)"
 
 
 def test_topics_do_not_silence_each_other(complaints, told):

@@ -31,6 +31,8 @@ NOT_IN_FILE = {
     "file",
     "formulation",
     "gravity",
+    "cpu_affinity",
+    "actuator_coupling",
 }
 
 
@@ -87,6 +89,13 @@ def test_on_hardware_the_simulator_is_left_out():
     assert "simulator_node" not in started(robot="planar_2r", simulation="false")
 
 
+def test_in_one_process_the_same_nodes_run():
+    assert sorted(started(robot="planar_2r", composed="true")) == [
+        "composed_nodes",
+        "trajectory_node",
+    ]
+
+
 def test_rviz_comes_with_robot_state_publisher_when_asked_for():
     extra = set(started(robot="planar_2r", rviz="true")) - set(NODES)
     assert extra == {"robot_state_publisher", "rviz2"}
@@ -96,3 +105,14 @@ def test_parameter_classes_are_frozen():
     for kind in NODES.values():
         with pytest.raises(dataclasses.FrozenInstanceError):
             kind().rate = 1.0
+
+
+def test_the_documentation_lists_every_parameter_as_it_is():
+    script = share_folder() / "docs" / "make_parameter_tables.py"
+    if not script.is_file():
+        pytest.skip("the documentation is not installed")
+    spec = importlib.util.spec_from_file_location("make_parameter_tables", script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.PAGE.read_text(encoding="utf-8")
+    assert module.with_tables(page) == page, "run python docs/make_parameter_tables.py"

@@ -303,3 +303,22 @@ def test_every_node_reports_from_one_process(told, domain):
         for node in ("simulator_node", "feedforward_node", "controller_node"):
             status = told(node, lambda s: s.hardware_id == "planar_2r", f"a report of {node}")
             assert "rate asked (Hz)" in {value.key for value in status.values}
+
+
+def test_an_imu_that_does_not_come_is_reported(start, told, namespace):
+    arguments, name = namespace
+    for node in ("feedforward_node", "controller_node"):
+        start(node, {**ROBOT, "gravity_from_imu": True}, arguments)
+        status = told(f"{name}/{node}", lambda s: "no imu for" in s.message, f"a report of {node}")
+        assert "gravity keeps the direction of the parameter" in status.message
+
+
+def test_a_quality_of_service_that_does_not_match_is_told_with_the_remedy(start, peer, namespace):
+    arguments, name = namespace
+    node = start("feedforward_node", {"rate": 100.0}, arguments)
+    publisher = peer.node.create_publisher(String, f"{name}/robot_description", 1)  # not latched
+    node.wait_for_log(
+        f"{name}/robot_description: somebody's durability does not go with ours, so that no "
+        "message passes; publish it as reliable, transient_local"
+    )
+    peer.node.destroy_publisher(publisher)

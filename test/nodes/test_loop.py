@@ -1,5 +1,6 @@
 """Loop: steady work and work that messages pace, in one thread, without an executor."""
 
+import os
 import threading
 import time
 from itertools import pairwise
@@ -143,3 +144,72 @@ def test_a_priority_that_is_not_asked_for_is_not_taken(loop):
     loop.add("work", 100.0, loop.stop)
     loop.run()
     assert loop.scheduling == "ordinary scheduling"
+
+
+def test_either_of_two_topics_may_pace_a_task(loop, node):
+    """The rate is so low that only a message can be what it runs for after its first cycle."""
+    received = []
+    publishers, subscriptions = {}, []
+    for name in ("by_name", "in_order"):
+        publishers[name] = node.create_publisher(Int64, name, 10)
+        subscriptions.append(
+            node.create_subscription(
+                Int64,
+                name,
+                lambda msg, name=name: received.append(name),
+                10,
+                callback_group=TakenByLoop(),
+            )
+        )
+    for publisher in publishers.values():
+        wait_for(publisher.get_subscription_count, "the subscription")
+    loop.add("work", 0.01, lambda: None, trigger=subscriptions)
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    for name in ("in_order", "by_name", "in_order"):
+        count = len(received)
+        publishers[name].publish(Int64())
+        wait_for(lambda count=count: len(received) > count, "the message")
+    loop.stop()
+    thread.join()
+    assert received == ["in_order", "by_name", "in_order"]
+
+
+def test_work_comes_and_goes_while_the_loop_runs(loop, topic):
+    publish, subscription, received = topic
+    first, second = [], []
+    loop.add("first", 200.0, lambda: first.append(1))
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    wait_for(lambda: first, "the first task")
+    loop.add("second", 200.0, lambda: second.append(1), trigger=subscription)
+    wait_for(lambda: publish(1) or received, "a message")
+    loop.remove("second")
+    count = len(second), len(first)
+    wait_for(lambda: len(first) > count[1] + 10, "the first task to go on")
+    assert len(second) == count[0]
+    loop.remove("first")
+    count = len(first)
+    time.sleep(0.05)
+    assert len(first) == count
+    loop.stop()
+    thread.join()
+    assert list(loop.timings) == ["first", "second"]
+
+
+def test_a_processor_that_is_not_there_is_refused_in_words(loop):
+    told = []
+    loop.tell = told.append
+    loop.cpus = (4095,)
+    loop.run(until=lambda: bool(told))
+    assert "cpu_affinity 4095 refused" in told[0]
+
+
+def test_a_loop_stays_on_the_processor_it_is_given_and_leaves_it_at_the_end(loop):
+    before = os.sched_getaffinity(0)
+    loop.cpus = (max(before),)
+    during = []
+    loop.add("work", 100.0, lambda: during.append(os.sched_getaffinity(0)))
+    loop.run(until=lambda: bool(during))
+    assert during[0] == {max(before)}
+    assert os.sched_getaffinity(0) == before

@@ -14,11 +14,14 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
 from robot_dynamics.nodes.messages import (
+    SECOND,
     EffortReader,
     JointReader,
+    NamedEffortReader,
     duration_msg,
     effort_msg,
     joint_state_msg,
+    named_effort_msg,
     nanoseconds,
     time_msg,
     trajectory_msg,
@@ -126,6 +129,63 @@ def test_efforts_must_be_one_finite_number_per_joint():
         reader.read(Float64MultiArray(data=[1.0, np.nan, 3.0]))
 
 
+@given(st.permutations((*ARM, "gripper")))
+def test_named_efforts_are_matched_by_name_in_any_order_and_company(names):
+    efforts = {"shoulder": 1.0, "elbow": 2.0, "wrist": 3.0, "gripper": np.nan}
+    reader = NamedEffortReader("effort_command_named", ARM)
+    for _ in range(2):  # as first message, and as one like the last
+        msg = named_effort_msg(names, np.array([efforts[name] for name in names]), Time())
+        np.testing.assert_array_equal(reader.read(msg), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            states(["wrist", "shoulder"], [], effort=[1.0, 2.0]),
+            "effort_command_named: names wrist, shoulder, but not elbow; the message is ignored; "
+            "command all of shoulder, elbow, wrist together",
+        ),
+        (
+            states([], []),
+            "effort_command_named: names nothing, but not shoulder, elbow, wrist; the message is "
+            "ignored; command all of shoulder, elbow, wrist together",
+        ),
+        (
+            states((*ARM, "elbow"), [], effort=[1.0, 2.0, 3.0, 4.0]),
+            "effort_command_named: 'elbow' stands twice; the message is ignored; name each joint "
+            "once",
+        ),
+        (
+            states(ARM, [], effort=[1.0, 2.0]),
+            "effort_command_named: effort has 2 entries for 3 names; the message is ignored; give "
+            "one per name",
+        ),
+        (
+            states(ARM, [1.0, 2.0, 3.0]),
+            "effort_command_named: effort has 0 entries for 3 names; the message is ignored; give "
+            "one per name",
+        ),
+        (
+            states(ARM[::-1], [], effort=[1.0, np.nan, 3.0]),
+            "effort_command_named: effort of 'elbow' is nan; the message is ignored",
+        ),
+        (
+            states(ARM, [], effort=[-np.inf, 1.0, 3.0]),
+            "effort_command_named: effort of 'shoulder' is -inf; the message is ignored",
+        ),
+    ],
+)
+def test_a_faulty_named_command_is_refused_with_one_line(message, error):
+    reader = NamedEffortReader("effort_command_named", ARM)
+    for _ in range(2):  # what was refused once is not remembered as good
+        with pytest.raises(ArgumentError) as refusal:
+            reader.read(message)
+        assert str(refusal.value) == error
+    good = named_effort_msg(ARM, np.array([1.0, 2.0, 3.0]), Time())
+    np.testing.assert_array_equal(reader.read(good), [1.0, 2.0, 3.0])
+
+
 @given(st.integers(0, 2**31 * 10**9 - 1))
 def test_times_survive_a_message(ns):
     assert nanoseconds(time_msg(ns)) == ns
@@ -162,3 +222,24 @@ def test_a_trajectory_survives_the_way_to_waypoints_and_back():
 def test_a_trajectory_with_an_unknown_joint_is_refused():
     with pytest.raises(TrajectoryError, match=r"no joint 'elbo'.*did you mean 'elbow'"):
         waypoints_from_msg(trajectory(["elbo"], (1.0, [1.0], [])), ARM)
+
+
+def test_a_message_that_came_out_of_order_is_refused_and_a_clock_that_was_set_is_not():
+    reader = JointReader("joint_states", ["a"])
+
+    def state(seconds, q, names=("a",)):
+        msg = JointState(name=list(names), position=[q] * len(names))
+        msg.header.stamp = time_msg(round(seconds * SECOND))
+        return msg
+
+    reader.read(state(10.0, 1.0))
+    with pytest.raises(ArgumentError, match=r"the stamp goes back by 0\.25 s"):
+        reader.read(state(9.75, 2.0))
+    assert reader.position[0] == 1.0
+    reader.read(state(9.9, 3.0, names=("a", "b")))  # another publisher
+    assert reader.position[0] == 3.0
+    reader.read(state(10.0, 4.0))  # the same moment, told again
+    reader.read(state(2.0, 5.0))  # the clock was set
+    assert reader.position[0] == 5.0
+    reader.read(state(0.0, 6.0))  # no stamp at all
+    assert reader.position[0] == 6.0

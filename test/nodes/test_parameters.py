@@ -9,7 +9,13 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra
 from rclpy.parameter import Parameter  # noqa: E402
 
 from robot_dynamics.errors import ArgumentError  # noqa: E402
-from robot_dynamics.nodes.parameters import Declared, describe, markdown, parameter  # noqa: E402
+from robot_dynamics.nodes.parameters import (  # noqa: E402
+    Declared,
+    describe,
+    markdown,
+    parameter,
+    unknown_parameters,
+)
 
 
 @dataclass(frozen=True)
@@ -166,3 +172,24 @@ def test_documentation_has_a_row_for_every_parameter():
     assert rows[2] == (
         "| `rate` | `500.0` | a finite number from 1 to 2000; fixed once the node runs | Rate, Hz |"
     )
+
+
+def test_a_parameter_that_is_misspelt_is_named_with_the_nearest_one(make):
+    node, _ = make({"rat": 250.0, "colour": "red", "mode": "hard", "use_sim_time": False})
+    assert unknown_parameters(node) == (
+        "node_0 ignores parameters that it does not have: 'colour', 'rat' (did you mean 'rate'?)"
+    )
+
+
+def test_parameters_of_groups_are_known_once_they_are_declared(make):
+    node, _ = make({"gains.elbow.gain": 2.0, "gains.wrist.gain": 2.0})
+    Declared(node, Settings, "gains.elbow")
+    assert unknown_parameters(node) == (
+        "node_0 ignores parameters that it does not have: "
+        "'gains.wrist.gain' (did you mean 'gains.elbow.gain'?)"
+    )
+
+
+def test_nothing_is_said_when_every_parameter_is_known(make):
+    node, _ = make({"rate": 250.0})
+    assert unknown_parameters(node) == ""

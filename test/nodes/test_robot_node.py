@@ -61,3 +61,9 @@ def test_a_joint_that_the_robot_lacks_is_named_with_those_that_it_has(robot):
 def test_a_joint_named_twice_is_refused(robot):
     with pytest.raises(ArgumentError, match="parameter 'joints': 'a' stands twice; name it once"):
         moved(robot, ("a", "a"))
+
+
+def test_a_robot_without_moving_joints_is_refused_in_one_line():
+    robot = read_urdf('<robot name="table"><link name="top"/></robot>')
+    with pytest.raises(ArgumentError, match="robot 'table' has no joint that moves"):
+        moved(robot, ())

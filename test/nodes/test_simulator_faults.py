@@ -5,6 +5,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -110,6 +111,37 @@ def test_when_commands_stop_the_effort_can_be_zero_instead(start, peer, namespac
     assert states[-1].position[0] < START[0]
     command.publish(Float64MultiArray(data=[1.0, 0.0]))
     wait_for(lambda: states[-1].effort[0] == 1.0, "a command that is obeyed again")
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_efforts_are_cut_at_their_limit_and_joints_stop_at_theirs(start, peer, namespace, stops):
+    arguments, name = namespace
+    states = peer.listen(JointState, f"{name}/joint_states", 1000)
+    reports = peer.listen(DiagnosticArray, "/diagnostics")
+    start("simulator_node", {**ROBOT, "lockstep": True, "joint_stops": stops}, arguments)
+    command = peer.publisher(Float64MultiArray, f"{name}/effort_command")
+    wait_for(lambda: states, "the first state")
+    limits = read_urdf(find_robot("planar_2r")).limits
+    for _ in range(100):  # 1 s: at full effort it takes less to get there
+        heard = len(states)
+        command.publish(Float64MultiArray(data=[0.0, 1e6]))
+        wait_for(lambda heard=heard: len(states) > heard, "the next state")
+        if states[-1].position[1] >= limits.upper[1]:
+            break
+    assert states[-1].effort[1] == limits.effort[1]
+    if stops:
+        assert states[-1].position[1] == pytest.approx(limits.upper[1], abs=1e-12)
+    else:
+        assert states[-1].position[1] > limits.upper[1] + 1e-6
+    wait_for(
+        lambda: any(
+            (value.key, value.value) == ("effort cut at the limit", "joint_2")
+            for msg in list(reports)
+            for status in msg.status
+            for value in status.values
+        ),
+        "the joint in diagnostics",
+    )
 
 
 def test_what_happens_when_commands_stop_is_one_of_two(context):

@@ -1,5 +1,6 @@
 """simulator_node keeps time: /clock, the real-time factor, and lockstep."""
 
+from itertools import pairwise
 from time import monotonic
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -184,9 +186,36 @@ def test_simulated_time_is_slower_by_the_real_time_factor(start, peer, namespace
     assert simulated <= 0.1 * real + 0.05
 
 
+def test_a_real_time_factor_above_one_asks_for_more_cycles_per_second(start, peer, namespace):
+    arguments, name = namespace
+    reports = peer.listen(DiagnosticArray, "/diagnostics")
+    states = peer.listen(JointState, f"{name}/joint_states", 1000)
+    start("simulator_node", {**ROBOT, "publish_clock": True, "real_time_factor": 5.0}, arguments)
+
+    def rates():
+        return {
+            float(value.value)
+            for msg in list(reports)
+            for status in msg.status
+            if status.name == f"{name[1:]}/simulator_node"
+            for value in status.values
+            if value.key == "rate asked (Hz)"
+        }
+
+    assert wait_for(rates, "a report") == {5.0 * RATE}
+    # However fast it goes, simulated time advances cycle by cycle
+    steps = [stamp(b) - stamp(a) for a, b in pairwise(list(states))]
+    assert all(step > 0 and step % CYCLE == 0 for step in steps)  # a reader may miss some
+
+
 @pytest.mark.parametrize(
     ("values", "line"),
     [
+        (
+            {"gravity": [0.0, 9.81]},
+            "parameter 'gravity' has 2 entries; give three numbers, m/s^2, or an empty list for "
+            "the gravity of the robot",
+        ),
         (
             {"real_time_factor": 0.5},
             "parameter 'real_time_factor' is 0.5 but nobody would know the time; set "

@@ -9,6 +9,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import Friction
 from robot_dynamics.nodes.messages import duration_msg
 from robot_dynamics.robot.library import find_robot
 from ros_system import wait_for
@@ -130,12 +131,13 @@ def test_a_trajectory_that_comes_right_after_a_stop_is_followed(send, reference)
     rests_at(reference, goal)
 
 
-def test_rotors_add_their_reflected_inertia_until_it_is_switched_off(peer, node, send, reference):
+@pytest.fixture
+def with_effort(peer, node, send, reference):
+    """A trajectory of joint_2 as the node fills it in: q, qd, qdd and tau, shape (N, 2) each."""
     filled = peer.listen(JointTrajectory, "joint_trajectory_with_effort")
     wait_for(lambda: peer.node.count_publishers("joint_trajectory_with_effort"), "the publisher")
 
-    def extra_inertia():
-        """Effort of joint_2 beyond that of the links, over its acceleration."""
+    def with_effort():
         heard = len(filled)
         q = 0.2 if reference[-1].position[1] < 0.0 else -0.2
 
@@ -144,10 +146,18 @@ def test_rotors_add_their_reflected_inertia_until_it_is_switched_off(peer, node,
             return len(filled) > heard
 
         wait_for(send_again, "the trajectory with effort")
-        q, qd, qdd, tau = (
+        return [
             np.array([getattr(point, field) for point in filled[-1].points])
             for field in ("positions", "velocities", "accelerations", "effort")
-        )
+        ]
+
+    return with_effort
+
+
+def test_rotors_add_their_reflected_inertia_until_it_is_switched_off(peer, with_effort):
+    def extra_inertia():
+        """Effort of joint_2 beyond that of the links, over its acceleration."""
+        q, qd, qdd, tau = with_effort()
         k = np.argmax(np.abs(qdd[:, 1]))
         return (tau - DYNAMICS.inverse(q, qd, qdd))[k] / qdd[k]
 
@@ -155,3 +165,54 @@ def test_rotors_add_their_reflected_inertia_until_it_is_switched_off(peer, node,
     np.testing.assert_allclose(extra_inertia(), [0.0, 0.5], atol=1e-8)
     assert peer.set_parameter(NODE, "compensate_rotor_inertia", False).successful
     np.testing.assert_allclose(extra_inertia(), [0.0, 0.0], atol=1e-8)
+
+
+def test_friction_that_parameters_know_is_compensated_until_it_is_switched_off(peer, with_effort):
+    given = {"viscous": 2.0, "coulomb": 1.5, "stiction": 0.5, "stribeck": 0.1}
+    friction = Friction(*([0.0, value] for value in (2.0, 1.5, 0.5)), stribeck=[1.0, 0.1])
+    rotors = peer.get_parameter(NODE, "compensate_rotor_inertia")
+    assert peer.set_parameter(NODE, "compensate_rotor_inertia", False).successful
+    for values, expected in (
+        ({f"friction.joint_2.{name}": value for name, value in given.items()}, friction),
+        ({"compensate_friction": False}, Friction.none(2)),
+        # The URDF knows no friction
+        (
+            {
+                "compensate_friction": True,
+                "friction.joint_2.viscous": -1.0,
+                "friction.joint_2.coulomb": -1.0,
+                "friction.joint_2.stiction": 0.0,
+            },
+            Friction.none(2),
+        ),
+    ):
+        assert peer.set_parameters(NODE, values).successful
+        # The fade of what the arm is given does not reach what is planned
+        q, qd, qdd, tau = with_effort()
+        assert np.abs(qd[:, 1]).max() > 0.2
+        extra = tau - DYNAMICS.inverse(q, qd, qdd)
+        np.testing.assert_allclose(extra, expected.smooth(qd), atol=1e-8)
+    assert peer.set_parameter(NODE, "compensate_rotor_inertia", rotors).successful
+
+
+def test_partial_trajectories_and_those_that_end_in_motion_are_a_matter_of_parameters(
+    node, peer, send
+):
+    heard = peer.heard["reference"]
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    assert peer.set_parameter(NODE, "allow_partial_joints_goal", False).successful
+    send((0.5, [0.1]), names=NAMES[:1])
+    node.wait_for_log("give all of them, or set allow_partial_joints_goal")
+    assert peer.set_parameter(NODE, "allow_partial_joints_goal", True).successful
+
+    msg = JointTrajectory(joint_names=NAMES)
+    end = JointTrajectoryPoint(positions=[0.2, 0.2], velocities=[0.3, 0.0])
+    end.time_from_start = duration_msg(0.5)
+    msg.points.append(end)
+    publisher.publish(msg)
+    node.wait_for_log("end at rest, or set allow_nonzero_velocity_at_trajectory_end")
+    assert peer.set_parameter(NODE, "allow_nonzero_velocity_at_trajectory_end", True).successful
+    publisher.publish(msg)
+    wait_for(lambda: abs(heard[-1].position[0] - 0.2) < 0.05 and any(heard[-1].velocity), "motion")
+    wait_for(lambda: not any(heard[-1].velocity), "rest")  # brought to rest beyond its end
+    assert heard[-1].position[0] > 0.2

@@ -1,0 +1,54 @@
+"""The executables of the package: what can go wrong while their modules are still imported.
+
+That takes about a second. A signal that comes meanwhile ends the process at once and without a
+traceback, and where there is no rclpy one line says what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from importlib import import_module
+
+
+def feedforward_node() -> None:
+    """Run feedforward_node."""
+    _run("feedforward_node")
+
+
+def controller_node() -> None:
+    """Run controller_node."""
+    _run("controller_node")
+
+
+def simulator_node() -> None:
+    """Run simulator_node."""
+    _run("simulator_node")
+
+
+def trajectory_node() -> None:
+    """Run trajectory_node."""
+    _run("trajectory_node")
+
+
+def composed_nodes() -> None:
+    """Run simulator, feedforward and controller in one process."""
+    _run("composed")
+
+
+def _run(module: str) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: os._exit(0))  # nothing has been started yet
+    try:
+        main = import_module(f"robot_dynamics.nodes.{module}").main
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("robot_dynamics"):
+            raise
+        print(
+            f"{module}: there is no Python module '{error.name}'; source a ROS 2 installation, or "
+            "pip install 'robot_dynamics[ros]'",
+            file=sys.stderr,
+        )
+        sys.exit(1)
+    main()

@@ -1,0 +1,104 @@
+"""The executables as `ros2 run` starts them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from sensor_msgs.msg import JointState
+
+from ros_system import ROOT, wait_for
+
+pytestmark = pytest.mark.xdist_group("executables")
+
+
+def run(name, *arguments, path=(), domain=0, **options):
+    """Start an executable by its entry point."""
+    code = (
+        f"from robot_dynamics.nodes.executables import {name}; print('ours', flush=True); {name}()"
+    )
+    paths = [*map(str, path), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    environment = {
+        **os.environ,
+        "ROS_DOMAIN_ID": str(domain),
+        "PYTHONPATH": os.pathsep.join(paths),
+    }
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("delay", [0.1, 0.3, 0.6])  # in the middle of imports, s
+def test_a_signal_while_a_node_is_still_starting_leaves_no_traceback(domain, delay):
+    process = run("controller_node", "--ros-args", "-p", "urdf_path:=planar_2r", domain=domain)
+    process.stdout.readline()  # what Python itself does before that is not ours
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert "Traceback" not in output
+    assert process.returncode == 0
+
+
+def test_without_rclpy_one_line_says_what_to_do(tmp_path):
+    (tmp_path / "rclpy.py").write_text("raise ModuleNotFoundError(name='rclpy')")
+    process = run("simulator_node", path=[tmp_path])
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert output.splitlines()[1:] == [
+        "simulator_node: there is no Python module 'rclpy'; source a ROS 2 installation, or "
+        "pip install 'robot_dynamics[ros]'"
+    ]
+
+
+def test_two_robots_live_in_one_process_each_in_its_namespace(domain, peer):
+    process = run(
+        "composed_nodes",
+        *("--namespaces", "left", "right"),
+        *("--ros-args", "-p", "urdf_path:=planar_2r", "-p", "rate:=100.0"),
+        domain=domain,
+    )
+    try:
+        heard = {
+            name: peer.listen(JointState, f"/{name}/effort_command_named")
+            for name in ("left", "right")
+        }
+        wait_for(lambda: all(heard.values()), "commands in both namespaces")
+    finally:
+        process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in output
+    assert "left/simulator_node: " in output
+    assert "right/controller_node: " in output
+
+
+def test_real_robots_need_no_simulator(domain, peer):
+    process = run(
+        "composed_nodes",
+        *("--hardware", "--namespaces", "real"),
+        *("--ros-args", "-p", "urdf_path:=planar_2r", "-p", "rate:=100.0"),
+        domain=domain,
+    )
+
+    def nodes():
+        found = peer.node.get_node_names_and_namespaces()
+        return {name for name, namespace in found if namespace == "/real"}
+
+    try:
+        wait_for(lambda: "controller_node" in nodes(), "controller_node")
+        assert nodes() == {"feedforward_node", "controller_node"}
+    finally:
+        process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in output
