@@ -8,13 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.errors import ArgumentError, unknown_name
+from robot_dynamics.errors import ArgumentError, RobotError, unknown_name
+from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.robot import Robot, read_urdf
 from robot_dynamics.robot.library import find_robot
 from robot_dynamics.robot.robot import Array
 
 LONGEST = 3600.0
 """Longest motion of a verb, s."""
+
+MASS_ERRORS = (-90.0, 900.0)
+"""Least and greatest error of the masses, percent: a tenth to ten times what the model says."""
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
@@ -24,14 +28,54 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def load_robot(name: str) -> Robot:
+def add_formulation(parser: argparse.ArgumentParser, what: str) -> None:
+    """Option for the formulation; `what` is done with its equations."""
+    parser.add_argument(
+        "--formulation",
+        choices=list(FORMULATIONS),
+        default=DEFAULT_FORMULATION,
+        help=f"equations to {what} (default: {DEFAULT_FORMULATION})",
+    )
+
+
+def add_motion(parser: argparse.ArgumentParser, *, mass_error: float) -> None:
+    """Options of the verbs that follow a motion; `mass_error` is the default, percent."""
+    parser.add_argument(
+        "--rate", type=positive, default=1000.0, help="rate of control, Hz (default: 1000)"
+    )
+    parser.add_argument(
+        "--duration", type=duration, default=6.0, help="duration of the motion, s (default: 6)"
+    )
+    parser.add_argument(
+        "--mass-error",
+        type=percentage,
+        default=mass_error,
+        metavar="PERCENT",
+        help="how much heavier than its model says every link of the robot is "
+        f"(default: {mass_error:g})",
+    )
+
+
+def load_robot(name: str, *, moving: bool = True) -> Robot:
     """The robot of that name or path.
+
+    Args:
+        name: As a user typed it.
+        moving: Whether a robot without joints that move is an error.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
         UrdfError: If the file cannot be read as a robot.
+        RobotError: If nothing of it moves.
     """
-    return read_urdf(find_robot(name))
+    path = find_robot(name)
+    robot = read_urdf(path)
+    if moving and not robot.dof:
+        raise RobotError(
+            f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "
+            "it a revolute, continuous or prismatic joint"
+        )
+    return robot
 
 
 def joint_values(option: str, text: str | None, robot: Robot, default: Array) -> Array:
@@ -81,6 +125,14 @@ def duration(text: str) -> float:
     value = positive(text)
     if value > LONGEST:
         raise argparse.ArgumentTypeError(f"{text} s is too long; at most {LONGEST:g} s")
+    return value
+
+
+def percentage(text: str) -> float:
+    """An error of the masses in percent, for argparse."""
+    value, (least, greatest) = float(text), MASS_ERRORS
+    if not least <= value <= greatest:
+        raise argparse.ArgumentTypeError(f"{text} is not within {least:g} to {greatest:g} percent")
     return value
 
 

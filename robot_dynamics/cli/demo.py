@@ -1,14 +1,13 @@
-"""A simulated robot follows a motion over ROS 2 topics, with feedforward and by PD alone.
+"""A simulated robot follows a motion over ROS 2 topics, with feedforward and by PD.
 
 Simulator, feedforward and controller run as nodes in one process, in real time. The same
-motion is followed four times: with feedforward and by PD alone, each on a robot as its URDF
-says and on one whose links are heavier.
+motion is followed six times: with feedforward, by PD with gravity compensation and by PD alone,
+with the same gains, each on a robot as its URDF says and on one whose links are heavier.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,10 +16,10 @@ from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import duration, folder, load_robot, positive
+from robot_dynamics.cli.arguments import add_motion, folder, load_robot, positive
 from robot_dynamics.cli.picture import draw
-from robot_dynamics.cli.tracking import Comparison, tracking_table
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.simulation import Log
 
 if TYPE_CHECKING:
@@ -41,36 +40,15 @@ class RosMissingError(RobotDynamicsError):
     """There is no rclpy to run nodes with."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """One way to follow the motion."""
-
-    name: str
-    mode: str
-    mass_factor: float
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     parser.add_argument("--robot", default="panda", help="name or URDF path (default: panda)")
-    parser.add_argument(
-        "--rate", type=positive, default=1000.0, help="rate of all nodes, Hz (default: 1000)"
-    )
-    parser.add_argument(
-        "--duration", type=duration, default=6.0, help="duration of the motion, s (default: 6)"
-    )
+    add_motion(parser, mass_error=10.0)
     parser.add_argument(
         "--share",
         type=positive,
         default=0.5,
         help="part of the joints' ranges and speeds that the motion uses (default: 0.5)",
-    )
-    parser.add_argument(
-        "--mass-error",
-        type=float,
-        default=10.0,
-        metavar="PERCENT",
-        help="how much heavier every link is in the last two runs (default: 10)",
     )
     parser.add_argument(
         "--output", type=folder, default=Path("out"), help="folder for the picture (default: out)"
@@ -104,9 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         ) from None
 
-    if not -90.0 <= arguments.mass_error <= 900.0:
-        raise ArgumentError(f"--mass-error is {arguments.mass_error:g}; give -90 to 900 percent")
-    console = Console(width=None if Console().is_terminal else 110)
+    console = Console(width=None if Console().is_terminal else 120)
     robot = load_robot(arguments.robot)
     console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
     motion = {
@@ -115,13 +91,10 @@ def run(arguments: argparse.Namespace) -> int:
         "approach": APPROACH,
         "wait": True,
     }
-    factor = 1.0 + arguments.mass_error / 100.0
-    runs = [
-        Run("feedforward, exact masses", "feedforward", 1.0),
-        Run("PD alone, exact masses", "pd", 1.0),
-        Run(f"feedforward, masses {arguments.mass_error:+g} %", "feedforward", factor),
-        Run(f"PD alone, masses {arguments.mass_error:+g} %", "pd", factor),
-    ]
+    masses = {
+        "masses as in the URDF": 1.0,
+        f"every link's mass {arguments.mass_error:+g} %": 1.0 + arguments.mass_error / 100.0,
+    }
     with composed(
         arguments.robot,
         rate=arguments.rate,
@@ -131,38 +104,40 @@ def run(arguments: argparse.Namespace) -> int:
     ) as nodes:
         console.print(f"connected; {nodes.scheduling}")
         with Progress(
-            TextColumn("{task.description:34}"),
+            TextColumn("{task.description:26}"),
             BarColumn(),
             TextColumn("{task.percentage:3.0f} %  {task.fields[state]}"),
             console=console,
             auto_refresh=False,
         ) as progress:
-            results = [_follow(nodes, run, progress) for run in runs]
+            comparisons, timings = [], []
+            for title, factor in masses.items():
+                nodes.set(nodes.simulator, mass_factor=factor)
+                logs = {}
+                for mode, name in CONTROL.items():
+                    nodes.set(nodes.controller, mode=mode)
+                    logs[mode], timing = _follow(nodes, f"{name}, mass x {factor:g}", progress)
+                    timings.append(timing)
+                comparisons.append(Comparison(title, **logs))
 
-    logs = [log for log, _ in results]
-    comparisons = [
-        Comparison("masses as in the URDF", logs[0], logs[1]),
-        Comparison(f"every link's mass {arguments.mass_error:+g} %", logs[2], logs[3]),
-    ]
     picture = arguments.output / f"{robot.name}.png"
     draw(comparisons, robot, picture)
     console.print(
         Group(
             *(tracking_table(comparison, robot) for comparison in comparisons),
-            _rates_table([timings for _, timings in results]),
+            _rates_table(timings),
         )
     )
-    console.print(_summary(comparisons))
+    for comparison in comparisons:
+        console.print(f"{comparison.title}: {comparison.summary}")
     console.print(f"picture: {picture}", soft_wrap=True)
     return 0
 
 
-def _follow(nodes: Composed, run: Run, progress: Progress) -> tuple[Log, dict[str, TimingReport]]:
+def _follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[str, TimingReport]]:
     """Follow the motion once."""
-    nodes.set(nodes.simulator, mass_factor=run.mass_factor)
-    nodes.set(nodes.controller, mode=run.mode)
     duration = nodes.trajectory.waypoints.duration
-    task = progress.add_task(run.name, total=SETTLE + duration, state="")
+    task = progress.add_task(name, total=SETTLE + duration, state="")
     _wait(nodes, SETTLE, progress, task, "settling")
     nodes.reset_timings()
     nodes.recorder.start()
@@ -219,13 +194,3 @@ def _rates_table(timings: list[dict[str, TimingReport]]) -> Table:
             ),
         )
     return table
-
-
-def _summary(comparisons: list[Comparison]) -> str:
-    """One line per comparison."""
-    lines = [
-        f"{comparison.title}: tracking error [bold]{comparison.ratio.min():.0f} to "
-        f"{comparison.ratio.max():.0f} times[/] smaller with feedforward"
-        for comparison in comparisons
-    ]
-    return "\n".join(lines)

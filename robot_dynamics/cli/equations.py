@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
 from robot_dynamics.compiler.equations import latex_equations, text_equations
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.formulations import DEFAULT_FORMULATION
 from robot_dynamics.kernels import KERNELS, Variant
 
 WRITERS: Mapping[str, Callable[[Dynamics, str, Variant], str]] = {
@@ -42,12 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frame", help="frame of pose and jacobian (default: the only tip of the robot)"
     )
-    parser.add_argument(
-        "--formulation",
-        choices=list(FORMULATIONS),
-        default=DEFAULT_FORMULATION,
-        help=f"equations to write (default: {DEFAULT_FORMULATION})",
-    )
+    add_formulation(parser, "write")
     parser.add_argument(
         "--search", action="store_true", help="search for the fewest operations; takes longer"
     )
@@ -55,7 +61,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the equations."""
-    arm = Dynamics(load_robot(arguments.robot), arguments.formulation, search=arguments.search)
-    variant = Variant(frame=arguments.frame)
-    print(WRITERS[arguments.language](arm, arguments.kernel, variant))
+    if arguments.search and arguments.formulation != DEFAULT_FORMULATION:
+        raise ArgumentError(
+            f"--search: only {DEFAULT_FORMULATION} is searched, not {arguments.formulation}; "
+            "leave one of the two options out"
+        )
+    robot, variant = load_robot(arguments.robot), Variant(frame=arguments.frame)
+    with _search_shown(arguments.search) as progress:
+        arm = Dynamics(robot, arguments.formulation, search=arguments.search, progress=progress)
+        text = WRITERS[arguments.language](arm, arguments.kernel, variant)
+    print(text)
     return 0
+
+
+@contextmanager
+def _search_shown(searches: bool) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr where that is a terminal, gone when the search is over."""
+    console = Console(stderr=True)
+    columns = TextColumn("searching"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    hidden = not (searches and console.is_terminal)
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("search")
+        yield lambda done, total: bar.update(task, completed=done, total=total)

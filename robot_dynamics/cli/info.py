@@ -9,9 +9,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.robot import Joint, Robot
 
 COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
@@ -21,17 +20,12 @@ COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    parser.add_argument(
-        "--formulation",
-        choices=list(FORMULATIONS),
-        default=DEFAULT_FORMULATION,
-        help=f"equations to count (default: {DEFAULT_FORMULATION})",
-    )
+    add_formulation(parser, "count")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is known of the robot."""
-    robot = load_robot(arguments.robot)
+    robot = load_robot(arguments.robot, moving=False)
     console = Console(width=None if Console().is_terminal else 130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
     console.print(

@@ -1,28 +1,25 @@
-"""Follow a motion in simulation with feedforward and by PD alone, without ROS."""
+"""Follow a motion in simulation with feedforward and by PD, without ROS."""
 
 from __future__ import annotations
 
 import argparse
 
-import numpy as np
 from rich.console import Console
 
-from robot_dynamics.cli.arguments import add_robot, duration, folder, load_robot, positive
+from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot
 from robot_dynamics.cli.picture import draw
-from robot_dynamics.cli.tracking import Comparison, tracking_table
+from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.control import (
+    MODES,
     Friction,
-    Gains,
     Measured,
+    Model,
     Reference,
-    continuous_joints,
     effort_limits,
     gains_for,
-    pd_feedforward,
     saturate,
 )
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.robot import Robot
 from robot_dynamics.robot.robot import Array
 from robot_dynamics.simulation import Controller, Plant, simulate, with_mass_scaled
 from robot_dynamics.trajectory import State, excitation, interpolate
@@ -31,19 +28,7 @@ from robot_dynamics.trajectory import State, excitation, interpolate
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    parser.add_argument(
-        "--rate", type=positive, default=1000.0, help="control rate, Hz (default: 1000)"
-    )
-    parser.add_argument(
-        "--duration", type=duration, default=6.0, help="duration of the motion, s (default: 6)"
-    )
-    parser.add_argument(
-        "--mass-error",
-        type=float,
-        default=0.0,
-        metavar="PERCENT",
-        help="how much heavier every link is than the model says (default: 0)",
-    )
+    add_motion(parser, mass_error=0.0)
     parser.add_argument(
         "--output", type=folder, default=None, help="folder for a picture (default: none)"
     )
@@ -52,20 +37,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print the tracking errors."""
     robot = load_robot(arguments.robot)
-    console = Console(width=None if Console().is_terminal else 110)
+    console = Console(width=None if Console().is_terminal else 120)
     dynamics = Dynamics(robot)
-    gains = gains_for(dynamics)
+    model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
     motion = interpolate(excitation(robot, arguments.duration))
     real = robot
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
-    logs = [
-        simulate(plant, controller(dynamics, gains, feedforward), motion, rate=arguments.rate)
-        for feedforward in (True, False)
-    ]
-    comparison = Comparison(f"masses {arguments.mass_error:+g} %", *logs)
+    logs = {
+        mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
+        for mode in CONTROL
+    }
+    comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
     console.print(tracking_table(comparison, robot))
+    console.print(comparison.summary)
     if arguments.output is not None:
         picture = arguments.output / f"{robot.name}.png"
         draw([comparison], robot, picture)
@@ -73,15 +59,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def controller(dynamics: Dynamics, gains: Gains, feedforward: bool) -> Controller:
-    """PD with or without the torques that the model asks for, within the effort limits."""
-    robot: Robot = dynamics.robot
-    friction, limit, turning = Friction.of(robot), effort_limits(robot), continuous_joints(robot)
-    none = np.zeros(robot.dof)
+def controller(model: Model, mode: str) -> Controller:
+    """One of the control laws about the desired motion, within the effort limits.
+
+    Args:
+        model: What the law knows about the robot.
+        mode: One of `control.MODES`.
+    """
+    law, limit = MODES[mode], effort_limits(model.dynamics.robot)
 
     def command(_t: float, desired: State, measured: Measured) -> Array:
-        tau = dynamics.inverse(*desired) + friction.smooth(desired.qd) if feedforward else none
-        law = pd_feedforward(Reference(desired.q, desired.qd, tau), measured, gains, turning)
-        return saturate(law, limit).tau
+        reference = Reference(desired.q, desired.qd, model.feedforward(*desired))
+        return saturate(law(model, reference, measured), limit).tau
 
     return command

@@ -13,10 +13,16 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_robot, joint_units, joint_values, load_robot
+from robot_dynamics.cli.arguments import (
+    add_formulation,
+    add_robot,
+    joint_units,
+    joint_values,
+    load_robot,
+)
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.trajectory.motions import middle_pose
 
 
@@ -35,12 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="VALUES",
             help=f"{what}: 0.1,0.2,... in the order of the joints, or JOINT=NUMBER,...",
         )
-    parser.add_argument(
-        "--formulation",
-        choices=list(FORMULATIONS),
-        default=DEFAULT_FORMULATION,
-        help=f"equations to use (default: {DEFAULT_FORMULATION})",
-    )
+    add_formulation(parser, "use")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,6 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     gravity = dynamics.gravity(q)
     velocity = dynamics.bias(q, qd) - gravity
     total = dynamics.inverse(q, qd, qdd)
+    if not np.all(np.isfinite([gravity, velocity, total])):
+        raise ArgumentError(
+            "--q, --qd, --qdd: the efforts of this motion are beyond the range of floating-point "
+            "numbers; give smaller values"
+        )
     friction = Friction.of(robot).smooth(qd)
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

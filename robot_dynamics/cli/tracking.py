@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -13,46 +14,68 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.robot.robot import Array
 from robot_dynamics.simulation import Log
 
+CONTROL: Mapping[str, str] = {
+    "feedforward": "feedforward",
+    "pd_gravity": "PD + gravity",
+    "pd": "PD alone",
+}
+"""Modes of the controller that are compared, all with the same gains: ours, then the baselines.
+
+PD with gravity is what many arms ship with, and the fair comparison: PD alone first of all sags.
+"""
+
 
 class Comparison(NamedTuple):
-    """The same motion, on the same robot, with the same gains, twice."""
+    """The same motion, on the same robot, with the same gains, in every mode of `CONTROL`."""
 
     title: str
-    with_feedforward: Log
-    alone: Log
+    feedforward: Log
+    pd_gravity: Log
+    pd: Log
 
     @property
-    def ratio(self) -> Array:
+    def baselines(self) -> dict[str, Log]:
+        """What feedforward is compared with, by name."""
+        return {CONTROL["pd_gravity"]: self.pd_gravity, CONTROL["pd"]: self.pd}
+
+    def times_smaller(self, baseline: str) -> Array:
         """How many times smaller the RMS error of each joint is with feedforward, shape (n,)."""
         least = np.finfo(float).tiny
-        return self.alone.rms_error / np.maximum(self.with_feedforward.rms_error, least)
+        return self.baselines[baseline].rms_error / np.maximum(self.feedforward.rms_error, least)
+
+    @property
+    def summary(self) -> str:
+        """The ratios of all joints in one line."""
+        ranges = []
+        for name in self.baselines:
+            ratio = self.times_smaller(name)
+            ranges.append(f"{ratio.min():.0f} to {ratio.max():.0f} times smaller than {name}")
+        return "tracking error with feedforward " + ", ".join(ranges)
 
 
 def tracking_table(comparison: Comparison, robot: Robot) -> Table:
-    """Errors, their ratio, and peak efforts against limits, one row per joint."""
+    """Errors, their ratios, and peak efforts against limits, one row per joint."""
     table = Table(title=comparison.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    table.add_column("joint")
-    table.add_column("")
-    for heading in ("feedforward\nRMS", "\npeak", "PD alone\nRMS", "\npeak"):
-        table.add_column(heading, justify="right")
-    table.add_column("better\nby", justify="right", style="bold")
+    table.add_column("joint", overflow="fold")
+    table.add_column("RMS\nerror")
+    for heading in CONTROL.values():
+        table.add_column(heading.replace(" ", "\n", 1), justify="right")
+    for name in comparison.baselines:
+        label = name.replace("PD + gravity", "PD+g").replace("PD alone", "PD")
+        table.add_column(f"better\nthan {label}", justify="right", style="bold")
     table.add_column("peak\neffort", justify="right")
     table.add_column("\nlimit", justify="right")
     table.add_column("", justify="right")
-    ours, alone = comparison.with_feedforward, comparison.alone
+    logs = (comparison.feedforward, *comparison.baselines.values())
     limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
-    for i, name in enumerate(ours.joint_names):
+    for i, name in enumerate(comparison.feedforward.joint_names):
         rotates = robot.joint(name).type.rotates
-        peak, limit = ours.peak_effort[i], limits[name]
+        peak, limit = comparison.feedforward.peak_effort[i], limits[name]
         table.add_row(
             name,
             "mrad" if rotates else "mm",
-            *(
-                f"{1e3 * error[i]:.3f}"
-                for log in (ours, alone)
-                for error in (log.rms_error, log.peak_error)
-            ),
-            f"{comparison.ratio[i]:.0f} x",
+            *(f"{1e3 * log.rms_error[i]:.3f}" for log in logs),
+            *(f"{comparison.times_smaller(other)[i]:.0f} x" for other in comparison.baselines),
             f"{peak:.3g}",
             f"{limit:g} {'N m' if rotates else 'N'}" if np.isfinite(limit) else "none",
             f"{100.0 * peak / limit:.0f} %" if np.isfinite(limit) else "",

@@ -44,10 +44,11 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
     for table in (exact, heavier):
         for joint in ("joint_1", "joint_2"):
             (line,) = [line for line in table.splitlines() if line.strip().startswith(joint)]
-            better = float(re.search(r"(\d+) x", line).group(1))
+            better = [float(times) for times in re.findall(r"(\d+) x", line)]
+            assert len(better) == 2  # than PD with gravity, than PD alone
             # At 1 kHz on an idle machine it is beyond 100, and about 10 with wrong masses; here
             # the rate is low and the machine may be busy
-            assert better > (10.0 if table is exact else 2.0)
+            assert min(better) > (5.0 if table is exact else 1.5)
     for node in ("simulator_node", "feedforward_node", "controller_node"):
         assert node in heavier
     assert (tmp_path / "planar_2r.png").read_bytes().startswith(b"\x89PNG")

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,11 +19,12 @@ STATE = np.array([0.3, 0.9]), np.array([0.7, -1.1]), np.array([1.5, -0.4])
 ROUND_OFF = 1e-13  # the same straight-line equations, other sines
 
 
-def equations(*words):
+def equations(*words, stderr=subprocess.PIPE):
     return subprocess.run(
         [sys.executable, "-m", "robot_dynamics.cli", "equations", *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
         text=True,
         timeout=120,
         check=False,
@@ -71,6 +73,39 @@ def test_latex_is_one_aligned_block():
     text = equations("planar_2r", "--as", "latex").stdout
     assert text.startswith(r"\begin{align*}") and text.rstrip().endswith(r"\end{align*}")
     assert text.count("&=") == text.count(r"\\") + 1
+
+
+def test_a_search_finds_fewer_operations_and_says_nothing_in_a_pipe():
+    plain, searched = equations("ur5", "--as", "c"), equations("ur5", "--as", "c", "--search")
+    assert searched.stderr == ""
+    assert operations(searched.stdout) < operations(plain.stdout)
+
+
+def operations(source):
+    """Multiplications and additions that the head of a source announces."""
+    counts = re.search(r"(\d+) multiplications, (\d+) additions", source)
+    return sum(map(int, counts.groups()))
+
+
+def test_a_search_shows_its_progress_on_a_terminal():
+    pty = pytest.importorskip("pty", reason="terminals of this kind are Unix's")
+    ours, theirs = pty.openpty()
+    done = equations("ur5", "--as", "c", "--search", stderr=theirs)
+    os.close(theirs)
+    shown = os.read(ours, 65536).decode()  # what fits in the terminal's buffer
+    os.close(ours)
+    assert "searching" in shown
+    assert re.search(r"\d+%", shown)
+    assert done.stdout.startswith("/*")
+
+
+def test_a_search_of_another_formulation_is_refused():
+    done = equations("planar_2r", "--search", "--formulation", "kane")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "robot-dynamics equations: --search: only augmented_body is searched, not kane; leave one "
+        "of the two options out\n"
+    )
 
 
 def test_a_frame_that_is_not_there_is_one_line():
