@@ -1,6 +1,7 @@
 # make demo   a real arm model follows a trajectory by computed torque, over ROS 2 topics
 # make test   the test suite
 # make bench  speed beside that of peers, written to docs/benchmark.md
+# make bench-nodes  rate, jitter, latency and CPU of the nodes, written to docs/nodes-benchmark.md
 # make lint   ruff and mypy
 #
 # Each creates what it needs in $(VENV). Where a ROS 2 installation is sourced, its rclpy is used.
@@ -16,7 +17,7 @@ ROS_EXTRA := $(shell $(PYTHON) -c "import rclpy" 2>/dev/null || echo ros,)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench bench-nodes clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -34,6 +35,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmark
+
+bench-nodes: $(VENV)/.bench
+	$(BIN)/python -m benchmark --nodes
 
 $(VENV)/.demo: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with what the demo needs into $(VENV) ..."

@@ -22,7 +22,7 @@ from benchmark.cases import SOURCES, Source, stripped_urdf
 from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
 from robot_dynamics.compiler.count import OperationCount, operation_count
-from robot_dynamics.compiler.optimize import optimize
+from robot_dynamics.compiler.optimize import PASSES, Pass, gather_multiples, optimize
 from robot_dynamics.compiler.trace import trace
 from robot_dynamics.counting.augmented_body import renaud_arm
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
@@ -47,19 +47,19 @@ ROBOTS: Mapping[str, Source | None] = {
 # -- counting --------------------------------------------------------------------------------
 
 
-def count(reduced: ReducedRobot, graph_passes: bool = True) -> OperationCount:
+def count(reduced: ReducedRobot, passes: Sequence[Pass] = PASSES) -> OperationCount:
     """Count the inverse dynamics of a reduced robot."""
-    return count_formulation(reduced.inverse_dynamics, reduced.robot, graph_passes)
+    return count_formulation(reduced.inverse_dynamics, reduced.robot, passes)
 
 
 def count_formulation(
-    formulation: InverseDynamics, tree: Robot, graph_passes: bool = True
+    formulation: InverseDynamics, tree: Robot, passes: Sequence[Pass] = PASSES
 ) -> OperationCount:
     """Count the inverse dynamics of a tree without fixed joints."""
     n = len(tree.joints)
     inputs = dict.fromkeys(("q", "qd", "qdd"), (n,))
     program = trace("inverse", lambda q, qd, qdd: formulation(tree, q, qd, qdd, {}), inputs)
-    return operation_count(optimize(program) if graph_passes else program)
+    return operation_count(optimize(program, passes))
 
 
 # -- one row each ----------------------------------------------------------------------------
@@ -115,7 +115,10 @@ ROWS: Mapping[str, Callable[[Subject], OperationCount]] = {
     "three squares for b": lambda s: s.search_without("diagonal"),
     "length unit 1 m": lambda s: count(replace(s.reduced, length_unit=1.0)),
     "constants not snapped": Subject.without_snapping,
-    "no graph passes": lambda s: count(s.reduced, graph_passes=False),
+    "no graph passes": lambda s: count(s.reduced, []),
+    "no pass for multiples": lambda s: count(
+        s.reduced, [one for one in PASSES if one is not gather_multiples]
+    ),
     "all, gravity absent": Subject.without_gravity,
     "only regrouping": lambda s: count_formulation(
         augmented_body.inverse_dynamics, regroup(s.tree)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lxml import etree
 
 from robot_dynamics import Robot, read_urdf
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 
 # What no dynamics depends on and some readers stumble over: meshes, simulator and ROS extensions
 _LEAVE_OUT = ("visual", "collision", "transmission", "gazebo", "material", "mimic")

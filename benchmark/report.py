@@ -8,11 +8,12 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmark import machine, plots
-from benchmark.contenders import OURS, OURS_KERNEL, QUANTITIES
+from benchmark.contenders import HELD, OURS, OURS_HELD, OURS_KERNEL, QUANTITIES
 from benchmark.results import Results
 from benchmark.table import Table
-from benchmark.targets import targets
+from benchmark.targets import Target, targets
 
+UNKNOWN = "New: measure again on an idle machine."  # what is said of a target missed first
 AGREES = 1e-9  # relative; a larger difference is not round-off and is listed
 
 
@@ -59,6 +60,9 @@ def write(results: Results, folder: Path) -> list[Path]:
             f"![{caption.title}]({path.name})",
             "",
         ]
+    missed = list(_missed(results))
+    if missed:
+        text += ["## Targets not met, and why", "", *[f"- {line}" for line in missed], ""]
     notes = list(_notes(results))
     if notes:
         text += ["## What is missing or differs", "", *[f"- {note}" for note in notes], ""]
@@ -100,9 +104,12 @@ def _calls(results: Results, quantity: str, title: str) -> Table:
     about = "One call from Python, microseconds; in brackets the ratio to `pin`."
     if quantity == "inverse":
         about += (
-            f" `{OURS}` is the method of `Dynamics` with all its checks and a new array for the "
-            f"result, `{OURS_KERNEL}` the compiled function behind it, called directly; `plain` "
-            "is the same formulation evaluated by NumPy."
+            f" `{OURS}` is the method of `Dynamics` with all its checks. Its result is an array of "
+            "its own as long as anybody holds it; a result that has been let go, as in a loop "
+            "`tau = arm.inverse(...)`, is written again by a later call. Where the latest "
+            f"{HELD} results are held, each call makes new arrays: `{OURS_HELD}`, with the time to "
+            f"put them away. `{OURS_KERNEL}` is the compiled function behind the method, called "
+            "directly; `plain` the same formulation evaluated by NumPy."
         )
     header = ["µs per call", *[f"{case.title} ({case.robot.dof})" for case in cases]]
     return Table(title[0].upper() + title[1:], about, header, rows)
@@ -159,6 +166,17 @@ def _first_calls(results: Results) -> Table:
         "beyond that of the compiler itself."
     )
     return Table("First call", about, ["", *[case.title for case in cases]], rows)
+
+
+def _missed(results: Results) -> Iterator[str]:
+    """Targets that this run missed, each reason once."""
+    reasons: dict[str, list[Target]] = {}
+    for target in targets(results):
+        if not target.met:
+            reasons.setdefault(target.why or UNKNOWN, []).append(target)
+    for why, missed in reasons.items():
+        names = "; ".join(f"{t.robot}, {t.text}: {t.measured:.3g} ({t.limit:.3g})" for t in missed)
+        yield f"{names}. {why}"
 
 
 def _notes(results: Results) -> Iterator[str]:

@@ -7,6 +7,7 @@ than that of its peer: ratios within one run are worth more than any number alon
 from __future__ import annotations
 
 import timeit
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +25,14 @@ class Call:
         args: Its arguments.
         keywords: Its keyword arguments.
         evaluations: Results in one call; times are given per result.
+        held: How many of the latest results are held while it is timed; by default none.
     """
 
     function: Callable[..., Any]
     args: Sequence[Any] = ()
     keywords: Mapping[str, Any] | None = None
     evaluations: int = 1
+    held: int = 0
 
     def __call__(self) -> Any:
         """Call once."""
@@ -40,7 +43,11 @@ class Call:
         names = {f"a{i}": value for i, value in enumerate(self.args)}
         arguments = list(names) + [f"{key}={key}" for key in self.keywords or {}]
         scope = {"function": self.function, **names, **(self.keywords or {})}
-        return timeit.Timer(f"function({', '.join(arguments)})", globals=scope)
+        statement = f"function({', '.join(arguments)})"
+        if self.held:
+            scope["hold"] = deque[Any](maxlen=self.held).append
+            statement = f"hold({statement})"
+        return timeit.Timer(statement, globals=scope)
 
 
 def best_times(

@@ -14,9 +14,9 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 from benchmark.benchmark import main
 from benchmark.cases import SOURCES, cases, chain_urdf, make_case
 from benchmark.contenders import OURS, PEERS, disagreements, ours
-from benchmark.report import Table, _three_digits
+from benchmark.report import Table, _missed, _three_digits
 from benchmark.results import Results
-from benchmark.targets import targets
+from benchmark.targets import FORWARD, WHY, targets
 from benchmark.timing import Call, best_times
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import RobotDynamicsError
@@ -81,6 +81,31 @@ def test_targets_compare_with_the_peer_of_the_same_run(tmp_path):
     assert judged["inverse dynamics, one checked call, to pin.rnea"] == (pytest.approx(0.1), True)
     assert judged["import, read, compile, first torque"] == (0.7, False)
     assert not any("forward" in text for text in judged)  # nothing to compare with
+
+
+def test_missed_targets_are_listed_once_for_every_reason(tmp_path):
+    arms = [make_case(key, key, chain_urdf(2), tmp_path) for key in ("ur5", "panda", "talos")]
+    results = Results(cases=arms)
+    results.calls = {case.key: {"forward": {OURS: 1.0, "pin": 2.0}} for case in arms[:2]}
+    results.calls["talos"] = {"forward": {OURS: 0.1, "pin": 2.0}}
+    (line,) = _missed(results)
+    assert line.startswith("ur5, forward dynamics, one call, to pin.aba: 0.5 (0.12); panda, ")
+    assert line.endswith(WHY[FORWARD])
+    assert "talos" not in line
+
+
+def test_a_call_can_hold_its_latest_results():
+    made = []
+
+    def make():
+        made.append(np.zeros(3))
+        return made[-1]
+
+    timer = Call(make, held=2).timer()
+    timer.timeit(4)
+    first, *_, last = [sys.getrefcount(x) for x in made]
+    assert last == first + 1
+    del timer
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,50 @@
+"""An echo and nothing else: joint_states in, their positions out, with a plain executor of rclpy.
+
+    python -m benchmark.nodes_echo
+
+It has the topics, types and quality of service of controller_node and computes
+nothing: what it takes is what the exchange takes.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+import rclpy
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.nodes.qos import PUBLISHED, STATES
+from robot_dynamics.nodes.realtime import sharpen_timers
+
+
+class Echo(Node):  # type: ignore[misc]  # rclpy is untyped where it is absent
+    """Answers every joint_states with effort_echo."""
+
+    def __init__(self) -> None:
+        super().__init__("echo")
+        self._out = self.create_publisher(Float64MultiArray, "effort_echo", PUBLISHED)
+        self.create_subscription(JointState, "joint_states", self._answer, STATES)
+
+    def _answer(self, msg: JointState) -> None:
+        self._out.publish(Float64MultiArray(data=msg.position))
+
+
+def main() -> int:
+    """Answer until SIGINT."""
+    rclpy.init()
+    sharpen_timers()
+    node = Echo()
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    print("echo is ready", flush=True)
+    with suppress(KeyboardInterrupt, ExternalShutdownException):
+        executor.spin()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Write the parameters of every node, as the code declares them, into docs/nodes.md.
+
+Run it as `python docs/make_parameter_tables.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from robot_dynamics.nodes.action import Constraints, JointConstraints
+from robot_dynamics.nodes.arm_model import FrictionParameters, PayloadParameters, RotorParameters
+from robot_dynamics.nodes.controller_node import (
+    ControllerParameters,
+    GainParameters,
+    LimitParameters,
+)
+from robot_dynamics.nodes.feedforward_node import FeedforwardParameters
+from robot_dynamics.nodes.parameters import markdown
+from robot_dynamics.nodes.simulator_parameters import SimulatorParameters
+from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
+
+PAGE = Path(__file__).with_name("nodes.md")
+
+MODEL = (
+    ("payload", PayloadParameters),
+    ("friction.<joint>", FrictionParameters),
+    ("rotor.<joint>", RotorParameters),
+)
+
+NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
+    "simulator_node": (("", SimulatorParameters),),
+    "feedforward_node": (
+        ("", FeedforwardParameters),
+        ("constraints", Constraints),
+        ("constraints.<joint>", JointConstraints),
+        *MODEL,
+    ),
+    "controller_node": (
+        ("", ControllerParameters),
+        ("gains.<joint>", GainParameters),
+        ("limits.<joint>", LimitParameters),
+        *MODEL,
+    ),
+    "trajectory_node": (("", TrajectoryParameters),),
+}
+"""Groups of parameters of every node: prefix and dataclass."""
+
+
+def table(node: str) -> str:
+    """Table of all parameters of a node."""
+    groups = [markdown(kind, prefix) for prefix, kind in NODES[node]]
+    return groups[0] + "".join("".join(group.splitlines(True)[2:]) for group in groups[1:])
+
+
+def with_tables(page: str) -> str:
+    """The page with the tables as they are now."""
+    for node in NODES:
+        section = re.compile(rf"(^## {node}\n.*?)^\| parameter .*?(?=\n\n|\Z)", re.M | re.S)
+        found = section.search(page)
+        if found is None:
+            raise SystemExit(f"{PAGE.name}: no section '## {node}' with a table of parameters")
+        page = page[: found.end(1)] + table(node).rstrip("\n") + page[found.end() :]
+    return page.rstrip("\n") + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
