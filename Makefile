@@ -10,6 +10,8 @@ PYTHON ?= python3
 VENV ?= .venv
 ROBOT ?= panda
 PYTEST_ARGS ?=
+# A worker that crashes ends the run: pytest-xdist replaces it, but then may wait for ever
+WORKERS ?= -n 2 --dist loadgroup --max-worker-restart=0
 
 BIN := $(VENV)/bin
 # rclpy from the sourced ROS installation where there is one, from the package index elsewhere
@@ -20,13 +22,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 .PHONY: help demo test lint bench bench-nodes clean
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/.demo
 	$(BIN)/robot-dynamics demo --robot "$(ROBOT)"
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

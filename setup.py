@@ -21,7 +21,7 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
 VIEW = ["viser>=1.0"]
 DEMO = ["example-robot-data>=4.3"]
 TEST = [
-    "pytest>=8",
+    "pytest>=9",
     "pytest-xdist>=3",
     "hypothesis>=6",
     "pin>=3.4",

@@ -1,12 +1,12 @@
 """Nodes in processes of their own, and a peer that talks to them over DDS."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 30.0  # s: nothing here takes a second on an idle machine, but machines are not idle
+
+# A run that is killed takes its nodes with it: left over, they would load the machine for ever
+WITH_ITS_PARENT = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
 
 def wait_for(condition, what, patience=PATIENCE):
@@ -43,6 +46,7 @@ class NodeProcess:
         with self._file.open("w") as output:
             self._process = subprocess.Popen(
                 [
+                    *WITH_ITS_PARENT,
                     sys.executable,
                     "-m",
                     f"robot_dynamics.nodes.{name}",
@@ -80,28 +84,44 @@ class NodeProcess:
         self._process.wait()
 
 
+_kept = []
+
+
+def lasting_node(name, domain):
+    """Node in a context of its own, on a ROS domain, for as long as this process lives.
+
+    The last node of a context takes its DDS participant along, and Fast DDS 2.14 may crash, or
+    spin for ever, when another participant of the domain goes at that moment. Nodes of a system
+    under test come and go all the time, so the process that tests them keeps its participants.
+    """
+    import rclpy
+
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=domain)
+    _kept.append(rclpy.create_node(name, context=context))
+    return _kept[-1]
+
+
 class Peer:
     """The rest of a ROS system: publishes, listens and calls from this process."""
 
     def __init__(self, domain):
-        import rclpy
         from rclpy.executors import SingleThreadedExecutor
 
-        self.context = rclpy.Context()
-        rclpy.init(context=self.context, domain_id=domain)
-        self.node = rclpy.create_node("peer", context=self.context)
+        self.node = lasting_node("peer", domain)
+        self.context = self.node.context
         self._executor = SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self.node)
+        self._leaving = threading.Event()
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
         self.heard = {}
         self._clients = {}
 
     def _spin(self):
-        from rclpy.executors import ExternalShutdownException
-
-        with suppress(ExternalShutdownException):
-            self._executor.spin()
+        # Left before the executor is shut down, which frees what a wait under way still uses
+        while not self._leaving.is_set():
+            self._executor.spin_once(timeout_sec=1.0)
 
     def listen(self, kind, topic, qos=10):
         """Collect the messages of a topic; the list grows."""
@@ -157,10 +177,16 @@ class Peer:
         return parameter_value_to_python(answer.values[0])
 
     def close(self):
-        self._executor.shutdown()
+        self._leaving.set()
+        self._executor.wake()
         self._thread.join()
-        self.node.destroy_node()
-        self.context.try_shutdown()
+        self._executor.shutdown()
+        for publisher in tuple(self.node.publishers):
+            self.node.destroy_publisher(publisher)
+        for subscription in tuple(self.node.subscriptions):
+            self.node.destroy_subscription(subscription)
+        for client in tuple(self.node.clients):
+            self.node.destroy_client(client)
 
 
 class ArmSystem:

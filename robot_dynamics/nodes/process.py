@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import signal
 import sys
@@ -28,6 +29,13 @@ REBUILD = 1.0
 the loop competes for the interpreter."""
 
 
+LEAVE = 3.0
+"""Time within which the middleware must let go of the nodes of a process that ends, s.
+
+Fast DDS 2.14 in the wheels of ROS 2 may spin for ever when another node goes at that moment, and
+keeps the interpreter's lock. By then arms are at rest and everything is said."""
+
+
 class Process:
     """Nodes whose fast work runs in one loop, and all the rest in an executor in a second thread.
 
@@ -37,6 +45,8 @@ class Process:
         nodes: Nodes of one context, in the order in which their fast work is to run.
         context: Their context.
         ended: When set, `start` gives up and `wait` returns: what a signal handler is to do.
+        leave_within: Ends this process with status 1, and says where it was, if destroying the
+            nodes takes longer, s.
     """
 
     def __init__(
@@ -44,12 +54,14 @@ class Process:
         nodes: Sequence[RobotNode[Any]],
         context: Context,
         ended: threading.Event | None = None,
+        leave_within: float | None = None,
     ) -> None:
         self.nodes = tuple(nodes)
         self.context = context
         self.loop = Loop(context)
         self.failure: BaseException | None = None
         self._ended = ended or threading.Event()
+        self._leave_within = leave_within
         # A function of its own: rclpy forgets a method whose object is gone with a traceback
         context.on_shutdown(lambda: self._ended.set())  # noqa: PLW0108
         self._leaving = threading.Event()
@@ -84,8 +96,12 @@ class Process:
         self._executor.wake()
         self._thread.join()
         self._executor.shutdown()
+        if self._leave_within is not None:  # watched by a thread that needs no interpreter
+            faulthandler.dump_traceback_later(self._leave_within, exit=True)
         for node in self.nodes:
             node.destroy_node()
+        if self._leave_within is not None:
+            faulthandler.cancel_dump_traceback_later()
 
     def start(self) -> bool:
         """Start the loop, and every node that starts by itself as soon as it has a robot.
@@ -170,7 +186,7 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     context = rclpy.get_default_context()
     try:
         nodes = [kind() for kind in kinds]
-        with LogsOf(nodes[0]), Process(nodes, context, ended) as process:
+        with LogsOf(nodes[0]), Process(nodes, context, ended, LEAVE) as process:
             try:
                 if process.start():
                     process.wait()

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from ros_system import NodeProcess, Peer
+from ros_system import NodeProcess, Peer, lasting_node
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 _modules, _namespaces = itertools.count(), itertools.count()
@@ -21,16 +21,14 @@ def domain():
     """A ROS domain from 1 to 100 that no other module of this run uses, on any worker."""
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
     run = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid():x}")[:8], 16)
-    return 1 + (run + 25 * worker + next(_modules)) % 100
+    return 1 + (run + 33 * worker + next(_modules)) % 100
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def context(domain):
-    rclpy = pytest.importorskip("rclpy")
-    context = rclpy.Context()
-    rclpy.init(context=context, domain_id=domain)
-    yield context
-    context.try_shutdown()
+    """A context for nodes of this process; a node that stays keeps its participant alive."""
+    pytest.importorskip("rclpy")
+    return lasting_node("keeper", domain).context
 
 
 def _starter(domain, tmp_path_factory):

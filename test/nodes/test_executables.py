@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from sensor_msgs.msg import JointState
 
-from ros_system import ROOT, wait_for
+from ros_system import ROOT, WITH_ITS_PARENT, wait_for
 
 pytestmark = pytest.mark.xdist_group("executables")
 
@@ -29,7 +29,7 @@ def run(name, *arguments, path=(), domain=0, **options):
         "PYTHONPATH": os.pathsep.join(paths),
     }
     return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
+        [*WITH_ITS_PARENT, sys.executable, "-c", code, *arguments],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

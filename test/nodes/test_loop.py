@@ -126,9 +126,11 @@ def test_a_loop_can_be_stopped_from_another_thread(loop):
     loop.run()
 
 
-def test_a_loop_ends_when_its_context_shuts_down(loop, context):
-    threading.Timer(0.1, context.try_shutdown).start()
-    loop.run()
+def test_a_loop_ends_when_its_context_shuts_down(domain):
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=domain)
+    threading.Timer(0.1, context.shutdown).start()
+    Loop(context).run()
 
 
 def test_what_a_tick_raises_ends_the_loop(loop):
