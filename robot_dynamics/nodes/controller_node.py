@@ -2,8 +2,8 @@
 
 It answers every joint_states message at once, in the control mode of its
 parameter `mode`, within the effort limits of the URDF and the limits that its
-parameters set for each joint. Without a reference it holds the joints where
-they are.
+parameters set for each joint. Without a reference, and while nobody listens to
+its commands, it holds the joints where they are.
 """
 
 from __future__ import annotations
@@ -309,7 +309,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             effort = self._states.effort
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
-        if self._reference.complete:
+        if self._reference.complete and self._listened_to:  # or feedback would push at nothing
             self.controller.refer(self._reference_at_state(), self._reference_at)
         command = self.controller.update(now)
         if command is None:
@@ -328,6 +328,12 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if command.status is not self._doing:
             self._doing = command.status
             self._tell(command.status)
+
+    @property
+    def _listened_to(self) -> bool:
+        """Whether anybody receives commands: the middleware may take seconds to introduce us."""
+        publishers = (self._named, self._command)
+        return any(publisher.get_subscription_count() for publisher in publishers)
 
     def _remind(self, now: float) -> None:
         """Say which joints nobody has told of, once they are overdue."""
@@ -352,6 +358,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
             )
         elif status is Status.PAUSED:
             log.warning(f"{status.value}; call {self.get_name()}/resume to go on")
+        elif status is Status.HOLDING and not self._listened_to:
+            log.info(f"holding still: nobody listens to {self._command.topic_name} yet")
         else:
             log.info(status.value)
 
@@ -491,6 +499,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
             found.append(Fault(Level.ERROR, f"stopped by joint '{self.controller.stopped_by}'"))
         if self._doing is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
+        if self.active and not self._listened_to:
+            topic = self._command.topic_name
+            found.append(
+                Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")
+            )
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
         return found

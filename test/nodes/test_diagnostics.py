@@ -1,6 +1,5 @@
 """Diagnostics: what nodes say of themselves on /diagnostics, and what is made of it."""
 
-import os
 from contextlib import contextmanager
 
 import numpy as np
@@ -9,8 +8,10 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
+from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.diagnostics import (
     Fault,
     Growth,
@@ -295,14 +296,34 @@ def test_a_loop_reports_the_rate_that_it_was_asked_for(start, told, namespace):
     assert int(values(status)["cycles missed"]) >= 0
 
 
-def test_every_node_reports_from_one_process(told, domain):
-    from robot_dynamics.nodes.composed import composed
+def test_every_node_reports_from_one_process(start, told):
+    start("composed", ROBOT)
+    for node in ("simulator_node", "feedforward_node", "controller_node"):
+        status = told(node, lambda s: s.hardware_id == "planar_2r", f"a report of {node}")
+        assert "rate asked (Hz)" in {value.key for value in status.values}
 
-    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
-    with composed("planar_2r", rate=100.0, domain=domain):
-        for node in ("simulator_node", "feedforward_node", "controller_node"):
-            status = told(node, lambda s: s.hardware_id == "planar_2r", f"a report of {node}")
-            assert "rate asked (Hz)" in {value.key for value in status.values}
+
+def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(
+    start, peer, told, namespace
+):
+    arguments, name = namespace
+    process = start("controller_node", ROBOT, arguments)
+    states = peer.publisher(JointState, f"{name}/joint_states")
+    references = peer.publisher(JointState, f"{name}/reference")
+    names, rest = ["joint_1", "joint_2"], [0.0, 0.0]
+    state = JointState(name=names, position=[0.3, 0.4], velocity=rest)
+    wanted = JointState(name=names, position=[0.8, 0.4], velocity=rest, effort=rest)
+    line = f"nobody listens to {name}/effort_command"
+    with sent(peer, states, state), sent(peer, references, wanted):
+        status = told(f"{name}/controller_node", lambda s: line in s.message, "the warning")
+        assert status.level >= DiagnosticStatus.WARN
+        assert "tracking" not in process.log
+        commands = peer.listen(Float64MultiArray, f"{name}/effort_command")
+        process.wait_for_log("tracking the reference")
+        told(f"{name}/controller_node", lambda s: line not in s.message, "the end of it")
+        # Error times gain, 0.5 rad and some 1000 N m/rad, is not what the first commands begin with
+        gravity = Dynamics(read_urdf(find_robot("planar_2r"))).gravity([0.3, 0.4])
+        np.testing.assert_allclose(commands[0].data, gravity, atol=10.0)
 
 
 def test_an_imu_that_does_not_come_is_reported(start, told, namespace):
