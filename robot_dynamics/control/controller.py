@@ -62,6 +62,9 @@ class Settings:
             `ON_REFERENCE_TIMEOUT`: it comes to rest and is held, or only its weight is.
         resume_by_itself: Whether references are followed again as soon as messages come again;
             otherwise `resume` decides.
+        settle: Time for which the arm is held where it is, before references are followed, once its
+            states come or come again. Brakes may take that long to open; feedback of a reference
+            that moves away meanwhile would let go with a jerk.
         stop: Time to come to rest when the references stop.
         join: Least time to join references that are not where the arm is; more where the joints
             would have to hurry.
@@ -79,6 +82,7 @@ class Settings:
     on_state_timeout: str = REST
     on_reference_timeout: str = HOLD
     resume_by_itself: bool = True
+    settle: float = 0.3
     stop: float = 0.5
     join: float = 0.5
     longest_cycle: float = 0.01
@@ -95,7 +99,7 @@ class Settings:
         for name in ("effort_rate", "tracking_limit", "state_timeout", "reference_timeout"):
             if not np.all(np.asarray(getattr(self, name)) > 0.0):
                 raise ArgumentError(f"{name} is {getattr(self, name)}; give a positive number")
-        for name in ("fade", "stop", "join", "longest_cycle"):
+        for name in ("fade", "settle", "stop", "join", "longest_cycle"):
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ArgumentError(f"{name} is {getattr(self, name)} s; give zero or more")
 
@@ -104,6 +108,7 @@ class Status(enum.Enum):
     """What a controller is doing; the values are words for a log."""
 
     WAITING = "waiting for joint states"
+    SETTLING = "holding still for a moment: joint states come"
     TRACKING = "tracking the reference"
     HOLDING = "holding still: no reference comes"
     BLIND = "coming to rest blindly: no joint states come"
@@ -111,7 +116,7 @@ class Status(enum.Enum):
     PAUSED = "holding still until it is resumed: messages had stopped"
 
 
-AT_REST = (Status.HOLDING, Status.STOPPED, Status.PAUSED)
+AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED)
 """In which the arm is held, or on its way to rest."""
 
 
@@ -154,6 +159,7 @@ class Controller:
         self._last: Cut | None = None
         self._effort: Array | None = None  # what the first command begins with
         self._last_time = 0.0
+        self._settled_at = 0.0
         self._renew = False
         self._halted = self._let_go = False
         self._paused = self._rejoin = False
@@ -280,6 +286,7 @@ class Controller:
         """What commands begin with: the effort that the joints have now, or that of gravity."""
         effort = self.model.gravity(measured.q) if self._effort is None else self._effort
         self._last, self._last_time = Cut(effort, np.zeros(self._n, dtype=bool)), now
+        self._settled_at = now + self.settings.settle
         self._renew = True
         return self._last
 
@@ -288,6 +295,7 @@ class Controller:
         if self._status is Status.TRACKING and (blind or not led):
             self._paused = not self.settings.resume_by_itself
         if blind:
+            self._settled_at = now + self.settings.settle
             return Status.BLIND
         follows = self._status is Status.TRACKING and self.settings.mode != "gravity_compensation"
         if self._stopped_by is None and follows and self._reference is not None:
@@ -298,7 +306,9 @@ class Controller:
             return Status.STOPPED
         if self._halted or self._reference is None or not led:
             return Status.HOLDING
-        return Status.PAUSED if self._paused else Status.TRACKING
+        if self._paused:
+            return Status.PAUSED
+        return Status.SETTLING if now < self._settled_at else Status.TRACKING
 
     def _enter(self, status: Status, measured: Measured, now: float) -> None:
         """Prepare for another status: go on from where the arm is, or is meant to be."""

@@ -115,6 +115,13 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         low=1e-3,
         high=3600.0,
     )
+    settle: float = parameter(
+        0.3,
+        "Time for which the arm is held where it is once its joint_states come or come again, "
+        "before references are followed, s; more than its brakes take to open",
+        low=0.0,
+        high=60.0,
+    )
     join: float = parameter(
         0.5,
         "Least time to join references that are not where the arm is, as after a stop, s; more "
@@ -447,6 +454,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             on_state_timeout=parameters.on_state_timeout,
             on_reference_timeout=parameters.on_reference_timeout,
             resume_by_itself=parameters.resume_by_itself,
+            settle=parameters.settle,
             join=parameters.join,
             longest_cycle=LONGEST_CYCLE / parameters.rate,
         )

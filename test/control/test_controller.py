@@ -25,6 +25,7 @@ from robot_dynamics.simulation import Plant
 from robot_dynamics.trajectory import Follower, Waypoints
 
 STEP = 1e-3
+READY = Settings().settle + 0.01  # s: the arm is held where it is before it follows
 Q0 = np.array([0.3, -0.7])
 
 
@@ -43,7 +44,7 @@ class Bench:
         self.now = 100.0  # the clock need not begin at zero
         self.efforts, self.statuses = [], []
 
-    def run(self, seconds, *, states=True, references=True):
+    def run(self, seconds, *, states=True, references=True, brakes=False):
         for _ in range(round(seconds / STEP)):
             if states:
                 self.controller.measure(Measured(self.plant.q, self.plant.qd), self.now)
@@ -52,7 +53,8 @@ class Bench:
                 reference = Reference(due.q, due.qd, self.model.feedforward(*due))
                 self.controller.refer(reference, self.now)
             command = self.controller.update(self.now)
-            self.plant.step(command.tau)
+            if not brakes:
+                self.plant.step(command.tau)
             self.efforts.append(command.tau)
             self.statuses.append(command.status)
             self.now += STEP
@@ -101,7 +103,7 @@ def test_an_arm_is_held_without_any_motion_until_a_reference_comes(model):
 
 
 def test_it_tracks_a_reference(model):
-    bench = Bench(model).run(0.01)
+    bench = Bench(model).run(READY)
     bench.move(1.0, 0.5)
     bench.run(1.5)
     np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=1e-3)
@@ -111,7 +113,7 @@ def test_it_tracks_a_reference(model):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_mode_runs_and_switching_to_it_makes_no_step(model, mode):
-    bench = Bench(model).run(0.01)
+    bench = Bench(model).run(READY)
     bench.move(1.0, 0.5)
     bench.run(0.5)
     bench.controller.change(settings=Settings(mode=mode))
@@ -120,7 +122,7 @@ def test_every_mode_runs_and_switching_to_it_makes_no_step(model, mode):
 
 
 def test_without_a_fade_switching_makes_the_step_that_the_fade_avoids(model):
-    bench = Bench(model, Settings(fade=0.0)).run(0.01)
+    bench = Bench(model, Settings(fade=0.0)).run(READY)
     bench.move(1.0, 0.5)
     bench.run(0.5)
     bench.controller.change(settings=Settings(mode="pd", fade=0.0))
@@ -129,7 +131,7 @@ def test_without_a_fade_switching_makes_the_step_that_the_fade_avoids(model):
 
 
 def test_new_gains_and_a_heavier_model_are_taken_up_without_a_step(model, loaded):
-    bench = Bench(model).run(0.01)
+    bench = Bench(model).run(READY)
     bench.move(1.0, 0.5)
     bench.run(0.3)
     stiff = replace(model, gains=Gains(5.0 * model.gains.kp, 2.0 * model.gains.kd))
@@ -141,7 +143,7 @@ def test_new_gains_and_a_heavier_model_are_taken_up_without_a_step(model, loaded
 
 
 def test_when_references_stop_in_mid_motion_the_arm_comes_to_rest_and_holds(model):
-    bench = Bench(model, Settings(reference_timeout=0.05, stop=0.3)).run(0.01)
+    bench = Bench(model, Settings(reference_timeout=0.05, stop=0.3)).run(READY)
     bench.move(1.3, 0.8)
     bench.run(0.5)
     speed = np.abs(bench.plant.qd).max()
@@ -174,7 +176,7 @@ def test_a_reference_far_away_is_joined_at_a_moderate_speed(model, effort_rate):
 
 
 def test_when_references_come_again_they_are_followed_again(model):
-    bench = Bench(model, Settings(reference_timeout=0.05)).run(0.01)
+    bench = Bench(model, Settings(reference_timeout=0.05)).run(READY)
     bench.run(0.5, references=False)
     bench.move(1.0, 0.5)
     bench.run(1.5)
@@ -183,7 +185,7 @@ def test_when_references_come_again_they_are_followed_again(model):
 
 
 def test_when_states_stop_the_arm_comes_to_rest_and_goes_on_when_they_come_again(model):
-    bench = Bench(model, Settings(state_timeout=0.02)).run(0.01)
+    bench = Bench(model, Settings(state_timeout=0.02)).run(READY)
     bench.move(1.0, 0.5)
     bench.run(0.4)
     speed = np.abs(bench.plant.qd).max()
@@ -204,7 +206,7 @@ def test_when_states_stop_the_arm_comes_to_rest_and_goes_on_when_they_come_again
 
 def test_an_arm_that_nobody_sees_may_be_let_go_instead(model):
     settings = Settings(state_timeout=0.02, on_state_timeout="zero_effort")
-    bench = Bench(model, settings).run(0.1)
+    bench = Bench(model, settings).run(READY)
     bench.run(0.3, states=False)
     assert bench.statuses[-1] is Status.BLIND
     np.testing.assert_array_equal(bench.efforts[-1], 0.0)
@@ -213,7 +215,7 @@ def test_an_arm_that_nobody_sees_may_be_let_go_instead(model):
 
 def test_an_arm_that_nobody_leads_may_be_left_to_a_hand(model):
     settings = Settings(reference_timeout=0.02, on_reference_timeout="gravity_compensation")
-    bench = Bench(model, settings).run(0.1)
+    bench = Bench(model, settings).run(READY)
     bench.run(0.5, references=False)
     assert bench.statuses[-1] is Status.HOLDING
     np.testing.assert_allclose(bench.efforts[-1], model.gravity(bench.plant.q), atol=0.05)
@@ -226,10 +228,23 @@ def test_an_arm_that_nobody_leads_may_be_left_to_a_hand(model):
     np.testing.assert_allclose(bench.plant.q, Q0, atol=0.006)  # dry friction: 0.3 / 50
 
 
+def test_an_arm_that_comes_back_elsewhere_with_brakes_closed_is_let_go_without_a_jerk(model):
+    bench = Bench(model, Settings(state_timeout=0.02)).run(READY)
+    bench.run(0.1, states=False)
+    elsewhere = np.array([-0.5, 0.2])
+    bench.plant = Plant(bench.plant.robot, elsewhere, dynamics=model.dynamics)
+    bench.run(0.25, brakes=True)
+    np.testing.assert_allclose(bench.efforts[-1], model.dynamics.gravity(elsewhere), atol=1e-6)
+    moved = len(bench.efforts)
+    bench.run(4.0)
+    np.testing.assert_allclose(bench.plant.q, Q0, rtol=0.0, atol=0.006)  # friction, as above
+    assert np.abs(np.diff(bench.efforts[moved:], axis=0)).max() < SMOOTH
+
+
 @pytest.mark.parametrize("stops", [{"states": False}, {"references": False}])
 def test_references_are_followed_again_only_on_request_if_asked_for(model, stops):
     settings = Settings(state_timeout=0.02, reference_timeout=0.02, resume_by_itself=False)
-    bench = Bench(model, settings).run(0.1)
+    bench = Bench(model, settings).run(READY)
     bench.move(0.8, -0.2)
     bench.run(0.4)
     bench.run(0.2, **stops)
@@ -268,7 +283,7 @@ def test_an_unknown_reaction_is_refused_with_those_that_there_are(settings):
 
 
 def test_losing_track_stops_the_arm_names_the_joint_and_waits_to_be_resumed(model):
-    bench = Bench(model, Settings(tracking_limit=np.array([0.2, np.inf]), fade=0.05)).run(0.01)
+    bench = Bench(model, Settings(tracking_limit=np.array([0.2, np.inf]), fade=0.05)).run(READY)
     bench.move(1.3, 0.8)
     bench.run(0.3)
     bench.follower.hold([-1.5, -0.7])  # a reference that jumps away
@@ -296,7 +311,7 @@ def test_states_and_references_with_numbers_that_are_not_finite_are_left_out(mod
 
 def test_efforts_keep_their_limits_and_their_rate(model):
     limit = np.array([40.0, 15.0])
-    bench = Bench(model, Settings(effort_rate=2000.0, fade=0.0)).run(0.01)
+    bench = Bench(model, Settings(effort_rate=2000.0, fade=0.0)).run(READY)
     bench.follower.hold([-1.5, 2.0])
     bench.run(0.5)
     efforts = np.array(bench.efforts)
@@ -354,14 +369,14 @@ def test_the_integral_part_removes_the_error_that_a_wrong_model_leaves(model):
 def test_soft_limits_keep_a_joint_that_is_told_to_leave_its_range_inside(model):
     soft = SoftLimits.of(model.dynamics.robot, model.gains.kd, margin=0.2)
     for limits, inside in ((None, False), (soft, True)):
-        bench = Bench(model, Settings(soft_limits=limits)).run(0.01)
+        bench = Bench(model, Settings(soft_limits=limits)).run(READY)
         bench.move(2.2, 0.0, seconds=2.0)
         bench.run(3.0)
         assert (bench.plant.q[0] < 2.0) == inside
 
 
 def test_activating_again_forgets_the_old_reference(model):
-    bench = Bench(model).run(0.01)
+    bench = Bench(model).run(READY)
     bench.move(1.0, 0.5)
     bench.run(0.5)
     bench.controller.activate()
@@ -389,7 +404,7 @@ def test_whatever_happens_efforts_change_smoothly_and_the_arm_stays_calm(
 ):
     rng = np.random.default_rng(seed)
     safe = [mode for mode in MODES if mode != "gravity_compensation"]  # lets go of the arm
-    bench = Bench(model, Settings(state_timeout=0.02, reference_timeout=0.05)).run(0.01)
+    bench = Bench(model, Settings(state_timeout=0.02, reference_timeout=0.05)).run(READY)
     current = model
     for event in events:
         link = {"states": True, "references": True}

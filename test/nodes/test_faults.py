@@ -122,7 +122,7 @@ def test_when_the_robot_goes_away_and_comes_back_it_is_held_where_it_was(arm):
 def test_a_robot_that_comes_back_elsewhere_is_brought_to_the_reference_without_a_step(arm, peer):
     # The middleware may take seconds to introduce commands to a new process, whose states are seen
     # already: what would push against the brakes is for the limit of the tracking error to stop
-    limits = {f"limits.{name}.tracking_error": 0.15 for name in NAMES}
+    limits = {f"limits.{name}.tracking_error": 0.08 for name in NAMES}
     arm.goes_to(NAMES, FAR, AT_REST)
     assert peer.set_parameters("controller_node", limits).successful
     arm.kill("simulator", "controller", "no joint states come")
