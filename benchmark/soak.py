@@ -30,15 +30,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmark.nodes_system import System, leave_nothing_behind, system, wait_until
 from robot_dynamics import read_urdf
-from robot_dynamics.control import Settings
 from robot_dynamics.robot import find_robot
 
 EFFORT_RATE = 1000.0
 """Largest change of effort that the controller is told to allow, N m/s: what Franka allows."""
-
-SLACK = Settings().longest_cycle
-"""Time between two commands that counts for their rate limit, whatever their stamps say, s: they
-carry the stamps of states, which may arrive late and close together."""
 
 ON_THE_CURVE = 1e-6
 """Largest distance of a reference from the trajectory that was sent, rad: rounding of stamps."""
@@ -169,6 +164,8 @@ class Watch:
         moved: Joints that trajectories name.
         report: Where counts go.
         effort_rate: Largest change of effort that the controller allows, N m/s.
+        slack: Time between two commands that counts for that rate whatever their stamps say, s:
+            they carry the stamps of states, which may arrive late and close together.
     """
 
     def __init__(
@@ -178,6 +175,7 @@ class Watch:
         moved: Sequence[str],
         report: SoakReport,
         effort_rate: float,
+        slack: float,
     ) -> None:
         from rclpy.qos import QoSProfile
         from sensor_msgs.msg import JointState
@@ -185,7 +183,7 @@ class Watch:
 
         from robot_dynamics.nodes.loop import Loop, TakenByLoop
 
-        self.report, self._effort_rate = report, effort_rate
+        self.report, self._effort_rate, self._slack = report, effort_rate, slack
         self.faults: list[str] = []
         self._joints = tuple(joints)
         self._moved = np.array([joints.index(name) for name in moved])
@@ -230,7 +228,7 @@ class Watch:
             # a real one is
             step, over = np.abs(tau_1 - tau_0), np.abs(tau - tau_0)
             gaps = max(t_1 - t_0, 0.0), max(t - t_0, 0.0)
-            rate = np.minimum(step / (gaps[0] + SLACK), over / (gaps[1] + SLACK))
+            rate = np.minimum(step / (gaps[0] + self._slack), over / (gaps[1] + self._slack))
             self.report.fastest = max(self.report.fastest, float(rate.max()))
             self.report.largest_step = max(self.report.largest_step, float(step.max()))
             if rate.max() > self._effort_rate:
@@ -426,6 +424,8 @@ def soak(
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
 
+    from robot_dynamics.nodes.controller_node import LONGEST_CYCLE
+
     tree = read_urdf(find_robot(robot))
     revolute = [j.name for j in tree.moving_joints if j.mimic is None and j.type.rotates]
     names = list(tree.joint_names)
@@ -456,7 +456,7 @@ def soak(
 
         thread = threading.Thread(target=spin, daemon=True)
         thread.start()
-        watch = Watch(node, names, revolute, report, effort_rate)
+        watch = Watch(node, names, revolute, report, effort_rate, LONGEST_CYCLE / rate)
         try:
             wait_until(lambda: watch.position is not None, "joint_states")
             driver = Driver(node, watch, revolute, middle, frame, 1.0, seed)

@@ -67,7 +67,7 @@ def arrays(answer):
     """A kernel's answer as a list of arrays, whether it has one output or several."""
     if isinstance(answer, dict):
         answer = tuple(answer.values())
-    return [np.asarray(a, dtype=float) for a in (answer if isinstance(answer, tuple) else [answer])]
+    return [np.asarray(a) for a in (answer if isinstance(answer, tuple) else [answer])]
 
 
 def assert_same(found, expected, about, allowed=ROUND_OFF):
@@ -94,12 +94,26 @@ def assert_solve(M, found, expected, terms, about):
 
 def compiled(arm, name, state):
     """What every way to compute a kernel answers: as native code, or by its graph if it is long."""
-    for equations in arm.equations(name, variant_of(name, arm.robot)):
-        program = equations.trace(name)
+    for program in programs(arm, name):
         if len(program.nodes) <= LARGEST_NATIVE:
-            yield arrays(compile_native(optimize(program), use_cache=False)(*state))
+            yield arrays(native(program)(*state))
         else:
             yield arrays(evaluate(program, state))
+
+
+def native_kernels(arm, name, largest):
+    """Ways to compute a kernel, of graphs up to a size, as native code; and how many inputs."""
+    for program in programs(arm, name):
+        if len(program.nodes) <= largest:
+            yield native(program), len(program.inputs)
+
+
+def programs(arm, name):
+    return [e.trace(name) for e in arm.equations(name, variant_of(name, arm.robot))]
+
+
+def native(program):
+    return compile_native(optimize(program), use_cache=False)
 
 
 OPERATIONS = FUNCTIONS | {

@@ -24,8 +24,6 @@ COMMON = {"urdf_path": ROBOT, "rate": RATE}
 # left is round-off. 1e-6 rad is far above that and far below any droop (0.1 rad under PD alone).
 AT_REST = 1e-6
 
-pytestmark = pytest.mark.xdist_group("closed_loop")
-
 
 @pytest.fixture(scope="module")
 def arm(start_for_module, peer):

@@ -43,8 +43,6 @@ UNLIMITED = (
 ).replace("\n", " ")
 """Without limits of effort, so that nothing stands between a wild command and the joints."""
 
-pytestmark = pytest.mark.xdist_group("diagnostics")
-
 
 def timing(cycles, missed=0, begin=0):
     result = Timing(1000.0)

@@ -14,8 +14,6 @@ from sensor_msgs.msg import JointState
 
 from ros_system import ROOT, WITH_ITS_PARENT, wait_for
 
-pytestmark = pytest.mark.xdist_group("executables")
-
 
 def run(name, *arguments, path=(), domain=0, **options):
     """Start an executable by its entry point."""

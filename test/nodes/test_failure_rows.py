@@ -19,8 +19,6 @@ from ros_system import wait_for
 # Same kernels, same numbers, torques below 100 N m: round-off
 EXACT = 1e-9
 
-pytestmark = pytest.mark.xdist_group("failure_rows")
-
 
 def link(name, inertial="", mass=1.0, moments=(0.01, 0.01, 0.01), com="0.2 0 0"):
     """A link, with an inertial unless the text of one, or of none, is given."""

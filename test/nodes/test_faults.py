@@ -17,7 +17,6 @@ from shaken_arm import AT_REST, EFFORT_RATE, FAR, LIMITS, NAMES, SLACK, START, s
 
 ROBOT = read_urdf(find_robot("planar_2r"))
 DYNAMICS = Dynamics(ROBOT)
-pytestmark = pytest.mark.xdist_group("faults")
 
 
 @pytest.fixture(scope="module")

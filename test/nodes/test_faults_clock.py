@@ -19,8 +19,6 @@ from shaken_arm import AT_REST, FAR, LIMITS, NAMES, RATE, START, shaken_arm
 FARTHEST_STEP = 0.3
 LARGEST_EFFORT_STEP = 100.0  # likewise: 2 N m between messages, 400 N m from 0.4 rad under PD
 
-pytestmark = pytest.mark.xdist_group("faults_clock")
-
 
 class SetClock:
     """/clock, which a test may set; it runs as fast as real time, or slower, never by leaps."""

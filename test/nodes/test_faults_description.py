@@ -24,8 +24,6 @@ OTHER = LIGHT.replace("joint_2", "elbow")
 # rate, which soft gains do not reach, lets 20 N m pass
 GENTLE = 600.0
 
-pytestmark = pytest.mark.xdist_group("faults_description")
-
 
 @pytest.fixture(scope="module")
 def describe(peer):

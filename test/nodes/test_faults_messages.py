@@ -22,8 +22,6 @@ DYNAMICS = Dynamics(ROBOT)
 # message: what is left is the rounding of stamps to ns, times 1 rad/s
 ON_THE_CURVE = 1e-6
 
-pytestmark = pytest.mark.xdist_group("faults_messages")
-
 
 class Relay:
     """Passes measured joint states on to the nodes, or does with them what a test says."""

@@ -39,8 +39,6 @@ ACTION = f"/{NODE}/follow_joint_trajectory"
 
 EXACT = 1e-9  # doubles survive messages; torques below 100 N m
 
-pytestmark = pytest.mark.xdist_group("follow_joint_trajectory")
-
 
 def test_without_control_msgs_there_is_no_action_and_no_fault(context, monkeypatch):
     monkeypatch.setitem(sys.modules, "control_msgs", None)

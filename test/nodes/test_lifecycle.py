@@ -25,8 +25,6 @@ COMMON = {"urdf_path": "planar_2r", "rate": 100.0}
 # Same kernels, same numbers, torques below 100 N m: round-off
 EXACT = 1e-9
 
-pytestmark = pytest.mark.xdist_group("lifecycle")
-
 
 class Managed:
     """One node, its transitions and its state."""

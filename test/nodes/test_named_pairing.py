@@ -28,8 +28,6 @@ REMOTE = {"actuator_space": True, "actuator_coupling": "[1.0, 0.0, 1.0, 1.0]"}
 # Same kernels, same numbers, torques below 100 N m: round-off
 EXACT = 1e-9
 
-pytestmark = pytest.mark.xdist_group("named_pairing")
-
 
 def stamp(msg):
     return nanoseconds(msg.header.stamp)

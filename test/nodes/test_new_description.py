@@ -29,8 +29,6 @@ COMMON = {"rate": 100.0, "fade": FADE}
 # Same kernels, same numbers, torques of some 100 N m: round-off
 EXACT = 1e-8
 
-pytestmark = pytest.mark.xdist_group("new_description")
-
 
 def gravity(text, q=Q):
     return Dynamics(read_urdf(text), cache=False).gravity(q)
@@ -111,6 +109,7 @@ def test_a_motion_ends_before_the_robot_is_exchanged(start, peer, namespace, arm
     arm.describe(HEAVY)
     process.wait_for_log("coming to rest for a new robot_description")
     process.wait_for_log("using the new description")
+    wait_for(lambda: not any(heard[-1].velocity), "rest")
     q = np.array(heard[-1].position)
     settles(heard, "effort", gravity(HEAVY, q))
     assert np.abs(q - (Q + 1.0)).max() > 0.1  # it did not go on

@@ -29,8 +29,6 @@ FINGERS = """<robot name="gripper"><link name="palm"/>
 <axis xyz="0 1 0"/><mimic joint="opening" multiplier="-2" offset="0.01"/>
 <limit lower="-0.1" upper="0.1" effort="20" velocity="0.2"/></joint></robot>"""
 
-pytestmark = pytest.mark.xdist_group("node_life")
-
 
 def until_log(process, text, send):
     """Send until the log has the text: what is sent before both sides know each other is lost."""

@@ -21,8 +21,6 @@ NODE = "feedforward_node"
 # Doubles survive messages, and the load passes through the same sums: round-off of torques < 100
 EXACT = 1e-9
 
-pytestmark = pytest.mark.xdist_group("payload")
-
 
 @pytest.fixture(scope="module")
 def efforts(start_for_module, peer):

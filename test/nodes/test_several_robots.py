@@ -23,8 +23,6 @@ RATE = 100.0
 CYCLE = round(SECOND / RATE)
 STARTS = {"left": [0.5, 0.1], "right": [-0.3, 0.7]}
 
-pytestmark = pytest.mark.xdist_group("several_robots")
-
 
 def simulator(context, name, **parameters):
     values = {

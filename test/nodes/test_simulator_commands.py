@@ -22,8 +22,6 @@ START = [0.5, 0.1]
 ROBOT = {"urdf_path": "planar_2r", "rate": RATE, "initial_positions": START}
 JOINTS = ["joint_1", "joint_2"]
 
-pytestmark = pytest.mark.xdist_group("simulator_commands")
-
 
 def stamp(state):
     return nanoseconds(state.header.stamp)

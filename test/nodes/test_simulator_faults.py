@@ -22,8 +22,6 @@ RATE = 100.0
 START = [0.5, 0.1]
 ROBOT = {"urdf_path": "planar_2r", "rate": RATE, "initial_positions": START}
 
-pytestmark = pytest.mark.xdist_group("simulator_faults")
-
 
 def cycle(state):
     """Number of the cycle that a state was measured in, where time starts at zero."""

@@ -28,8 +28,6 @@ CYCLE = round(SECOND / RATE)
 START = [0.5, 0.1]
 ROBOT = {"urdf_path": "planar_2r", "rate": RATE, "initial_positions": START}
 
-pytestmark = pytest.mark.xdist_group("simulator_time")
-
 
 def stamp(state):
     return nanoseconds(state.header.stamp)

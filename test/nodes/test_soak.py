@@ -11,8 +11,6 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from benchmark.soak import FIRST, Sent, soak
 
-pytestmark = pytest.mark.xdist_group("soak")
-
 # Far above what the fades of modes and loads ask for, and a hundredth of a step of 100 N m in a
 # millisecond: the stiff default gains of this heavy arm need it
 EFFORT_RATE = 20000.0

@@ -22,8 +22,6 @@ NODE = "feedforward_node"
 
 EXACT = 1e-9  # doubles survive messages; torques below 100 N m
 
-pytestmark = pytest.mark.xdist_group("trajectories_in")
-
 
 @pytest.fixture(scope="module")
 def node(start_for_module, peer):
@@ -61,6 +59,7 @@ def send(node, peer):
 
 @pytest.fixture
 def reference(peer):
+    wait_for(lambda: peer.heard["reference"], "references")
     return peer.heard["reference"]
 
 

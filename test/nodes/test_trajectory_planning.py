@@ -17,8 +17,6 @@ ROBOT = read_urdf(find_robot("planar_2r"))
 NAMES = list(ROBOT.joint_names)
 NODE = "feedforward_node"
 
-pytestmark = pytest.mark.xdist_group("trajectory_planning")
-
 
 @pytest.fixture
 def states(peer, namespace):
