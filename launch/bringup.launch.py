@@ -6,7 +6,6 @@
 What it takes: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
-import math
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,8 +17,11 @@ from launch_ros.actions import Node
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control import MODES
-from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot import read_urdf, share_folder, urdf_text
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
+from robot_dynamics.nodes.parameters import describe
+from robot_dynamics.nodes.robot_node import LoopParameters
+from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
+from robot_dynamics.simulation import check_physical
 
 PACKAGE = "robot_dynamics"
 TRUE_FALSE = ["true", "false"]
@@ -28,7 +30,7 @@ HARDWARE_COMMANDS = "forward_effort_controller/commands"
 """Input of a forward_command_controller of ros2_control, as its examples name it."""
 
 ARGUMENTS = (
-    ("robot", "puma_gupta", "Path of a URDF or xacro file, or name of a known robot", None),
+    ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "excitation", "Motion to send",
      ["excitation", "random_poses", "file", "none"]),
@@ -45,6 +47,8 @@ ARGUMENTS = (
     ("rviz_config", "", "Configuration of rviz2; empty for the shipped one", None),
     ("namespace", "", "Namespace of all nodes and topics", None),
     ("use_sim_time", "false", "Take the time from /clock", TRUE_FALSE),
+    ("publish_clock", "", "The simulator publishes /clock; empty: if use_sim_time is true; false "
+     "where another one does, of which there is one in the whole system", ["", *TRUE_FALSE]),
 )  # fmt: skip
 """Name, default, meaning and, if they are few, the values."""
 
@@ -61,16 +65,18 @@ def generate_launch_description() -> LaunchDescription:
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """The nodes, for the arguments as they were given."""
     given = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
+    simulated = given["simulation"] == "true"
     share = share_folder()
-    description = urdf_text(given["robot"])
+    description, robot = robot_of(given["robot"], simulated)
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
     if not Path(config).is_file():
         raise ArgumentError(f"config:={config}: no such file; give a parameter file")
+    if given["motion"] == "file" and not Path(given["file"]).is_file():
+        raise ArgumentError(f"file:={given['file']}: no such file; give a trajectory file")
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
     common = [config, use_sim_time, {"robot_description": description}]
     paced = [*common, {"rate": rate_of(given["rate"])}] if given["rate"] else common
 
-    simulated = given["simulation"] == "true"
     commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_COMMANDS)
 
     def node(executable: str, parameters: list[object], **options: object) -> Node:
@@ -85,9 +91,9 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         )
 
     own = {"controller_node": {"mode": given["mode"]}} if given["mode"] else {}
-    if simulated and given["use_sim_time"] == "true":
-        # Somebody has to publish /clock: where the simulator runs, it keeps the time
-        own["simulator_node"] = {"publish_clock": True}
+    # Somebody has to publish /clock: where the simulator runs, it keeps the time
+    if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
+        own["simulator_node"] = {"publish_clock": given["publish_clock"] != "false"}
     names = [*(["simulator_node"] if simulated else []), "feedforward_node", "controller_node"]
     started = []
     if given["composed"] == "true":
@@ -102,6 +108,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         started.append(node("trajectory_node", [*common, motion], name="trajectory_node"))
     if given["rviz"] == "true":
         rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
+        # Frames of one robot have the names of another's: each namespace has its own
+        transforms = [("/tf", "tf"), ("/tf_static", "tf_static")]
         # First: where a package is missing, launch gives up before it has started the others
         started[:0] = [
             Node(
@@ -109,14 +117,16 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
                 executable="robot_state_publisher",
                 namespace=given["namespace"],
                 parameters=[use_sim_time, {"robot_description": description}],
+                remappings=transforms,
                 output="screen",
             ),
             Node(
                 package="rviz2",
                 executable="rviz2",
                 namespace=given["namespace"],
-                arguments=["-d", rviz_config, "-f", read_urdf(description).links[0].name],
+                arguments=["-d", rviz_config, "-f", robot.links[0].name],
                 parameters=[use_sim_time],
+                remappings=transforms,
                 output="screen",
             ),
         ]
@@ -131,16 +141,30 @@ def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
     return file.name
 
 
+def robot_of(name: str, simulated: bool) -> tuple[str, Robot]:
+    """Text of the URDF, and the robot; read here so that a fault is told once, not by every node.
+
+    Raises:
+        RobotDynamicsError: If there is none, or it cannot be read, or simulated if it is to be.
+    """
+    text = urdf_text(name)
+    try:
+        robot = read_urdf(text, require_inertia=simulated)
+        if simulated:
+            check_physical(robot)
+    except RobotDynamicsError as error:
+        raise RobotError(f"robot:={name}: {error}") from None
+    return text, robot
+
+
 def rate_of(text: str) -> float:
-    """The argument rate as a number.
+    """The argument rate as a number that the nodes take.
 
     Raises:
         ArgumentError: If it is none.
     """
+    (rate,) = (item for item in describe(LoopParameters) if item.name == "rate")
     try:
-        rate = float(text)
-    except ValueError:
-        rate = math.nan
-    if not (math.isfinite(rate) and rate > 0.0):
-        raise ArgumentError(f"rate:={text}: not a positive number; give Hz, such as rate:=500")
-    return rate
+        return rate.checked(float(text))
+    except ValueError:  # of float, and ArgumentError
+        raise ArgumentError(f"rate:={text}: give {rate.allowed}, in Hz") from None
