@@ -16,16 +16,15 @@ from functools import cached_property
 
 import numpy.typing as npt
 
-from robot_dynamics.compiler import door
-from robot_dynamics.compiler.backends import compile_program
+from robot_dynamics.compiler.backends import backend_named, compile_program
 from robot_dynamics.compiler.c import c_source, cpp_header
 from robot_dynamics.compiler.count import OperationCount, operation_count
-from robot_dynamics.compiler.kernel import Kernel
-from robot_dynamics.compiler.native import NativeKernel
+from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.languages import LANGUAGES
 from robot_dynamics.compiler.optimize import optimize
 from robot_dynamics.compiler.python import python_source
 from robot_dynamics.compiler.trace import Program
-from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
+from robot_dynamics.errors import ArgumentError, SingularMassMatrixError, unknown_name
 from robot_dynamics.formulations import (
     DEFAULT_FORMULATION,
     InverseDynamics,
@@ -38,7 +37,6 @@ from robot_dynamics.kernels import (
     Equations,
     Variant,
     equations_of,
-    equations_version,
     payload_numbers,
     robot_digest,
 )
@@ -62,7 +60,8 @@ class Dynamics:
         formulation: One of `robot_dynamics.formulations.FORMULATIONS`, or a function of the same
             signature, such as a `SimplifiedModel`.
         cache: Keep compiled kernels on disk.
-        backend: One of `robot_dynamics.compiler.backends.BACKENDS`.
+        backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function of the same
+            signature.
         search: Search for the frames and the grouping of parameters that take the fewest
             operations, when a kernel of the default formulation is first built: a second for an
             arm, half a minute for a humanoid. Without it they are chosen by rule.
@@ -78,13 +77,14 @@ class Dynamics:
         formulation: str | InverseDynamics = DEFAULT_FORMULATION,
         *,
         cache: bool = True,
-        backend: str = "auto",
+        backend: str | Backend = "auto",
         search: bool = False,
         progress: Progress | None = None,
     ) -> None:
         if not isinstance(robot, Robot):
             raise ArgumentError(f"robot: got {robot!r}, not a Robot; read a URDF with read_urdf")
         formulation_named(formulation)
+        backend_named(backend)
         self.robot = robot
         self.formulation = formulation
         self._tree = merge_fixed(robot)
@@ -159,7 +159,7 @@ class Dynamics:
         if not isinstance(self.formulation, str):
             return None
         formulation = f"{self.formulation}/{self._effort}"
-        return f"{self._digest}/{formulation}/{name}/{variant}/{equations_version()}"
+        return f"{self._digest}/{formulation}/{name}/{variant}"
 
     def _entered(self, name: str, variant: Variant = PLAIN) -> Kernel:
         """The kernel behind a method, whose builtin entry takes the place of the method.
@@ -169,10 +169,11 @@ class Dynamics:
         is no native code the method stays.
         """
         kernel = self.kernel(name, variant)
-        missing = variant == PLAIN and name not in self.__dict__
-        if missing and isinstance(kernel, NativeKernel) and door.available():
-            method = getattr(type(self), name)
-            self.__dict__[name] = kernel.checked_entry(functools.partial(method, self))
+        if variant == PLAIN and name not in self.__dict__:
+            method = functools.partial(getattr(type(self), name), self)
+            entry = kernel.builtin_entry(method)
+            if entry is not None:
+                self.__dict__[name] = entry
         return kernel
 
     # -- torques of motions -----------------------------------------------------------------
@@ -344,6 +345,21 @@ class Dynamics:
         """Count the operations of one evaluation of a kernel."""
         return operation_count(self.program(name, variant))
 
+    def source(self, language: str, name: str = "inverse", variant: Variant = PLAIN) -> str:
+        """Write a kernel in a language.
+
+        Args:
+            language: One of `robot_dynamics.compiler.languages.LANGUAGES`.
+            name: One of `robot_dynamics.kernels.KERNELS`.
+            variant: What it takes as inputs beside the motion.
+
+        Raises:
+            UnknownNameError: If there is no such language or kernel.
+        """
+        if language not in LANGUAGES:
+            raise unknown_name("language", language, "robot_dynamics.compiler", LANGUAGES)
+        return LANGUAGES[language](self._named(name, variant), self._header())
+
     def c_source(
         self, name: str = "inverse", variant: Variant = PLAIN, *, scalar: str = "double"
     ) -> str:
@@ -366,8 +382,8 @@ class Dynamics:
 
     def _named(self, name: str, variant: Variant) -> Program:
         """The equations under a name that tells robots apart, such as panda_inverse."""
-        robot = re.sub(r"\W+", "_", self.robot.name).strip("_")
-        robot = f"robot_{robot}" if robot[:1].isdigit() else robot
+        robot = re.sub(r"[^A-Za-z0-9]+", "_", self.robot.name).strip("_")
+        robot = robot if robot[:1].isalpha() else f"robot_{robot}".strip("_")
         return replace(self.program(name, variant), name=f"{robot}_{name}")
 
     def _header(self) -> dict[str, str]:

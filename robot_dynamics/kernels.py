@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -340,17 +338,4 @@ def robot_digest(robot: Robot) -> str:
         add(joint.origin.rotation, joint.origin.translation)
     for name, frame in sorted(robot.frames.items()):
         add(name, frame.link, frame.pose.rotation, frame.pose.translation)
-    return h.hexdigest()[:16]
-
-
-@functools.cache
-def equations_version() -> str:
-    """Fingerprint of the code that makes equations: a kernel on disk is stale once it changes."""
-    package = Path(__file__).parent
-    h = hashlib.sha256()
-    for folder in ("robot", "formulations", "compiler", "kinematics", "reduction", "."):
-        for entry in sorted(os.scandir(package / folder), key=lambda entry: entry.name):
-            if entry.name.endswith(".py"):
-                stat = entry.stat()
-                h.update(f"{entry.name};{stat.st_size};{stat.st_mtime_ns};".encode())
     return h.hexdigest()[:16]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -16,21 +16,11 @@ from rich.progress import (
 )
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
-from robot_dynamics.compiler.equations import latex_equations, text_equations
+from robot_dynamics.compiler.languages import LANGUAGES
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import DEFAULT_FORMULATION
 from robot_dynamics.kernels import KERNELS, Variant
-
-WRITERS: Mapping[str, Callable[[Dynamics, str, Variant], str]] = {
-    "text": lambda arm, kernel, variant: text_equations(arm.program(kernel, variant)),
-    "latex": lambda arm, kernel, variant: latex_equations(arm.program(kernel, variant)),
-    "c": lambda arm, kernel, variant: arm.c_source(kernel, variant),
-    "c-float": lambda arm, kernel, variant: arm.c_source(kernel, variant, scalar="float"),
-    "cpp-header": lambda arm, kernel, variant: arm.cpp_header(kernel, variant),
-    "python": lambda arm, kernel, variant: arm.python_source(kernel, variant),
-}
-"""What the option --as chooses from."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as",
         dest="language",
-        choices=list(WRITERS),
+        choices=list(LANGUAGES),
         default="text",
         help="text or latex to read, c or c-float (C99, one function) with cpp-header to compile, "
         "python to run (default: text)",
@@ -69,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     robot, variant = load_robot(arguments.robot), Variant(frame=arguments.frame)
     with _search_shown(arguments.search) as progress:
         arm = Dynamics(robot, arguments.formulation, search=arguments.search, progress=progress)
-        text = WRITERS[arguments.language](arm, arguments.kernel, variant)
+        text = arm.source(arguments.language, arguments.kernel, variant)
     print(text)
     return 0
 

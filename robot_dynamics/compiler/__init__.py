@@ -4,12 +4,16 @@
 `backends.compile_program` makes a kernel of it, and `c`, `python` and `equations`
 write it as source.
 
-Reading order: expression, trace, optimize, count; then source with its back ends
-python, c and equations; then native with ir, sincos, single, batch and rows (what
-native code computes), door (how Python calls it), llvm, cache and parallel.
+Reading order: expression, trace, count, chains, optimize; then source with its back ends
+python, c and equations, and languages, their list; then kernel; then native with ir, sincos,
+single, vectors, batch and rows (what native code computes), door (how Python calls it),
+arguments, llvm, cache and parallel; then backends.
 
-A new graph pass is a function `Program -> Program` in a file of its own, listed in
-`optimize.PASSES`. A new language is a file beside `c` with a `source.Syntax`. A new
-back end is a `kernel.Kernel`, listed in `backends`. A new operation is a name in
-`expression` and a line in `ir` and `source`.
+A new graph pass is a function `Program -> Program` in a file of its own, with an entry in
+`optimize.PASSES`; it takes what it shares with others from `chains`, never from `optimize`. A
+new language is a file beside `c` with a `source.Syntax` and an entry in `languages.LANGUAGES`. A
+new back end is a `kernel.Backend`, given to `Dynamics` as it is or by an entry in
+`backends.BACKENDS`. A new operation is a name and a function in `expression`, and a line each in
+`ir`, `source`, `c`, `equations` and the imports that `python` writes; one of two arguments also
+in `trace.rebuilt`.
 """

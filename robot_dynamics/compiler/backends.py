@@ -3,32 +3,56 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Mapping
 from functools import lru_cache
 
-from robot_dynamics.compiler.kernel import Kernel
+from robot_dynamics.compiler.kernel import Backend, Given, Kernel
 from robot_dynamics.compiler.native import compile_native
 from robot_dynamics.compiler.python import compile_python
-from robot_dynamics.compiler.trace import Program
 from robot_dynamics.errors import BackendError, unknown_name
 
 _log = logging.getLogger(__name__)
 
-BACKENDS = {
-    "auto": "native code, or Python where there is no usable llvmlite",
-    "native": "LLVM through llvmlite",
-    "python": "straight-line Python in the interpreter",
+
+def compile_auto(
+    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
+) -> Kernel:
+    """Build a kernel of native code, or of Python where there is no usable llvmlite."""
+    try:
+        return compile_native(program, key=key, finite=finite, use_cache=use_cache)
+    except BackendError as error:
+        _warn_once(str(error))
+    return compile_python(program, finite=finite)
+
+
+BACKENDS: Mapping[str, Backend] = {
+    "auto": compile_auto,
+    "native": compile_native,
+    "python": compile_python,
 }
-"""Name of every back end that makes kernels, in a few words."""
+"""Every back end that makes kernels, by name."""
+
+
+def backend_named(backend: str | Backend) -> Backend:
+    """The back end of that name; any other function with that signature is one itself.
+
+    Raises:
+        UnknownNameError: If there is no such back end.
+    """
+    if not isinstance(backend, str):
+        return backend
+    if backend not in BACKENDS:
+        raise unknown_name("backend", backend, "robot_dynamics.compiler", BACKENDS)
+    return BACKENDS[backend]
 
 
 def compile_program(
-    program: Program | Callable[[], Program],
+    program: Given,
     *,
     key: str | None = None,
     finite: bool = False,
     use_cache: bool = True,
-    backend: str = "auto",
+    backend: str | Backend = "auto",
 ) -> Kernel:
     """Build a kernel.
 
@@ -38,22 +62,14 @@ def compile_program(
         key: Fingerprint of everything that the equations depend on; by default their digest.
         finite: Refuse NaN and infinity in arguments.
         use_cache: Look for native code on disk and keep it there.
-        backend: One of `BACKENDS`.
+        backend: One of `BACKENDS`, or a function of the same signature.
 
     Raises:
         BackendError: If native code is asked for and there is no usable llvmlite.
         UnknownNameError: If there is no such back end.
     """
-    if backend not in BACKENDS:
-        raise unknown_name("backend", backend, "robot_dynamics.compiler", BACKENDS)
-    if backend != "python":
-        try:
-            return compile_native(program, key=key, finite=finite, use_cache=use_cache)
-        except BackendError as error:
-            if backend == "native":
-                raise
-            _warn_once(str(error))
-    return compile_python(program if isinstance(program, Program) else program(), finite=finite)
+    made_by = backend_named(backend)
+    return made_by(program, key=key, finite=finite, use_cache=use_cache)
 
 
 @lru_cache(maxsize=8)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from robot_dynamics.compiler.expression import ABS, COS, EXP, SIN, SQRT, TANH
+from robot_dynamics.compiler.expression import ABS, COS, EXP, INPUT, SIN, SQRT, TANH
 from robot_dynamics.compiler.source import Syntax, header_lines, straight_line
 from robot_dynamics.compiler.trace import Program, Shape
 from robot_dynamics.errors import ArgumentError
@@ -36,7 +36,7 @@ def c_source(
     body = [f"const {scalar} {name} = {value};" for name, value in text.terms]
     for name, values in text.outputs.items():
         body += [f"{name}[{i}] = {value};" for i, value in enumerate(values)]
-    unused = set(program.inputs) - {node.value[0] for node in program.nodes if node.op == "input"}
+    unused = set(program.inputs) - {node.value[0] for node in program.nodes if node.op == INPUT}
     body = [f"(void){name};" for name in program.inputs if name in unused] + body
     lines = "\n".join(f"    {line}" for line in body)
     return (

@@ -107,7 +107,10 @@ def source_fingerprint() -> str:
     return hashlib.sha256(repr(states).encode()).hexdigest()[:16]
 
 
-_SOURCES = ("*.py", "robot/*.py", "formulations/*.py", "compiler/*.py", "kinematics/*.py")
+_SOURCES = (
+    *("*.py", "robot/*.py", "formulations/*.py", "reduction/*.py", "compiler/*.py"),
+    "kinematics/*.py",
+)
 
 
 def _is_private(place: Path) -> bool:

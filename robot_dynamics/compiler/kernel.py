@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import namedtuple
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import numpy.typing as npt
 
@@ -14,6 +14,23 @@ from robot_dynamics.compiler.trace import Program, Shape
 
 Results = Any
 """One array, or a named tuple with one array per output."""
+
+Given = Program | Callable[[], Program]
+"""Equations, or a function that makes them, called only when they are needed."""
+
+
+class Backend(Protocol):
+    """A function that builds kernels: all that a new back end has to be."""
+
+    def __call__(
+        self, program: Given, *, key: str | None = ..., finite: bool = ..., use_cache: bool = ...
+    ) -> Kernel:
+        """Build a kernel; arguments as in `backends.compile_program`."""
+
+
+def program_of(given: Given) -> Program:
+    """The equations themselves."""
+    return given if isinstance(given, Program) else given()
 
 
 class Kernel(ABC):
@@ -69,6 +86,14 @@ class Kernel(ABC):
     def results(self, arrays: tuple[npt.NDArray[Any], ...]) -> Results:
         """What a call returns: the only output itself, or all of them in a named tuple."""
         return arrays[0] if self.results_class is None else self.results_class(*arrays)
+
+    def builtin_entry(self, unusual: Callable[..., Results]) -> Callable[..., Results] | None:
+        """A builtin function for ordinary calls of one sample, or None where there is none.
+
+        Args:
+            unusual: What it passes all other calls to.
+        """
+        return None
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())

@@ -25,7 +25,7 @@ from robot_dynamics.compiler.arguments import Arguments, check_arguments, refuse
 from robot_dynamics.compiler.batch import batch_functions
 from robot_dynamics.compiler.count import OperationCount, operation_count
 from robot_dynamics.compiler.ir import Lanes, module
-from robot_dynamics.compiler.kernel import Kernel, Results
+from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.parallel import processors, run_blocks
 from robot_dynamics.compiler.single import single_functions
 from robot_dynamics.compiler.trace import Program
@@ -48,7 +48,7 @@ _NODES_FOR_LEVEL_1 = 6_000
 
 
 def compile_native(
-    program: Program | Callable[[], Program],
+    program: Given,
     *,
     key: str | None = None,
     finite: bool = False,
@@ -121,6 +121,10 @@ class NativeKernel(Kernel):
         unusual = unusual or functools.partial(NativeKernel.__call__, self)
         signature = f"{self.name}({', '.join(self.inputs)}, /, *, out=None, threads=None)"
         return door.builtin_function(self._code, signature, "double", unusual, self.results_class)
+
+    def builtin_entry(self, unusual: Callable[..., Results]) -> Callable[..., Results] | None:
+        """See `Kernel.builtin_entry`."""
+        return self.checked_entry(unusual) if door.available() else None
 
     def _entry_of_floats(self) -> Callable[..., Results]:
         """The builtin function for one sample of float32, whose code is built now."""
@@ -225,7 +229,7 @@ class _Builder:
 
     def __init__(
         self,
-        program: Program | Callable[[], Program],
+        program: Given,
         key: str | None,
         finite: bool,
         use_cache: bool,
@@ -239,7 +243,7 @@ class _Builder:
     @cached_property
     def program(self) -> Program:
         """The equations."""
-        return self._given if isinstance(self._given, Program) else self._given()
+        return program_of(self._given)
 
     @cached_property
     def _digest(self) -> str:

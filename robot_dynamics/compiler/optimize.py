@@ -3,7 +3,9 @@
 A pass takes a program and returns a program; `optimize` runs all of them in
 order. Dead operations and repeated subexpressions need no pass: a program lists
 live nodes only, and a graph holds each distinct node once. A new pass is one
-function, here or in a file of its own, that ends in `trace.rewrite`.
+function, here or in a file of its own, that ends in `trace.rewrite`, and is listed
+in `PASSES`. What passes share stands in `chains`, below this file, so that one in a
+file of its own can be listed here.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from robot_dynamics.compiler.chains import chains, factors
 from robot_dynamics.compiler.count import OperationCount, operation_count
 from robot_dynamics.compiler.expression import (
     ADD,
@@ -56,7 +59,7 @@ def factor_sums(program: Program) -> Program:
     def rule(node: Expression, new: Rewritten) -> Expression:
         if node.index not in sums:
             return rebuilt(node, new)
-        products = [_Product(_factors(term, uses), minus) for term, minus in sums[node.index].terms]
+        products = [_Product(factors(term, uses), minus) for term, minus in sums[node.index].terms]
         return rebuilt(node, new) if _best_factor(products) is None else _factored(products, new)
 
     return rewrite(program, rule)
@@ -102,65 +105,14 @@ def gather_multiples(program: Program) -> Program:
     return rewrite(program, rule)
 
 
-PASSES: Sequence[Pass] = (factor_sums, share_sums, share_products, factor_sums, gather_multiples)
+PASSES: Sequence[Pass] = (
+    *(factor_sums, share_sums, share_products, factor_sums, gather_multiples),
+    share_products,  # again: factoring makes new products
+)
 
 
 def _cost(count: OperationCount) -> int:
     return count.arithmetic + count.sines_cosines + count.divisions + count.others
-
-
-# -- sums of many terms and products of many factors ------------------------------------------
-
-
-@dataclass(frozen=True)
-class Chain:
-    """A sum of many terms or a product of many factors, seen as one operation.
-
-    Args:
-        root: The last operation; the others are used by this chain only.
-        terms: Operands that are no part of the chain, each with True if it is subtracted.
-    """
-
-    root: Expression
-    terms: tuple[tuple[Expression, bool], ...]
-
-
-def chains(program: Program, uses: dict[int, int], ops: tuple[str, ...]) -> list[Chain]:
-    """Every longest chain of operations of these kinds, in order of their roots."""
-    inner = {
-        operand.index
-        for node in program.nodes
-        if node.op in ops
-        for operand in node.args
-        if operand.op in ops and uses[operand.index] == 1
-    }
-    return [
-        Chain(node, tuple(_terms(node, inner, ops)))
-        for node in program.nodes
-        if node.op in ops and node.index not in inner
-    ]
-
-
-def _terms(
-    root: Expression, inner: set[int], ops: tuple[str, ...]
-) -> list[tuple[Expression, bool]]:
-    terms: list[tuple[Expression, bool]] = []
-    stack = [(root, False)]
-    while stack:
-        node, minus = stack.pop()
-        if node is root or node.index in inner:
-            a, b = node.args
-            stack += [(b, minus != (node.op == SUBTRACT)), (a, minus)]
-        else:
-            terms.append((node, minus))
-    return terms
-
-
-def _factors(term: Expression, uses: dict[int, int]) -> tuple[Expression, ...]:
-    """Factors of a product that only one sum uses; any other term is its own single factor."""
-    if term.op != MULTIPLY or uses[term.index] > 1:
-        return (term,)
-    return tuple(f for operand in term.args for f in _factors(operand, uses))
 
 
 # -- factoring ----------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from robot_dynamics.compiler.arguments import check_arguments
 from robot_dynamics.compiler.count import operation_count
-from robot_dynamics.compiler.kernel import Kernel, Results
+from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.source import Syntax, header_lines, straight_line
 from robot_dynamics.compiler.trace import Program, Shape, array_of
 
@@ -35,9 +35,10 @@ def python_source(
         A module with one function, named like the program. It takes every input as a (nested)
         sequence and returns a list, or a dict of lists if there are several outputs.
     """
-    syntax = Syntax(input=lambda name, i: _entry_names(name, program.inputs[name])[i], width=80)
+    entries = _entry_names(program.inputs)
+    syntax = Syntax(input=lambda name, i: entries[name][i], width=80)
     text = straight_line(program, syntax)
-    body = [f"{_nested(_entry_names(n, s), s)} = {n}" for n, s in program.inputs.items()]
+    body = [f"{_nested(entries[n], s)} = {n}" for n, s in program.inputs.items()]
     body += [f"{name} = {value}" for name, value in text.terms]
     returned = {
         name: _nested(text.outputs[name], output.shape, "[", "]")
@@ -57,14 +58,18 @@ def python_source(
     )
 
 
-def compile_python(program: Program, *, finite: bool = False) -> Kernel:
+def compile_python(
+    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
+) -> Kernel:
     """Build a kernel that runs in the Python interpreter.
 
     Args:
-        program: The equations.
+        program: The equations, or a function that makes them.
+        key: Changes nothing: there is no code to keep on disk.
         finite: Refuse NaN and infinity in arguments.
+        use_cache: Changes nothing.
     """
-    return PythonKernel(program, finite)
+    return PythonKernel(program_of(program), finite)
 
 
 class PythonKernel(Kernel):
@@ -130,9 +135,17 @@ def _fill(result: npt.NDArray[Any], shape: Shape, values: Any) -> None:
         )
 
 
-def _entry_names(name: str, shape: Shape) -> list[str]:
-    """Variable of every entry of an input: q_0, q_1, ... or J_0_0, J_0_1, ..."""
-    return ["_".join([name, *map(str, index)]) for index in np.ndindex(*shape)]
+def _entry_names(inputs: Mapping[str, Shape]) -> dict[str, list[str]]:
+    """Variable of every entry of every input: q_0, q_1, ... or J_0_0, J_0_1, ..."""
+    names: dict[str, list[str]] = {}
+    taken = set(inputs)
+    for name, shape in inputs.items():
+        entries = ["_".join([name, *map(str, index)]) for index in np.ndindex(*shape)]
+        while shape and taken.intersection(entries):  # an input may be called q_0 itself
+            entries = [f"{entry}_" for entry in entries]
+        taken.update(entries)
+        names[name] = entries
+    return names
 
 
 def _nested(

@@ -28,6 +28,7 @@ from robot_dynamics.compiler.expression import (
     Expression,
 )
 from robot_dynamics.compiler.trace import Program, use_counts
+from robot_dynamics.errors import BackendError
 
 # Binding strength of a piece of text; a weaker one needs parentheses inside a stronger one
 _SUM, _PRODUCT, _ATOM = 0, 1, 2
@@ -146,6 +147,8 @@ def _text(
         return f"-{operand(x, _PRODUCT)}", _SUM
     if node.op in syntax.calls:
         return syntax.calls[node.op].format(text[node.args[0].index][0]), _ATOM
+    if node.op not in (ADD, SUBTRACT, MULTIPLY):
+        raise BackendError(f"source has no operation '{node.op}'; add it to `Syntax.calls`")
     a, b = node.args
     if node.op == ADD:
         return f"{operand(a, _SUM)} + {operand(b, _SUM)}", _SUM

@@ -29,6 +29,7 @@ from robot_dynamics.compiler.expression import (
     NEGATE,
     RECIPROCAL,
     SUBTRACT,
+    VECTOR_OPERATIONS,
     Expression,
     Graph,
     add,
@@ -178,6 +179,8 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
 def rebuilt(node: Expression, new: Rewritten) -> Expression:
     """The same operation on the new operands, folded if they allow it."""
     operands = [new[a.index] for a in node.args]
+    if node.op in VECTOR_OPERATIONS:
+        return operands[0].graph.node(node.op, *operands, value=node.value)
     if node.op == ADD:
         return add(*operands)
     if node.op == SUBTRACT:
@@ -224,10 +227,12 @@ def array_of(items: Iterable[Any], shape: Shape) -> npt.NDArray[Any]:
 
 # Words of C and C++ that Python does not keep for itself, and names in generated source
 _RESERVED = re.compile(
-    r"t\d+|(sin|cos|sqrt|exp|tanh|fabs)f?|abs|auto|bool|case|catch|char|const|default|delete|do|"
-    r"double|enum|extern|float|goto|inline|int|long|main|namespace|new|operator|private|protected|"
-    r"public|register|restrict|results|short|signed|sizeof|static|std|struct|switch|template|this|"
-    r"throw|typedef|typename|union|unsigned|using|virtual|void|volatile"
+    r"t\d+|(a?(sin|cos|tan)h?|sqrt|cbrt|hypot|pow|exp2?|log(10|2|1p|b)?|fabs|fmod|floor|ceil)f?|"
+    r"abs|alignas|alignof|asm|auto|bitand|bitor|bool|case|catch|char|compl|concept|const|constexpr|"
+    r"decltype|default|delete|do|double|enum|explicit|export|extern|float|friend|goto|inline|int|"
+    r"long|main|mutable|namespace|new|noexcept|nullptr|operator|private|protected|public|register|"
+    r"requires|restrict|results|short|signed|sizeof|static|std|struct|switch|template|this|throw|"
+    r"typedef|typeid|typename|union|unsigned|using|virtual|void|volatile|xor"
 )
 
 

@@ -13,7 +13,8 @@ from programs import chain, inverse_of, inverse_program, random_inputs
 from robot_dynamics.compiler import backends, llvm
 from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.native import NativeKernel
-from robot_dynamics.compiler.python import PythonKernel
+from robot_dynamics.compiler.python import PythonKernel, compile_python
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BackendError, UnknownNameError
 
 PACKAGE = str(Path(robot_dynamics.__file__).parents[1])
@@ -71,9 +72,26 @@ def test_python_can_be_chosen():
     assert isinstance(compile_program(inverse_program(chain(2)), backend="python"), PythonKernel)
 
 
+def test_a_function_is_a_back_end():
+    """As of somebody who adds one without touching this package."""
+    made = []
+
+    def own(program, *, key=None, finite=False, use_cache=True):
+        made.append((key, finite, use_cache))
+        return compile_python(program, finite=finite)
+
+    arm = Dynamics(chain(2), backend=own, cache=False)
+    np.testing.assert_allclose(
+        arm.gravity([0.1, 0.2]), Dynamics(chain(2)).gravity([0.1, 0.2]), rtol=0, atol=1e-12
+    )
+    assert [(finite, use_cache) for _, finite, use_cache in made] == [(True, False)]
+
+
 def test_an_unknown_back_end_is_refused():
     with pytest.raises(UnknownNameError, match="did you mean 'native'"):
         compile_program(inverse_program(chain(2)), backend="natve")
+    with pytest.raises(UnknownNameError, match="did you mean 'native'"):
+        Dynamics(chain(2), backend="natve")
 
 
 def test_llvm_is_not_loaded_before_a_kernel_is_compiled():

@@ -21,7 +21,7 @@ from robot_dynamics.compiler.count import operation_count
 from robot_dynamics.compiler.equations import latex_equations, text_equations
 from robot_dynamics.compiler.python import compile_python, python_source
 from robot_dynamics.compiler.trace import trace
-from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.errors import ArgumentError, BackendError, ShapeError
 
 # The same operations in double precision, in another order: worst seen 3e-15 of the largest value
 ROUND_OFF = 1e-13
@@ -92,6 +92,21 @@ def test_python_kernel_agrees_with_plain_evaluation_for_one_and_many():
         for name, value in expected.items():
             np.testing.assert_allclose(getattr(one, name), value, rtol=0, atol=ROUND_OFF * 10)
             np.testing.assert_allclose(getattr(many, name)[row], value, rtol=0, atol=ROUND_OFF * 10)
+
+
+def test_an_input_may_be_called_like_an_entry_of_another():
+    def function(q, q_0, q_1):
+        return {"y": np.array([q[0, 1] - 10.0 * q_0[1] + 100.0 * q_1])}
+
+    program = trace("f", function, {"q": (2, 2), "q_0": (2,), "q_1": ()})
+    arguments = random_inputs(program.inputs, seed=1)
+    assert compile_python(program)(*arguments) == pytest.approx(function(*arguments)["y"])
+
+
+def test_source_refuses_an_operation_that_it_does_not_know():
+    program = trace("f", lambda q: q[0].graph.node("atan2", q[0], q[1]), {"q": (2,)})
+    with pytest.raises(BackendError, match="source has no operation 'atan2'; add it to"):
+        python_source(program)
 
 
 def test_python_kernel_gives_nan_where_native_code_does():

@@ -1,0 +1,22 @@
+"""Every language that equations are written in, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from robot_dynamics.compiler.c import c_source, cpp_header
+from robot_dynamics.compiler.equations import latex_equations, text_equations
+from robot_dynamics.compiler.python import python_source
+from robot_dynamics.compiler.trace import Program
+
+Writer = Callable[[Program, Mapping[str, str]], str]
+"""Writes a program, with more lines for the comment at the top, by key."""
+
+LANGUAGES: Mapping[str, Writer] = {
+    "text": lambda program, header: text_equations(program),
+    "latex": lambda program, header: latex_equations(program),
+    "c": lambda program, header: c_source(program, header=header),
+    "c-float": lambda program, header: c_source(program, scalar="float", header=header),
+    "cpp-header": lambda program, header: cpp_header(program, header=header),
+    "python": lambda program, header: python_source(program, header=header),
+}
