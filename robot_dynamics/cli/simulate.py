@@ -21,7 +21,13 @@ from robot_dynamics.control import (
 )
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot.robot import Array
-from robot_dynamics.simulation import Controller, Plant, simulate, with_mass_scaled
+from robot_dynamics.simulation import (
+    Controller,
+    Plant,
+    check_physical,
+    simulate,
+    with_mass_scaled,
+)
 from robot_dynamics.trajectory import State, excitation, interpolate
 
 
@@ -37,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print the tracking errors."""
     robot = load_robot(arguments.robot)
+    check_physical(robot)
     console = Console(width=None if Console().is_terminal else 120)
     dynamics = Dynamics(robot)
     model = Model(dynamics, gains_for(dynamics), Friction.of(robot))

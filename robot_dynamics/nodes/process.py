@@ -15,6 +15,7 @@ from typing import Any
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
 
 from robot_dynamics.errors import RobotDynamicsError
@@ -174,7 +175,7 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
         args: Command line, as `rclpy.init` reads it.
 
     Returns:
-        Exit status: 0 after a signal, 1 if a node could not start.
+        Exit status: 0 after a signal, 1 if a node could not start or its arguments are wrong.
     """
     # Not rclpy's handlers: they shut the context down under calls of other threads. Ours have the
     # process end in order: loop, executor, node, context.
@@ -182,7 +183,12 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+    except rclpy_implementation.RCLError as error:  # what stands behind --ros-args
+        reason = str(error).split(", at ")[0].strip()  # without lines of rcl's source
+        print(f"{name}: {reason}; correct --ros-args or the parameter file", file=sys.stderr)
+        return 1
     context = rclpy.get_default_context()
     try:
         nodes = [kind() for kind in kinds]

@@ -36,6 +36,8 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
         UnknownNameError: If there is neither such a file nor such a robot.
     """
     text = os.fspath(name)
+    if not text:
+        raise UnknownNameError("no robot is given; give the path of a URDF, or the name of a robot")
     path = Path(text)
     if path.exists() and not path.is_dir():  # a pipe will do
         return path

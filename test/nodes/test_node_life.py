@@ -57,6 +57,21 @@ def test_a_signal_ends_a_node_without_a_traceback(start, node, ready, how):
     assert "Traceback" not in process.log
 
 
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--params-file", "none.yaml"], "correct --ros-args or the parameter file"),
+        (["-r", "joint_states:=a b"], "correct --ros-args or the parameter file"),
+    ],
+)
+def test_wrong_ros_arguments_are_one_line_and_no_traceback(start, arguments, line):
+    process = start("simulator_node", ROBOT, arguments)
+    wait_for(lambda: not process.running, "the end")
+    assert process.stop() == 1
+    assert line in process.log
+    assert "Traceback" not in process.log
+
+
 def test_a_node_without_a_robot_waits_for_it_and_says_so(start, peer, namespace):
     arguments, name = namespace
     process = start("feedforward_node", {"rate": 100.0}, arguments)

@@ -120,6 +120,11 @@ def test_a_folder_is_named_with_a_urdf_in_it(tmp_path):
     )
 
 
+def test_no_name_at_all_is_told_as_such():
+    with pytest.raises(UnknownNameError, match="no robot is given; give the path of a URDF"):
+        find_robot("")
+
+
 def test_a_folder_does_not_hide_the_robot_of_its_name(tmp_path, monkeypatch):
     (tmp_path / "planar_2r").mkdir()
     monkeypatch.chdir(tmp_path)
