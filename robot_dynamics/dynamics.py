@@ -372,9 +372,11 @@ class Dynamics:
         """
         return c_source(self._named(name, variant), scalar=scalar, header=self._header())
 
-    def cpp_header(self, name: str = "inverse", variant: Variant = PLAIN) -> str:
-        """Write the C++ header that wraps `c_source` of the same kernel for a controller."""
-        return cpp_header(self._named(name, variant), header=self._header())
+    def cpp_header(
+        self, name: str = "inverse", variant: Variant = PLAIN, *, scalar: str = "double"
+    ) -> str:
+        """Write the C++ header that wraps `c_source` of the same kernel and scalar."""
+        return cpp_header(self._named(name, variant), scalar=scalar, header=self._header())
 
     def python_source(self, name: str = "inverse", variant: Variant = PLAIN) -> str:
         """Write a kernel as readable straight-line Python."""

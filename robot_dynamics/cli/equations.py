@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="language",
         choices=list(LANGUAGES),
         default="text",
-        help="text or latex to read, c or c-float (C99, one function) with cpp-header to compile, "
-        "python to run (default: text)",
+        help="text or latex to read; c (C99, one function) and its cpp-header, or c-float and its "
+        "cpp-header-float, to compile; python to run (default: text)",
     )
     parser.add_argument(
         "--kernel",

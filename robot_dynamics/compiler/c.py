@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 from robot_dynamics.compiler.expression import ABS, COS, EXP, INPUT, SIN, SQRT, TANH
 from robot_dynamics.compiler.source import Syntax, header_lines, straight_line
@@ -21,7 +22,10 @@ SCALARS = ("double", "float")
 def c_source(
     program: Program, *, scalar: str = "double", header: Mapping[str, str] | None = None
 ) -> str:
-    """Write a program as one C99 file with one function, named like the program.
+    """Write a program as one C99 file with one function.
+
+    It is named like the program, with "_f" behind it in single precision: C links a function of
+    floats to a call with doubles without a word.
 
     Args:
         program: The equations.
@@ -31,7 +35,7 @@ def c_source(
     Raises:
         ArgumentError: If `scalar` is neither.
     """
-    syntax = _syntax(scalar)
+    syntax, program = _syntax(scalar), _named(program, scalar)
     text = straight_line(program, syntax)
     body = [f"const {scalar} {name} = {value};" for name, value in text.terms]
     for name, values in text.outputs.items():
@@ -62,6 +66,7 @@ def cpp_header(
         ArgumentError: If `scalar` is neither "double" nor "float".
     """
     _syntax(scalar)  # refuses other scalars
+    program = _named(program, scalar)
     sizes = {name: math.prod(shape) for name, shape in program.inputs.items()}
     results = {name: math.prod(output.shape) for name, output in program.outputs.items()}
     guard = f"ROBOT_DYNAMICS_{program.name.upper()}_HPP_"
@@ -97,6 +102,10 @@ inline {_camel(program.name)}Results {program.name}({parameters}) noexcept
 
 #endif  // {guard}
 """
+
+
+def _named(program: Program, scalar: str) -> Program:
+    return replace(program, name=f"{program.name}_f") if scalar == "float" else program
 
 
 def _syntax(scalar: str) -> Syntax:

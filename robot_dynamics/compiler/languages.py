@@ -18,5 +18,6 @@ LANGUAGES: Mapping[str, Writer] = {
     "c": lambda program, header: c_source(program, header=header),
     "c-float": lambda program, header: c_source(program, scalar="float", header=header),
     "cpp-header": lambda program, header: cpp_header(program, header=header),
+    "cpp-header-float": lambda program, header: cpp_header(program, scalar="float", header=header),
     "python": lambda program, header: python_source(program, header=header),
 }

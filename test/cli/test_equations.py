@@ -61,10 +61,12 @@ def test_c_compiles_under_every_warning_and_computes_the_efforts(language, tau, 
     library = tmp_path / "arm.so"
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-shared", "-fPIC"]
     subprocess.run([compiler, *flags, source, "-o", library, "-lm"], check=True)
-    scalar, tolerance = (np.float64, ROUND_OFF) if language == "c" else (np.float32, 1e-5)
+    double = np.float64, ROUND_OFF, "planar_2r_inverse"
+    single = np.float32, 1e-5, "planar_2r_inverse_f"
+    scalar, tolerance, name = double if language == "c" else single
     arrays = [np.asarray(a, dtype=scalar) for a in STATE]
     result = np.zeros(2, dtype=scalar)
-    function = ctypes.CDLL(str(library)).planar_2r_inverse
+    function = getattr(ctypes.CDLL(str(library)), name)
     function(*(ctypes.c_void_p(a.ctypes.data) for a in (*arrays, result)))
     assert np.allclose(result, tau, rtol=tolerance)
 

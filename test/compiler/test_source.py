@@ -116,6 +116,7 @@ def test_python_kernel_gives_nan_where_native_code_does():
 
 # -- C ------------------------------------------------------------------------------------------
 
+SUFFIX = {"double": "", "float": "_f"}
 STRICT_C = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion"]
 
 
@@ -125,7 +126,7 @@ def compiled_c(program, folder, scalar):
     source.write_text(c_source(program, scalar=scalar))
     command = [COMPILER, *STRICT_C, "-O1", "-shared", "-fPIC", str(source), "-o", str(library)]
     subprocess.run([*command, "-lm"], check=True)
-    function = getattr(ctypes.CDLL(str(library)), program.name)
+    function = getattr(ctypes.CDLL(str(library)), program.name + SUFFIX[scalar])
     dtype = {"double": np.float64, "float": np.float32}[scalar]
     pointer = np.ctypeslib.ndpointer(dtype=dtype, flags="C_CONTIGUOUS")
     function.argtypes = [pointer] * (len(program.inputs) + len(program.outputs))
@@ -194,14 +195,17 @@ def test_c_knows_two_scalars():
 
 
 @pytest.mark.skipif(CPP_COMPILER is None or COMPILER is None, reason="no C++ compiler here")
-def test_the_cpp_header_wraps_the_c_function(tmp_path):
+@pytest.mark.parametrize(
+    ("scalar", "tolerance"), [("double", ROUND_OFF), ("float", FLOAT_ROUND_OFF)]
+)
+def test_the_cpp_header_wraps_the_c_function(tmp_path, scalar, tolerance):
     program = planar_arm()
-    (tmp_path / "planar.c").write_text(c_source(program))
-    (tmp_path / "planar.hpp").write_text(cpp_header(program))
+    (tmp_path / "planar.c").write_text(c_source(program, scalar=scalar))
+    (tmp_path / "planar.hpp").write_text(cpp_header(program, scalar=scalar))
     (tmp_path / "main.cpp").write_text(
         '#include "planar.hpp"\n#include <cstdio>\n'
         "int main() {\n"
-        "  const auto r = robot_dynamics::planar({0.3, -0.2}, {1.5, 0.0});\n"
+        f"  const auto r = robot_dynamics::planar{SUFFIX[scalar]}({{0.3, -0.2}}, {{1.5, 0.0}});\n"
         '  std::printf("%.17g %.17g", r.tau[0], r.tau[1]);\n}\n'
     )
     strict = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
@@ -216,7 +220,7 @@ def test_the_cpp_header_wraps_the_c_function(tmp_path):
     )
     printed = subprocess.run([str(program_file)], check=True, capture_output=True, text=True).stdout
     expected = compile_python(program)([0.3, -0.2], [1.5, 0.0])
-    np.testing.assert_allclose([float(x) for x in printed.split()], expected, rtol=ROUND_OFF)
+    np.testing.assert_allclose([float(x) for x in printed.split()], expected, rtol=tolerance)
 
 
 # -- equations to read ----------------------------------------------------------------------------
