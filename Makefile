@@ -11,7 +11,7 @@ VENV ?= .venv
 ROBOT ?= panda
 PYTEST_ARGS ?=
 # A worker that crashes ends the run: pytest-xdist replaces it, but then may wait for ever
-WORKERS ?= -n 2 --dist loadgroup --max-worker-restart=0
+WORKERS ?= -n 2 --dist loadscope --max-worker-restart=0
 
 BIN := $(VENV)/bin
 # rclpy from the sourced ROS installation where there is one, from the package index elsewhere

@@ -47,7 +47,6 @@ def test_the_published_message_is_a_trajectory(tmp_path):
     assert waypoints.positions[0].tolist() == GOAL
 
 
-@pytest.mark.xdist_group("nodes")
 def test_the_python_example_moves_the_robot(tmp_path):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
     from robot_dynamics.nodes.composed import composed

@@ -23,7 +23,6 @@ def demo(*words, **environment):
     )
 
 
-@pytest.mark.xdist_group("nodes")
 def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
     done = demo(

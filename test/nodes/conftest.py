@@ -2,23 +2,13 @@
 
 import itertools
 import os
-from pathlib import Path
 
 import pytest
 
 from ros_system import NodeProcess, Peer, lasting_node
 
-HERE = Path(__file__).parent
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 _modules, _namespaces = itertools.count(), itertools.count()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Run nodes on one worker: of two systems at once, on two cores, neither keeps its pace."""
-    for item in items:
-        if item.path.is_relative_to(HERE):
-            item.add_marker(pytest.mark.xdist_group("nodes"))
 
 
 @pytest.fixture(scope="session", autouse=True)
