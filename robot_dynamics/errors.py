@@ -69,6 +69,6 @@ def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Unkn
     """Build the error for a name that `owner` does not have, with the nearest one that it has."""
     names = list(known)
     shown = ", ".join(names[:12]) + (f", ... {len(names)} in all" if len(names) > 12 else "")
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
     return UnknownNameError(f"no {kind} '{name}' in {owner} ({kind}s: {shown or 'none'}){hint}")

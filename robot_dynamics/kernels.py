@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.trace import Program, trace
-from robot_dynamics.errors import unknown_name
+from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.formulations import (
     InverseDynamics,
     articulated_body,
@@ -35,7 +35,7 @@ from robot_dynamics.formulations import (
 from robot_dynamics.formulations.regressor import Regressor
 from robot_dynamics.formulations.vectors import Array, Wrenches
 from robot_dynamics.kinematics import frame_jacobian, frame_pose
-from robot_dynamics.robot.robot import Inertia, Robot
+from robot_dynamics.robot.robot import Inertia, Robot, shown
 
 Shape = tuple[int, ...]
 
@@ -48,7 +48,7 @@ class Variant:
         wrench_at: Frame where the robot exerts a wrench, input `wrench`, shape (6,).
         payload_at: Frame that carries a load, input `payload`, shape (10,): mass, first moment
             x, y, z and inertia xx, xy, xz, yy, yz, zz about the origin of the frame, in its axes.
-        gravity: Whether the acceleration of free fall is an input, `gravity_vector`, shape (3,).
+        gravity: Whether the acceleration of free fall is an input, `gravity`, shape (3,).
         frame: Frame that kinematics is about.
     """
 
@@ -68,12 +68,12 @@ class Variant:
         """The additional inputs by name and shape, in the order of the arguments."""
         inputs: dict[str, Shape] = {"wrench": (6,)} if self.wrench_at else {}
         inputs |= {"payload": (10,)} if self.payload_at else {}
-        return inputs | ({"gravity_vector": (3,)} if self.gravity else {})
+        return inputs | ({"gravity": (3,)} if self.gravity else {})
 
     def apply(self, tree: Robot, values: Mapping[str, Array]) -> tuple[Robot, Wrenches]:
         """The tree under its load and gravity, and the wrench by link."""
         if self.gravity:
-            tree = replace(tree, gravity=values["gravity_vector"])
+            tree = replace(tree, gravity=values["gravity"])
         if self.payload_at:
             place = tree.frame(self.payload_at)
             at = tree.link_index(place.link)
@@ -100,7 +100,15 @@ def payload_inertia(numbers: Array) -> Inertia:
 
 
 def payload_numbers(load: Inertia) -> Array:
-    """The ten numbers of `Variant.payload_at` of a load."""
+    """The ten numbers of `Variant.payload_at` of a load.
+
+    Raises:
+        ArgumentError: If it is no `Inertia`.
+    """
+    if not isinstance(load, Inertia):
+        raise ArgumentError(
+            f"payload must be an Inertia, got {shown(load)}; make one with Inertia.from_com"
+        )
     return np.array([load.mass, *load.first_moment, *load.second_moment[np.triu_indices(3)]])
 
 
@@ -314,9 +322,14 @@ def equations_of(
 
     Raises:
         UnknownNameError: If there is no kernel of that name.
+        ArgumentError: If the variant is none.
     """
     if name not in KERNELS:
-        raise unknown_name("kernel", name, "robot_dynamics.kernels", KERNELS)
+        raise unknown_name("kernel", str(name), "robot_dynamics.kernels", KERNELS)
+    if not isinstance(variant, Variant):
+        raise ArgumentError(
+            f"variant must be a Variant, got {shown(variant)}; make one with kernels.Variant"
+        )
     return KERNELS[name](tree, formulation, variant)
 
 

@@ -174,6 +174,34 @@ def test_nan_and_infinity_name_the_argument_and_the_entry(value, samples):
     assert text.startswith("qdd[") and "finite" in text, text
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"payload": 1.0}, "payload must be an Inertia, got 1.0; make one with Inertia.from_com"),
+        ({"gravity": [0.0, 0.0]}, "gravity must have shape (3,) or (N, 3), got (2,)"),
+        ({"gravity": "down"}, "gravity must hold real numbers, got 'down'"),
+        ({"gravity": [0.0, 0.0, np.nan]}, "gravity[2] is nan; every entry must be finite"),
+        ({"wrench": np.zeros(5)}, "wrench must have shape (6,) or (N, 6), got (5,)"),
+    ],
+)
+def test_a_load_that_does_not_fit_is_named_as_it_was_given(given, message):
+    arm = Dynamics(example("ur5_robot")[0])
+    zero = np.zeros(6)
+    for method in (arm.inverse, arm.forward):
+        assert refusal(lambda method=method: method(zero, zero, zero, **given), ArgumentError) == (
+            message
+        )
+
+
+def test_a_variant_and_a_kernel_that_are_none_are_named():
+    arm = Dynamics(example("ur5_robot")[0], cache=False)
+    assert refusal(lambda: arm.kernel("inverse", "tool0"), ArgumentError) == (
+        "variant must be a Variant, got 'tool0'; make one with kernels.Variant"
+    )
+    text = refusal(lambda: arm.kernel(3), UnknownNameError)
+    assert text.startswith("no kernel '3' in robot_dynamics.kernels (kernels: inverse, bias, ")
+
+
 def test_a_wrench_without_its_frame_asks_for_it():
     robot, _ = example("panda")
     zero = np.zeros(robot.dof)

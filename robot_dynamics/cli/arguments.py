@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.errors import ArgumentError, RobotError, unknown_name
+from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.robot import Robot, read_urdf
 from robot_dynamics.robot.library import find_robot
@@ -100,7 +100,8 @@ def joint_values(option: str, text: str | None, robot: Robot, default: Array) ->
         for entry in entries:
             name, _, number = entry.partition("=")
             if name not in robot.joint_names:
-                raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
+                error = unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
+                raise UnknownNameError(f"{option}: {error}")
             values[robot.joint_names.index(name)] = _number(option, number)
         return values
     if len(entries) != robot.dof:

@@ -7,8 +7,9 @@ converted is an error that names the argument.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from numbers import Real
 from typing import Any
 
@@ -70,7 +71,7 @@ def check_arguments(
     Raises:
         ShapeError: If a shape does not fit.
         ArgumentError: If an argument is missing, holds no numbers, is not finite, or if an array
-            given as `out` cannot be written to.
+            given as `out` cannot be written to or shares memory with another one.
     """
     names = list(shapes)
     if len(arrays) != len(names):
@@ -147,12 +148,13 @@ def _outputs(
     if out is None:
         made = tuple(np.empty(shape, dtype) for shape in wanted)
         return made, made
-    given = (out,) if len(wanted) == 1 else tuple(out)
+    one = len(wanted) == 1
+    given = (out,) if one else tuple(out) if isinstance(out, Iterable) else ()
     if len(given) != len(wanted):
         raise ArgumentError(f"out must hold {len(wanted)} arrays ({', '.join(shapes)})")
     results: list[Array] = []
     for name, shape, target in zip(shapes, wanted, given, strict=True):
-        label = "out" if len(wanted) == 1 else f"out for '{name}'"
+        label = "out" if one else f"out for '{name}'"
         if not isinstance(target, np.ndarray) or not target.flags.writeable:
             raise ArgumentError(f"{label} must be an array that can be written to")
         if target.dtype.kind != "f":
@@ -162,8 +164,11 @@ def _outputs(
                 f"{label} must have shape {_written(shape)}, got {_written(target.shape)}"
             )
         usable = target.dtype == dtype and target.flags.carray
-        overlaps = any(np.may_share_memory(target, a) for a in (*inputs, *results))
+        overlaps = any(np.may_share_memory(target, a) for a in inputs)
         results.append(target if usable and not overlaps else np.empty(shape, dtype))
+    for (first, a), (second, b) in combinations(zip(shapes, given, strict=True), 2):
+        if np.shares_memory(a, b):  # one would be written over the other
+            raise ArgumentError(f"out: {first} and {second} share memory; give arrays of their own")
     return tuple(results), given
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import Vector3, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -88,8 +88,9 @@ class JointReader:
             True if the message named any of our joints.
 
         Raises:
-            ArgumentError: If a name stands twice, a length does not fit, a required number is not
-                finite, or the message is a little older than the one before of the same joints.
+            ArgumentError: If a name stands twice, a length does not fit, entries have no names, a
+                required number is not finite, or the message is a little older than the one before
+                of the same joints.
         """
         names = tuple(msg.name)
         places = self._places.get(names)
@@ -97,6 +98,7 @@ class JointReader:
             places = self._places_of(names)
         source, target = places
         if len(target) == 0:
+            self._check_named(msg)
             return False
         stamp = nanoseconds(msg.header.stamp)
         back = self._stamps.get(names, 0) - stamp
@@ -131,6 +133,16 @@ class JointReader:
         if names in self._places:  # as many as are remembered
             self._stamps[names] = stamp
         return True
+
+    def _check_named(self, msg: JointState) -> None:
+        """Refuse entries without any names, which could not be told from those of another robot."""
+        for field in FIELDS:
+            count = len(getattr(msg, field))
+            if count and not msg.name:
+                raise ArgumentError(
+                    f"{self.topic}: {field} has {count} entries, but name is empty; the message is "
+                    "ignored; name the joint of every entry"
+                )
 
     def _places_of(self, names: tuple[str, ...]) -> tuple[Array, Array]:
         """Where the entries of a message stand and where they go; remembered per list of names."""
@@ -324,10 +336,33 @@ def wrench_from_msg(msg: WrenchStamped) -> Array:
     Raises:
         ArgumentError: If a number is not finite.
     """
-    wrench = np.array([*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)])
-    if not np.isfinite(wrench).all():
-        raise ArgumentError("wrench: a number is not finite; the message is ignored")
-    return wrench
+    wrench = [*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)]
+    _check_finite([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
+    return np.array(wrench)
+
+
+def body_from_msg(msg: InertiaStamped) -> tuple[float, list[float], list[float]]:
+    """Mass, kg, mass centre x, y, z, m, and moments about it xx, xy, xz, yy, yz, zz, kg m^2.
+
+    All in axes of the frame of the message.
+
+    Raises:
+        ArgumentError: If a number is not finite, or the mass is negative.
+    """
+    body = msg.inertia
+    com = [*_xyz(body.com)]
+    moments = [body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz]
+    names = ("m", "com.x", "com.y", "com.z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    _check_finite(names, [body.m, *com, *moments])
+    if body.m < 0.0:
+        raise ArgumentError(f"m is {body.m:g} kg; a mass must be zero or positive")
+    return body.m, com, moments
+
+
+def _check_finite(names: Sequence[str], values: Sequence[float]) -> None:
+    for name, value in zip(names, values, strict=True):
+        if not math.isfinite(value):
+            raise ArgumentError(f"{name} is {value:g}; every number must be finite")
 
 
 PLAUSIBLE_GRAVITY = (5.0, 20.0)

@@ -39,6 +39,8 @@ _TYPES = {
 _OF_ROS = ("qos_overrides.", "use_sim_time", "start_type_description_service")
 """Parameters that rclpy reads by itself, in some of its versions."""
 
+_MOST_SHOWN = 12
+
 _WORDS = {bool: "true or false", int: "a whole number", float: "a finite number", str: "text"}
 
 
@@ -284,7 +286,8 @@ def unknown_parameters(node: Node) -> str:
     Ask once all groups are declared.
 
     Returns:
-        The line, with the nearest name that the node has for each; empty if there are none.
+        The line, with the nearest name that the node has for each, or the names that there are in
+        its group; empty if there are none.
     """
     known = list(node.get_parameters_by_prefix(""))
     unknown = [
@@ -296,9 +299,35 @@ def unknown_parameters(node: Node) -> str:
         return ""
     named = []
     for name in unknown:
-        close = difflib.get_close_matches(name, known, n=1)
-        named.append(f"'{name}'" + (f" (did you mean '{close[0]}'?)" if close else ""))
+        hint = _hint(name, known)
+        named.append(f"'{name}'" + (f" ({hint})" if hint else ""))
     return f"{node.get_name()} ignores parameters that it does not have: {', '.join(named)}"
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    """What is near to a name, part by part: `gains.elbo.p` is not meant for any other joint."""
+    meant: list[str] = []
+    for part in name.split("."):
+        there = _parts_after(meant, known)
+        close = [part] if part in there else difflib.get_close_matches(part, there, n=1)
+        if not close:
+            break
+        meant += close
+    nearest = ".".join(meant)
+    if nearest in known:
+        return f"did you mean '{nearest}'?" if nearest != name else ""
+    if not meant:
+        return ""
+    there = _parts_after(meant, known)
+    more = f", ... {len(there)} in all" if len(there) > _MOST_SHOWN else ""
+    return f"{nearest} has {', '.join(there[:_MOST_SHOWN])}{more}"
+
+
+def _parts_after(start: list[str], known: Sequence[str]) -> list[str]:
+    """The parts that follow in names which start with these parts."""
+    split = [name.split(".") for name in known]
+    n = len(start)
+    return list(dict.fromkeys(parts[n] for parts in split if parts[:n] == start and parts[n:]))
 
 
 def _declare(node: Node, item: Described, default: Any) -> Any:

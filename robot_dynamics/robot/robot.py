@@ -8,7 +8,7 @@ depth first in document order, and joint k carries link k + 1.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -33,6 +33,49 @@ def frozen(values: npt.ArrayLike) -> Array:
         array = array.astype(np.float64)
     array.setflags(write=False)
     return array
+
+
+def numbers(name: str, values: Any, shape: tuple[int, ...], *, traced: bool = False) -> Array:
+    """Take an argument as an array of that shape.
+
+    Args:
+        name: What the caller knows it as.
+        values: The argument.
+        shape: The shape that it must have; () for one number.
+        traced: Take what equations make, too: symbols, and numbers that have overflowed.
+
+    Returns:
+        float64, or objects if they are symbols.
+
+    Raises:
+        RobotError: If it is anything but finite numbers of that shape.
+    """
+    try:
+        array = np.asarray(values)
+        objects = array.dtype == object
+        # NumPy would make numbers of text, and nan of None
+        if array.dtype.kind not in "biufO" or (objects and not all(map(_is_factor, array.flat))):
+            raise TypeError
+        if not (traced and objects):
+            array = array.astype(np.float64)
+        fits = array.shape == shape and (traced or bool(np.isfinite(array).all()))
+    except (TypeError, ValueError):  # no numbers, or rows of different length
+        fits = False
+    if not fits:
+        finite = "" if traced else "finite "
+        wanted = f"{finite}numbers of shape {shape}" if shape else f"a {finite}number"
+        raise RobotError(f"{name} must be {wanted}, got {shown(values)}")
+    return array
+
+
+def _is_factor(value: object) -> bool:
+    return hasattr(value, "__rmul__")
+
+
+def shown(value: object) -> str:
+    """What a message shows of a value, on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def skew(v: Array) -> Array:
@@ -109,6 +152,9 @@ class Inertia:
         mass: Moment of order 0, kg.
         first_moment: mass times position of the mass centre, shape (3,), kg m.
         second_moment: Rotational inertia about the frame origin, shape (3, 3), kg m^2.
+
+    Raises:
+        RobotError: If one of them is anything but numbers, or symbols, of its shape.
     """
 
     mass: Any
@@ -116,8 +162,10 @@ class Inertia:
     second_moment: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "first_moment", frozen(self.first_moment))
-        object.__setattr__(self, "second_moment", frozen(self.second_moment))
+        numbers("mass", self.mass, (), traced=True)
+        for name, shape in (("first_moment", (3,)), ("second_moment", (3, 3))):
+            moment = numbers(name, getattr(self, name), shape, traced=True)
+            object.__setattr__(self, name, frozen(moment))
 
     @staticmethod
     def zero() -> Inertia:
@@ -129,9 +177,14 @@ class Inertia:
         """Build from mass, mass centre in the link frame (3,) and inertia about it (3, 3).
 
         Huygens' theorem, with the axes of the link frame on both sides.
+
+        Raises:
+            RobotError: If one of them is anything but numbers, or symbols, of its shape.
         """
-        c = np.asarray(com)
-        return Inertia(mass, mass * c, np.asarray(about_com) - mass * (skew(c) @ skew(c)))
+        numbers("mass", mass, (), traced=True)
+        c = numbers("com", com, (3,), traced=True)
+        I_C = numbers("about_com", about_com, (3, 3), traced=True)
+        return Inertia(mass, mass * c, I_C - mass * (skew(c) @ skew(c)))
 
     @property
     def com(self) -> Array:
@@ -387,8 +440,7 @@ class Robot:
         Raises:
             UnknownNameError: If there is no such link.
         """
-        if name not in self._link_index:
-            raise unknown_name("link", name, f"robot '{self.name}'", self._link_index)
+        self._check_known("link", name, self._link_index)
         return self._link_index[name]
 
     def joint(self, name: str) -> Joint:
@@ -397,8 +449,7 @@ class Robot:
         Raises:
             UnknownNameError: If there is no such joint.
         """
-        if name not in self._joint_index:
-            raise unknown_name("joint", name, f"robot '{self.name}'", self._joint_index)
+        self._check_known("joint", name, self._joint_index)
         return self.joints[self._joint_index[name]]
 
     def frame(self, name: str) -> Frame:
@@ -407,11 +458,13 @@ class Robot:
         Raises:
             UnknownNameError: If there is neither a link nor a frame of that name.
         """
-        if name in self._link_index:
-            return Frame(name, Pose.identity())
-        if name in self.frames:
-            return self.frames[name]
-        raise unknown_name("frame", name, f"robot '{self.name}'", self.frame_names)
+        self._check_known("frame", name, self.frame_names)
+        return Frame(name, Pose.identity()) if name in self._link_index else self.frames[name]
+
+    def _check_known(self, kind: str, name: str, known: Collection[str]) -> None:
+        """Raise UnknownNameError for a name that the robot does not have, or that is no text."""
+        if not isinstance(name, str) or name not in known:
+            raise unknown_name(kind, str(name), f"robot '{self.name}'", known)
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -470,8 +523,12 @@ class Robot:
         )
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Robot:
-        """The same robot under another gravity vector, shape (3,), m/s^2, axes of the root link."""
-        return replace(self, gravity=_three_finite("gravity", gravity))
+        """The same robot under another gravity vector, shape (3,), m/s^2, axes of the root link.
+
+        Raises:
+            RobotError: If it is anything but three finite numbers.
+        """
+        return replace(self, gravity=numbers("gravity", gravity, (3,)))
 
     # The others are functions of `transforms`, where each says all about itself; imported when
     # called, because that module imports this one.
@@ -508,10 +565,3 @@ class Robot:
         from robot_dynamics.robot import transforms  # noqa: PLC0415
 
         return transforms.mount(self, orientation)
-
-
-def _three_finite(name: str, values: npt.ArrayLike) -> Array:
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != (3,) or not np.all(np.isfinite(array)):
-        raise RobotError(f"{name} must be three finite numbers, got {values!r}")
-    return array

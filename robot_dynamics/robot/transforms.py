@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.errors import RobotError
 from robot_dynamics.robot.robot import (
-    Array,
     Frame,
     Inertia,
     Joint,
@@ -19,7 +19,9 @@ from robot_dynamics.robot.robot import (
     Link,
     Pose,
     Robot,
+    numbers,
     rotation_from_rpy,
+    shown,
     skew,
 )
 
@@ -72,8 +74,14 @@ def lock(robot: Robot, positions: Mapping[str, float]) -> Robot:
 
     Raises:
         UnknownNameError: If there is no such joint.
-        RobotError: If the joint is fixed already or follows another, or a position is not finite.
+        RobotError: If the joint is fixed already or follows another, a position is not finite, or
+            positions are not given by name.
     """
+    if not isinstance(positions, Mapping):
+        raise RobotError(
+            "positions must be given by the name of the joint, such as {'elbow': 0.5}, got "
+            + shown(positions)
+        )
     for name, position in positions.items():
         joint = robot.joint(name)
         if not joint.moves:
@@ -83,9 +91,9 @@ def lock(robot: Robot, positions: Mapping[str, float]) -> Robot:
                 f"joint '{name}' follows '{joint.mimic.joint}' and cannot be locked on its own; "
                 f"lock '{joint.mimic.joint}', and it is locked too"
             )
-        if not isinstance(position, (int, float, np.number)) or not np.isfinite(position):
-            shown = repr(position) if isinstance(position, str) else position
-            raise RobotError(f"joint '{name}' cannot be locked at {shown}; give a finite number")
+        if not isinstance(position, Real) or not np.isfinite(position):
+            at = shown(position) if isinstance(position, str) else position
+            raise RobotError(f"joint '{name}' cannot be locked at {at}; give a finite number")
 
     def locked(joint: Joint) -> Joint:
         if joint.mimic is not None and joint.mimic.joint in positions:
@@ -123,9 +131,10 @@ def with_payload(
         RobotError: If no body has this mass and inertia.
     """
     place = robot.frame(frame)
-    c = _finite("payload: com", com, (3,))
-    I_C = np.zeros((3, 3)) if inertia is None else _finite("payload: inertia", inertia, (3, 3))
-    if not (np.isfinite(mass) and mass >= 0.0):
+    m = float(numbers("payload: mass", mass, ()))
+    c = numbers("payload: com", com, (3,))
+    I_C = np.zeros((3, 3)) if inertia is None else numbers("payload: inertia", inertia, (3, 3))
+    if m < 0.0:
         raise RobotError(f"payload: mass must be zero or positive, got {mass} kg")
     moments = np.linalg.eigvalsh(I_C)
     tolerance = 1e-9 * abs(moments[2])  # round-off of whoever computed the nine numbers
@@ -137,7 +146,7 @@ def with_payload(
             f"payload: no body has principal moments {printed} kg m^2; none may be negative, "
             "and none exceed the sum of the others"
         )
-    body = Inertia.from_com(mass, c, I_C).expressed_in(place.pose)
+    body = Inertia.from_com(m, c, I_C).expressed_in(place.pose)
     links = tuple(
         replace(link, inertia=link.inertia + body) if link.name == place.link else link
         for link in robot.links
@@ -214,10 +223,10 @@ def mount(robot: Robot, orientation: npt.ArrayLike | Pose) -> Robot:
     """
     if isinstance(orientation, Pose):
         R = orientation.rotation
-    elif np.shape(orientation) == (3, 3):
-        R = _finite("orientation", orientation, (3, 3))
+    elif _is_matrix(orientation):
+        R = numbers("orientation", orientation, (3, 3))
     else:
-        R = rotation_from_rpy(_finite("orientation", orientation, (3,)))
+        R = rotation_from_rpy(numbers("orientation", orientation, (3,)))
     if np.max(np.abs(R.T @ R - np.eye(3))) > 1e-6 or np.linalg.det(R) < 0.0:
         raise RobotError("orientation is not a rotation matrix; its columns must be orthonormal")
     return replace(robot, gravity=R.T @ robot.gravity)
@@ -246,11 +255,8 @@ def _joints_to(robot: Robot, link: str) -> list[Joint]:
     return way[::-1]
 
 
-def _finite(name: str, values: npt.ArrayLike, shape: tuple[int, ...]) -> Array:
+def _is_matrix(values: npt.ArrayLike) -> bool:
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise RobotError(f"{name} must hold numbers, got {values!r}") from None
-    if array.shape != shape or not np.all(np.isfinite(array)):
-        raise RobotError(f"{name} must be finite numbers of shape {shape}, got {values!r}")
-    return array
+        return np.shape(values) == (3, 3)
+    except ValueError:  # rows of different length
+        return False

@@ -25,6 +25,10 @@ CHECK_RATE = 200.0
 CHUNK = 4096
 """Samples at a time: bounds the memory that a motion of hours takes."""
 
+QUANTITIES = ("position", "velocity", "effort")
+"""In the order in which they are told: a motion far out of range is too fast as well, and takes too
+much effort, but slowing it down does not help."""
+
 TOLERANCE = 1e-6
 """A limit may be reached, with this much round-off relative to it."""
 
@@ -34,7 +38,7 @@ class Violation:
     """The moment when one joint is furthest beyond one of its limits.
 
     Args:
-        quantity: "position", "velocity" or "effort".
+        quantity: One of `QUANTITIES`.
         joint: Name of the joint.
         time: When, s from the start of the motion.
         value: What the motion asks for, in SI units.
@@ -65,7 +69,9 @@ class Violation:
 def violations(
     trajectory: Trajectory, robot: Robot, effort: Effort | None = None
 ) -> list[Violation]:
-    """Every limit that a motion goes beyond: one entry per joint and quantity, earliest first.
+    """Every limit that a motion goes beyond: one entry per joint and quantity.
+
+    They come in the order of `QUANTITIES`, and of one quantity the earliest comes first.
 
     A joint that starts outside its position range may come back: the range is
     widened to where it starts.
@@ -95,7 +101,10 @@ def violations(
                         excess,
                         Violation(quantity, name, float(t[k]), found, limit, unit),
                     )
-    return sorted((one for _, one in worst.values()), key=lambda one: one.time)
+    return sorted(
+        (one for _, one in worst.values()),
+        key=lambda one: (QUANTITIES.index(one.quantity), one.time),
+    )
 
 
 def _bounds(robot: Robot, q0: Array, with_effort: bool) -> dict[str, tuple[Array, Array]]:

@@ -137,8 +137,9 @@ def read_points(
     """Check a motion as it arrives and make waypoints of it.
 
     The checks come in the order of joint_trajectory_controller, so that the
-    same fault is named first, and go on where that controller is blind: NaN
-    in any field, and the length of `effort`.
+    same fault is named first, save that lengths come before the velocity at the
+    end: in a field of another length no number is known to be of its joint. They
+    go on where that controller is blind: NaN in any field, and the length of `effort`.
 
     Args:
         joint_names: Names in the order of the entries of every point.
@@ -168,6 +169,8 @@ def read_points(
             "trajectory: no points; to stop, send one point at the present position"
         )
     _check_known(names, known)
+    for k, point in enumerate(points):
+        _check_lengths(k, point, n)
     if not allow_end_velocity:
         _check_end_velocity(names, len(points) - 1, points[-1].velocities)
     times = np.array([point.time for point in points], dtype=np.float64)
@@ -179,18 +182,22 @@ def read_points(
     )
 
 
+def _check_lengths(k: int, point: Point, n: int) -> None:
+    for field in FIELDS:
+        count = len(getattr(point, field))
+        if count == n or (count == 0 and field != "positions"):
+            continue
+        remedy = ", positions are required" if field == "positions" else " or leave the field empty"
+        raise TrajectoryError(
+            f"trajectory point {k}: {field} has {count} entries for {n} joints; "
+            f"give one per joint{remedy}"
+        )
+
+
 def _rows(field: str, rows: list[Sequence[float]], n: int) -> Array | None:
     """Stack one field of all points; a point that does not give it becomes a row of NaN."""
-    if field != "positions" and not any(len(row) for row in rows):
+    if not any(len(row) for row in rows):
         return None
-    for k, row in enumerate(rows):
-        if len(row) == n or (len(row) == 0 and field != "positions"):
-            continue
-        remedy = "positions are required" if field == "positions" else "or leave the field empty"
-        raise TrajectoryError(
-            f"trajectory point {k}: {field} has {len(row)} entries for {n} joints; "
-            f"give one per joint{', ' if field == 'positions' else ' '}{remedy}"
-        )
     absent = [np.nan] * n
     for k, row in enumerate(rows):  # an absent row is NaN from here on, a given one must not be
         if len(row) and not np.isfinite(row).any():
@@ -235,7 +242,7 @@ def _check_times(times: Array) -> None:
 
 
 def _check_end_velocity(names: Sequence[str], last: int, velocities: Sequence[float]) -> None:
-    for name, velocity in zip(names, velocities, strict=False):  # lengths are checked later
+    for name, velocity in zip(names, velocities, strict=False):  # there may be none
         if abs(velocity) > END_VELOCITY_TOLERANCE:
             raise TrajectoryError(
                 f"trajectory point {last}: joint '{name}' still moves at {velocity:g} at the end; "

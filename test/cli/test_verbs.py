@@ -113,7 +113,7 @@ def test_simulate_shows_that_feedforward_follows_better_than_pd(capsys, tmp_path
         ),
         (
             ["torque", "planar_2r", "--qd", "joint_3=1"],
-            "robot-dynamics torque: no joint 'joint_3' in robot 'planar_2r'",
+            "robot-dynamics torque: --qd: no joint 'joint_3' in robot 'planar_2r'",
         ),
         (
             ["torque", "planar_2r", "--qd", "1e300,0"],

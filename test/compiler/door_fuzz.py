@@ -178,12 +178,25 @@ def random_results(rng, target, shapes):
     ]
     if rng.random() < 0.1:
         arrays[-1] = arrays[0]
+    elif rng.random() < 0.2:
+        arrays = in_one_piece(rng, shapes, target.dtype)
     if rng.random() < 0.1:
         arrays = arrays[1:] if rng.random() < 0.5 else [*arrays, arrays[0]]
     make = rng.choice([tuple, list, iter])
     if len(arrays) == len(shapes) and rng.random() < 0.3:
         return target.kernel.results_class(*arrays)
     return make(arrays)
+
+
+def in_one_piece(rng, shapes, dtype):
+    """Arrays in one piece of memory, each at the end of the one before or just within it."""
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    memory, start, arrays = np.zeros(sum(sizes), dtype), 0, []
+    for shape, size in zip(shapes, sizes, strict=True):
+        start = max(start - (rng.random() < 0.2), 0)
+        arrays.append(memory[start : start + size].reshape(shape))
+        start += size
+    return arrays
 
 
 def random_call(rng, target):

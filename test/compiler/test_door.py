@@ -13,6 +13,7 @@ import pytest
 from programs import chain, everything_program, inverse_program, random_inputs
 from robot_dynamics.compiler import door
 from robot_dynamics.compiler.native import NativeKernel, compile_native
+from robot_dynamics.compiler.python import compile_python
 from robot_dynamics.compiler.trace import trace
 from robot_dynamics.errors import ArgumentError, ShapeError
 
@@ -196,12 +197,42 @@ def test_several_results_are_written_into_arrays_of_the_caller(monkeypatch, kind
         np.testing.assert_array_equal(mine, right)
 
 
-def test_results_of_the_caller_that_overlap_are_written_one_after_the_other():
+def two_results(compiled):
     program = trace("two", lambda x: {"a": x * 2.0, "b": x * 3.0}, {"x": (4,)})
-    kernel = compile_native(program, use_cache=False)
-    x, memory = np.arange(4.0), np.zeros(6)
-    kernel(x, out=(memory[:4], memory[2:]))
-    np.testing.assert_array_equal(memory, [0.0, 2.0, *(x * 3.0)])  # the last one is whole
+    return compiled(program, use_cache=False)
+
+
+@pytest.mark.parametrize("compiled", [compile_native, compile_python])
+@pytest.mark.parametrize("samples", [None, 5])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shared", [1, 4])  # numbers of each result
+def test_results_of_the_caller_that_share_memory_are_refused(compiled, samples, dtype, shared):
+    kernel = two_results(compiled)
+    shape = (4,) if samples is None else (samples, 4)
+    size = int(np.prod(shape))
+    memory = np.full(2 * size - shared, 7.0, dtype)
+    out = memory[:size].reshape(shape), memory[size - shared :].reshape(shape)
+    with pytest.raises(ArgumentError) as refusal:
+        kernel(np.ones(shape, dtype), out=out)
+    assert str(refusal.value) == "out: a and b share memory; give arrays of their own"
+    np.testing.assert_array_equal(memory, 7.0)  # nothing is written
+
+
+@pytest.mark.parametrize("compiled", [compile_native, compile_python])
+def test_results_side_by_side_share_no_memory(compiled):
+    kernel = two_results(compiled)
+    x, memory = np.arange(4.0), np.zeros((4, 2))
+    kernel(x, out=(memory[:, 0], memory[:, 1]))  # their ranges overlap, their numbers do not
+    np.testing.assert_array_equal(memory, np.stack([x * 2.0, x * 3.0], axis=1))
+    memory = np.zeros(8)
+    kernel(x, out=(memory[:4], memory[4:]))
+    np.testing.assert_array_equal(memory, [*(x * 2.0), *(x * 3.0)])
+
+
+@pytest.mark.parametrize("out", [5, np.zeros(4), [np.zeros(4)]])
+def test_results_that_are_not_one_array_each_are_refused(out):
+    with pytest.raises(ArgumentError, match=r"^out must hold 2 arrays \(a, b\)$"):
+        two_results(compile_native)(np.zeros(4), out=out)
 
 
 @pytest.mark.skipif(not door.available(), reason="this Python has no checked entries")

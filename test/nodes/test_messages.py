@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from builtin_interfaces.msg import Time
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -18,6 +19,7 @@ from robot_dynamics.nodes.messages import (
     EffortReader,
     JointReader,
     NamedEffortReader,
+    body_from_msg,
     duration_msg,
     effort_msg,
     joint_state_msg,
@@ -26,6 +28,7 @@ from robot_dynamics.nodes.messages import (
     time_msg,
     trajectory_msg,
     waypoints_from_msg,
+    wrench_from_msg,
 )
 
 ARM = ("shoulder", "elbow", "wrist")
@@ -109,6 +112,33 @@ def test_a_faulty_message_is_refused_whole_with_one_line(message, error):
     assert reader.stamp == 5
 
 
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            states([], [1.0, 2.0, 3.0]),
+            "reference: position has 3 entries, but name is empty; the message is ignored; name "
+            "the joint of every entry",
+        ),
+        (
+            states([], [], effort=[1.0]),
+            "reference: effort has 1 entries, but name is empty; the message is ignored; name "
+            "the joint of every entry",
+        ),
+    ],
+)
+def test_entries_without_any_names_are_refused(message, error):
+    reader = JointReader("reference", ARM)
+    for _ in range(2):
+        with pytest.raises(ArgumentError) as refusal:
+            reader.read(message)
+        assert str(refusal.value) == error
+
+
+def test_an_empty_message_says_nothing():
+    assert not JointReader("reference", ARM).read(JointState())
+
+
 def test_a_wrong_number_of_another_robot_is_none_of_our_business():
     reader = JointReader("joint_states", ARM)
     assert reader.read(states((*ARM, "broken"), [1.0, 2.0, 3.0, np.nan]))
@@ -118,6 +148,31 @@ def test_fields_that_are_required_must_be_there():
     reader = JointReader("reference", ARM, ("position", "velocity", "effort"))
     with pytest.raises(ShapeError, match="velocity has 0 entries for 3 names; give one per name"):
         reader.read(states(ARM, [1.0, 2.0, 3.0]))
+
+
+def test_a_wrench_is_force_over_moment_and_its_wrong_number_is_named():
+    msg = WrenchStamped()
+    msg.wrench.force.x, msg.wrench.torque.z = 1.0, 2.0
+    np.testing.assert_array_equal(wrench_from_msg(msg), [1, 0, 0, 0, 0, 2])
+    msg.wrench.torque.y = np.nan
+    with pytest.raises(ArgumentError, match=r"^torque\.y is nan; every number must be finite$"):
+        wrench_from_msg(msg)
+
+
+def test_a_body_is_mass_centre_and_moments_and_its_wrong_number_is_named():
+    msg = InertiaStamped()
+    body = msg.inertia
+    body.m, body.com.y, body.ixz, body.izz = 1.5, 0.1, 0.2, 0.3
+    assert body_from_msg(msg) == (1.5, [0.0, 0.1, 0.0], [0.0, 0.0, 0.2, 0.0, 0.0, 0.3])
+    body.ixy = -np.inf
+    with pytest.raises(ArgumentError, match=r"^ixy is -inf; every number must be finite$"):
+        body_from_msg(msg)
+    body.m = np.nan
+    with pytest.raises(ArgumentError, match=r"^m is nan; every number must be finite$"):
+        body_from_msg(msg)
+    body.m, body.ixy = -1.0, 0.0
+    with pytest.raises(ArgumentError, match=r"^m is -1 kg; a mass must be zero or positive$"):
+        body_from_msg(msg)
 
 
 def test_efforts_must_be_one_finite_number_per_joint():

@@ -185,8 +185,30 @@ def test_parameters_of_groups_are_known_once_they_are_declared(make):
     node, _ = make({"gains.elbow.gain": 2.0, "gains.wrist.gain": 2.0})
     Declared(node, Settings, "gains.elbow")
     assert unknown_parameters(node) == (
-        "node_0 ignores parameters that it does not have: "
-        "'gains.wrist.gain' (did you mean 'gains.elbow.gain'?)"
+        "node_0 ignores parameters that it does not have: 'gains.wrist.gain' (gains has elbow)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("gains.elbo.gain", "gains has joint_1, joint_2"),
+        ("gains.joint2.gain", "did you mean 'gains.joint_2.gain'?"),
+        ("gain_s.joint_2.rat", "did you mean 'gains.joint_2.rate'?"),
+        (
+            "gains.joint_2.colour",
+            "gains.joint_2 has rate, joints, mode, count, gravity, gain, on",
+        ),
+        ("gains.joint_2", "gains.joint_2 has rate, joints, mode, count, gravity, gain, on"),
+        ("rate.p", "did you mean 'rate'?"),
+    ],
+)
+def test_only_what_is_near_to_a_misspelt_parameter_is_suggested(make, name, hint):
+    node, _ = make({name: 2.0})
+    for joint in ("joint_1", "joint_2"):
+        Declared(node, Settings, f"gains.{joint}")
+    assert unknown_parameters(node) == (
+        f"node_0 ignores parameters that it does not have: '{name}' ({hint})"
     )
 
 

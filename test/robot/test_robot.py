@@ -115,6 +115,26 @@ def test_mass_centre_and_moments_about_it_come_back_as_they_were_given(seed):
     assert_same_body(again, body)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("1kg", (0, 0, 0), np.eye(3)), "mass must be a number, got '1kg'"),
+        ((None, (0, 0, 0), np.eye(3)), "mass must be a number, got None"),
+        (([1.0], (0, 0, 0), np.eye(3)), "mass must be a number, got [1.0]"),
+        ((1.0, (0, 0), np.eye(3)), "com must be numbers of shape (3,), got (0, 0)"),
+        ((1.0, (None, 0, 0), np.eye(3)), "com must be numbers of shape (3,), got (None, 0, 0)"),
+        ((1.0, (0, 0, 0), "x"), "about_com must be numbers of shape (3, 3), got 'x'"),
+        ((1.0, (0, 0, 0), (1, 2, 3)), "about_com must be numbers of shape (3, 3), got (1, 2, 3)"),
+    ],
+)
+def test_a_body_of_anything_but_numbers_is_refused(arguments, message):
+    with pytest.raises(RobotError) as error:
+        Inertia.from_com(*arguments)
+    assert str(error.value) == message
+    with pytest.raises(RobotError):
+        Inertia(*arguments)
+
+
 def test_a_massless_body_has_its_mass_centre_at_the_origin():
     assert_allclose(Inertia.zero().com, np.zeros(3), atol=0)
 
@@ -196,6 +216,15 @@ def test_positions_of_all_joints_follow_the_independent_ones(robot):
             mimic = joint.mimic
             expected = mimic.multiplier * q_of[mimic.joint] + mimic.offset
             assert position == pytest.approx(expected, abs=1e-15)
+
+
+@pytest.mark.parametrize("name", [3, None, ["base"]])
+@pytest.mark.parametrize(("what", "kind"), [("frame",) * 2, ("link_index", "link"), ("joint",) * 2])
+def test_a_name_that_is_no_text_is_unknown(what, kind, name):
+    arm = Robot("arm", (Link("base"),), ())
+    with pytest.raises(UnknownNameError) as error:
+        getattr(arm, what)(name)
+    assert str(error.value).startswith(f"no {kind} '{name}' in robot 'arm' ({kind}s: ")
 
 
 def test_an_unknown_frame_gets_the_nearest_known_one():

@@ -186,6 +186,18 @@ def test_locking_leaves_the_robot_itself_alone():
             "joint 'elbow' cannot be locked at 'up'; give a finite number",
         ),
         (
+            pole(),
+            {"elbow": np.complex128(1.0)},
+            "joint 'elbow' cannot be locked at (1+0j); give a finite number",
+        ),
+        (
+            pole(),
+            ["elbow"],
+            "positions must be given by the name of the joint, such as {'elbow': 0.5}, got "
+            "['elbow']",
+        ),
+        (pole(), {1: 0.0}, "no joint '1' in robot 'pole' (joints: elbow)"),
+        (
             gripper(),
             {"right": 0.0},
             "joint 'right' follows 'left' and cannot be locked on its own; "
@@ -256,7 +268,15 @@ def test_a_point_payload_adds_its_weight_times_its_arm():
             {"frame": "arm", "mass": -1.0},
             "payload: mass must be zero or positive, got -1.0 kg",
         ),
-        ({"frame": "arm", "mass": np.inf}, "payload: mass must be zero or positive, got inf kg"),
+        ({"frame": "arm", "mass": np.inf}, "payload: mass must be a finite number, got inf"),
+        ({"frame": "arm", "mass": "1kg"}, "payload: mass must be a finite number, got '1kg'"),
+        ({"frame": "arm", "mass": "1"}, "payload: mass must be a finite number, got '1'"),
+        ({"frame": "arm", "mass": None}, "payload: mass must be a finite number, got None"),
+        ({"frame": "arm", "mass": [1.0]}, "payload: mass must be a finite number, got [1.0]"),
+        (
+            {"frame": ["arm"], "mass": 1.0},
+            "no frame '['arm']' in robot 'pole' (frames: base, arm); did you mean 'arm'?",
+        ),
         (
             {"frame": "arm", "mass": 1.0, "com": (0.0, 1.0)},
             "payload: com must be finite numbers of shape (3,), got (0.0, 1.0)",
@@ -267,7 +287,12 @@ def test_a_point_payload_adds_its_weight_times_its_arm():
         ),
         (
             {"frame": "arm", "mass": 1.0, "com": "here"},
-            "payload: com must hold numbers, got 'here'",
+            "payload: com must be finite numbers of shape (3,), got 'here'",
+        ),
+        (
+            {"frame": "arm", "mass": 1.0, "inertia": np.full((3, 3), np.nan)},
+            "payload: inertia must be finite numbers of shape (3, 3), got "
+            "array([[nan, nan, nan], [nan, nan, nan], [nan, nan, nan]])",
         ),
         (
             {"frame": "arm", "mass": 1.0, "inertia": [[1, 1, 0], [0, 1, 0], [0, 0, 1]]},
@@ -489,6 +514,11 @@ def test_rpy_matrix_and_pose_mount_alike():
         ),
         (2.0 * np.eye(3), "orientation is not a rotation matrix; its columns must be orthonormal"),
         ((0.0, 1.0), "orientation must be finite numbers of shape (3,), got (0.0, 1.0)"),
+        ("up", "orientation must be finite numbers of shape (3,), got 'up'"),
+        (
+            [[1.0, 0.0], [0.0]],
+            "orientation must be finite numbers of shape (3,), got [[1.0, 0.0], [0.0]]",
+        ),
         (
             (0.0, 1.0, np.inf),
             "orientation must be finite numbers of shape (3,), got (0.0, 1.0, inf)",
@@ -506,8 +536,20 @@ def test_gravity_can_be_replaced():
     assert_allclose(tau, [2.0 * 1.5 * 0.5], rtol=1e-15)
 
 
-def test_gravity_that_is_no_vector_is_refused():
-    with pytest.raises(
-        RobotError, match=r"gravity must be three finite numbers, got \(0, 0, nan\)"
-    ):
-        pole().with_gravity((0, 0, float("nan")))
+@pytest.mark.parametrize(
+    ("gravity", "shown"),
+    [
+        ((0, 0, float("nan")), "(0, 0, nan)"),
+        ((0, 0), "(0, 0)"),
+        ((0, (0,), 0), "(0, (0,), 0)"),
+        ((0, 0, -9.81j), "(0, 0, (-0-9.81j))"),
+        ((None, 0, 0), "(None, 0, 0)"),
+        (("0", "0", "-9.81"), "('0', '0', '-9.81')"),
+        ("down", "'down'"),
+        (9.81, "9.81"),
+    ],
+)
+def test_gravity_that_is_no_vector_is_refused(gravity, shown):
+    with pytest.raises(RobotError) as error:
+        pole().with_gravity(gravity)
+    assert str(error.value) == f"gravity must be finite numbers of shape (3,), got {shown}"

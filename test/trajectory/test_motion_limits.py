@@ -63,16 +63,31 @@ def test_too_high_an_effort_is_named_with_its_time(planar):
     )
 
 
-def test_every_joint_and_quantity_is_listed_and_the_earliest_is_named_first(planar):
+def test_every_joint_and_quantity_is_listed_and_of_each_the_earliest_is_named_first(planar):
     w = Waypoints(NAMES, [0.0, 1.0, 2.0], [[0.0, 0.0], [0.0, 1.7], [2.5, 0.0]])
     found = violations(interpolate(w), planar)
-    assert [(one.quantity, one.joint) for one in found if one.quantity == "position"] == [
+    assert [(one.quantity, one.joint) for one in found] == [
         ("position", "elbow"),
         ("position", "shoulder"),
+        ("velocity", "shoulder"),
     ]
-    assert [one.time for one in found] == sorted(one.time for one in found)
+    assert found[0].time < found[2].time < found[1].time
     with pytest.raises(TrajectoryError, match=rf"\(and {len(found) - 1} more\)$"):
         check_limits(interpolate(w), planar)
+
+
+def test_a_position_out_of_range_is_named_before_speeds_and_efforts_that_are_earlier(planar):
+    trajectory, effort = swing(100.0, 0.0, 2.0), efforts_of(planar)
+    found = violations(trajectory, planar, effort)
+    assert [one.quantity for one in found[:2]] == ["position", "velocity"]
+    assert {one.quantity for one in found[2:]} == {"effort"}
+    assert min(one.time for one in found) < found[0].time
+    with pytest.raises(TrajectoryError) as refusal:
+        check_limits(trajectory, planar, effort)
+    assert str(refusal.value) == (
+        "trajectory: joint 'shoulder' needs position 100 rad at 2.000 s, beyond its limit of 2 rad"
+        f"; stay within the joint range (and {len(found) - 1} more)"
+    )
 
 
 def test_an_excursion_between_waypoints_is_found(planar):

@@ -59,6 +59,27 @@ REFUSED = {
         "trajectory: no joint 'elbo' (trajectory: shoulder, elbo; robot: shoulder, elbow, wrist)"
         "; did you mean 'elbow'?",
     ),
+    "no positions": (
+        ROBOT,
+        [Point(0.0, [])],
+        {},
+        "trajectory point 0: positions has 0 entries for 3 joints; "
+        "give one per joint, positions are required",
+    ),
+    "too few velocities": (
+        ROBOT,
+        [Point(0.0, [0.0] * 3, [0.0] * 2)],
+        {},
+        "trajectory point 0: velocities has 2 entries for 3 joints; "
+        "give one per joint or leave the field empty",
+    ),
+    "too many efforts": (
+        ROBOT,
+        points(0.0, 1.0, effort=[0.0] * 4),
+        {},
+        "trajectory point 0: effort has 4 entries for 3 joints; "
+        "give one per joint or leave the field empty",
+    ),
     "a velocity at the end": (
         ROBOT,
         points(0.0, 1.0, velocities=[0.0, 0.2, 0.0]),
@@ -83,27 +104,6 @@ REFUSED = {
         points(0.0, 1.0, 1.0),
         {},
         "trajectory point 2: time 1 s is not after the 1 s of point 1; times must increase",
-    ),
-    "no positions": (
-        ROBOT,
-        [Point(0.0, [])],
-        {},
-        "trajectory point 0: positions has 0 entries for 3 joints; "
-        "give one per joint, positions are required",
-    ),
-    "too few velocities": (
-        ROBOT,
-        [Point(0.0, [0.0] * 3, [0.0] * 2)],
-        {},
-        "trajectory point 0: velocities has 2 entries for 3 joints; "
-        "give one per joint or leave the field empty",
-    ),
-    "too many efforts": (
-        ROBOT,
-        points(0.0, 1.0, effort=[0.0] * 4),
-        {},
-        "trajectory point 0: effort has 4 entries for 3 joints; "
-        "give one per joint or leave the field empty",
     ),
     "a position that is no number": (
         ROBOT,
@@ -141,13 +141,35 @@ def test_a_faulty_motion_is_refused_in_one_line(case):
 
 
 def test_the_first_fault_in_the_order_of_joint_trajectory_controller_is_named():
-    faulty = [Point(0.0, [0.0], [1.0]), Point(0.0, [NAN] * 2, [1.0] * 2)]
+    faulty = [Point(0.0, [0.0] * 2, [1.0] * 2), Point(0.0, [NAN] * 2, [1.0] * 2)]
     with pytest.raises(TrajectoryError, match="no joint 'knee'"):
         read_points(["elbow", "knee"], faulty, ROBOT)
     with pytest.raises(TrajectoryError, match="still moves at 1 at the end"):
         read_points(["elbow", "wrist"], faulty, ROBOT)
     with pytest.raises(TrajectoryError, match="times must increase"):
         read_points(["elbow", "wrist"], faulty, ROBOT, allow_end_velocity=True)
+    short = [Point(0.0, [0.0]), *faulty]
+    with pytest.raises(TrajectoryError, match="no joint 'knee'"):
+        read_points(["elbow", "knee"], short, ROBOT)
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        (
+            Point(1.0, [0.0] * 3, [1.0]),
+            "velocities has 1 entries for 3 joints; give one per joint or leave the field empty",
+        ),
+        (
+            Point(1.0, [], [1.0] * 3),
+            "positions has 0 entries for 3 joints; give one per joint, positions are required",
+        ),
+    ],
+)
+def test_a_velocity_at_the_end_is_no_joint_s_where_a_length_is_wrong(last, message):
+    with pytest.raises(TrajectoryError) as refusal:
+        read_points(ROBOT, [Point(0.0, [0.0] * 3), last], ROBOT)
+    assert str(refusal.value) == f"trajectory point 1: {message}"
 
 
 def test_what_passes_keeps_order_and_numbers():
