@@ -97,7 +97,10 @@ def test_every_kernel_in_single_precision_is_good_to_five_digits(path):
     single = [x.astype(np.float32) for x in random_state(robot, seed=23, samples=33)]
     double = [x.astype(float) for x in single]
     last = [x[-1] for x in double]
-    for name in kernels_of(robot, DEFAULT_FORMULATION, solves=path.name not in SINGULAR_EXAMPLES):
+    names = kernels_of(robot, DEFAULT_FORMULATION, solves=path.name not in SINGULAR_EXAMPLES)
+    if robot.dof > 8:  # of which these are too long, and take long to trace
+        names = [n for n in names if not n.endswith("derivatives") and n != "regressor"]
+    for name in names:
         for kernel, inputs in native_kernels(arm, name, largest=1_000):
             found = arrays(kernel(*single[:inputs]))
             assert all(part.dtype == np.float32 for part in found)
