@@ -4,7 +4,8 @@ One file per piece of code, named by a hash of everything that the code depends
 on. A file is written beside its place and renamed into it, so that nobody ever
 reads half of one; its checksum is verified on reading, and a damaged file is as
 good as none. Code from this folder will be run, so the folder must belong to the
-user and to nobody else. A folder that cannot be used means no cache.
+user and to nobody else. A folder that cannot be used means no cache, with a
+warning if the user has chosen it.
 
 The folder is $ROBOT_DYNAMICS_CACHE (empty: no cache), else the platform's place
 for caches of the user: $XDG_CACHE_HOME/robot_dynamics or ~/.cache/robot_dynamics.
@@ -146,4 +147,6 @@ def _make_room(place: Path) -> None:
 
 @lru_cache(maxsize=64)
 def _say_once(message: str) -> None:
-    _log.debug(message)
+    """Of the default folder nobody needs to know; who has named another one expects it to work."""
+    chosen = os.environ.get("ROBOT_DYNAMICS_CACHE")
+    _log.log(logging.WARNING if chosen else logging.DEBUG, message)

@@ -23,7 +23,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.nodes.diagnostics import Fault, Level
-from robot_dynamics.nodes.messages import gravity_from_msg
+from robot_dynamics.nodes.messages import body_from_msg, gravity_from_msg
 from robot_dynamics.nodes.parameters import Declared, parameter
 from robot_dynamics.nodes.qos import STATES, TRAJECTORIES
 from robot_dynamics.nodes.robot_node import LoopParameters, RobotNode
@@ -317,8 +317,9 @@ class ArmModel:
 
     def _put(self, payload: PayloadParameters, base: Model, load: Load) -> None:
         if load.endpoint is None:
-            if not payload.frame:
+            if not payload.frame and not payload.mass:
                 return
+            load.pose(payload.frame)  # refuses a payload that has no frame, with the tips
             load.prepare(base, payload.frame)
         body = Inertia.from_com(payload.mass, *_com_and_inertia(payload))
         load.carry(body, payload.frame if payload.mass else "")
@@ -327,12 +328,15 @@ class ArmModel:
 
     def _on_payload(self, msg: InertiaStamped) -> None:
         """Set the parameters to what the message says, so that they always tell what is carried."""
-        body = msg.inertia
-        moments = [body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz]
+        try:
+            mass, com, moments = body_from_msg(msg)
+        except RobotDynamicsError as error:
+            self._node.complaints.say("payload", f"payload refused: {error}")
+            return
         result = self._node.set_parameters_atomically(
             [
-                Parameter("payload.mass", value=body.m),
-                Parameter("payload.com", value=[body.com.x, body.com.y, body.com.z]),
+                Parameter("payload.mass", value=mass),
+                Parameter("payload.com", value=com),
                 Parameter("payload.inertia", value=moments),
                 Parameter("payload.frame", value=msg.header.frame_id),
             ]

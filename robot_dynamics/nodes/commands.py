@@ -260,7 +260,7 @@ def discard(subscription: Subscription) -> None:
 
 
 def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
-    """Nodes that publish commands, fully qualified, one entry per node and publisher of its own.
+    """Nodes that publish some topics, fully qualified, one entry per node and publisher of its own.
 
     A node that publishes several of the topics stands once; one that publishes the same topic
     twice stands twice.

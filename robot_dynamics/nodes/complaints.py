@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from time import monotonic
 
@@ -12,8 +13,14 @@ LINES_PER_SECOND = 20
 """Most lines about one topic, however many different faults arrive."""
 
 
+_NUMBER = re.compile(r"(?<!\w)[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
+"""A number by itself, not one in a name such as joint_1."""
+
+
 class Complaints:
     """Logs faults, each one once until it changes or until a while has passed.
+
+    Faults that differ in numbers only are one and the same.
 
     Args:
         log: Where a line goes.
@@ -36,17 +43,22 @@ class Complaints:
         text, now = str(fault), monotonic()
         self.count[topic] = self.count.get(topic, 0) + 1
         last, told = self._last.get(topic, ("", 0.0))
+        is_last = _kind(text) == _kind(last)
         recent = [t for t in self._recent.get(topic, []) if now - t < 1.0]
         again, others = self._untold.get(topic, (0, 0))
-        if (text == last and now - told < AGAIN) or len(recent) >= LINES_PER_SECOND:
-            is_last = text == last
+        if (is_last and now - told < AGAIN) or len(recent) >= LINES_PER_SECOND:
             self._untold[topic] = (again + is_last, others + (not is_last))
             return
         self._last[topic] = (text, now)
         self._recent[topic] = [*recent, now]
         self._untold.pop(topic, None)
-        if text != last:
+        if not is_last:
             again, others = 0, again + others
         untold = [f"{again} more since the last such line"] if again else []
         untold += [f"{others} other faults not shown"] if others else []
         self._log(text + (f" ({', '.join(untold)})" if untold else ""))
+
+
+def _kind(text: str) -> str:
+    """The text of a fault whatever the numbers in it are."""
+    return _NUMBER.sub("#", text)

@@ -22,12 +22,11 @@ import rclpy
 from rclpy.context import Context
 from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
-from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward_node import FeedforwardNode
-from robot_dynamics.nodes.process import Process, run
+from robot_dynamics.nodes.process import Process, own_arguments, run
 from robot_dynamics.nodes.recorder_node import RecorderNode
 from robot_dynamics.nodes.robot_node import RobotNode
 from robot_dynamics.nodes.simulator_node import SimulatorNode
@@ -181,7 +180,7 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument(
         "--hardware", action="store_true", help="leave the simulator out: the robots are real"
     )
-    options = parser.parse_args(remove_ros_args(given)[1:])
+    options = parser.parse_args(own_arguments("composed_nodes", given))
     kinds: list[type[RobotNode[Any]]] = [] if options.hardware else [SimulatorNode]
     kinds += [FeedforwardNode, ControllerNode]
     made = [partial(kind, namespace=name) for name in options.namespaces for kind in kinds]

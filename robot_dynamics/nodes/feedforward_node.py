@@ -395,7 +395,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             q = self._follower.sample(self._last).q
             load.exert(wrench_from_msg(msg), load.pose(msg.header.frame_id, q))
         except RobotDynamicsError as error:
-            self.complaints.say("wrench", error)
+            self.complaints.say("wrench", f"wrench refused: {error}")
             return
         self._wrench_watch.feed(monotonic())
 

@@ -7,6 +7,7 @@ import logging
 import signal
 import sys
 import threading
+from ast import literal_eval
 from collections.abc import Callable, Sequence
 from time import sleep
 from types import TracebackType
@@ -17,6 +18,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.loop import Loop
@@ -172,23 +174,30 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
 
     Args:
         kinds: Each makes a node; in the order in which their fast work is to run.
-        args: Command line, as `rclpy.init` reads it.
+        args: Command line, as `rclpy.init` reads it; by default that of the process. One node takes
+            --help and nothing else but ROS arguments; who runs several has read the others.
 
     Returns:
-        Exit status: 0 after a signal, 1 if a node could not start or its arguments are wrong.
+        Exit status: 0 after a signal or --help, 1 if a node could not start or a ROS argument is
+        wrong, 2 if there is an argument that is not known.
     """
+    given = sys.argv if args is None else args
+    if len(kinds) == 1 and {"-h", "--help"}.intersection(given[1:]):
+        print(usage(kinds[0]))
+        return 0
     # Not rclpy's handlers: they shut the context down under calls of other threads. Ours have the
     # process end in order: loop, executor, node, context.
     name = getattr(kinds[0], "NAME", "nodes") if len(kinds) == 1 else "nodes"
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    unknown = own_arguments(name, given)
+    if unknown and len(kinds) == 1:
+        return _refuse(name, unknown)
     try:
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    except rclpy_implementation.RCLError as error:  # what stands behind --ros-args
-        reason = str(error).split(", at ")[0].strip()  # without lines of rcl's source
-        print(f"{name}: {reason}; correct --ros-args or the parameter file", file=sys.stderr)
-        return 1
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+    except rclpy_implementation.RCLError as error:
+        return _refuse_ros(name, error)
     context = rclpy.get_default_context()
     try:
         nodes = [kind() for kind in kinds]
@@ -205,6 +214,53 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     finally:
         rclpy.try_shutdown()
     return 0
+
+
+def own_arguments(name: str, given: Sequence[str]) -> list[str]:
+    """The arguments of a command line that are not for ROS.
+
+    Args:
+        name: Executable, for a message.
+        given: Command line.
+
+    Raises:
+        SystemExit: If ROS does not understand those that are for it; the reason is printed.
+    """
+    try:
+        return list(remove_ros_args(given)[1:])
+    except rclpy_implementation.UnknownROSArgsError as error:
+        sys.exit(_refuse(name, literal_eval(str(error))))
+    except rclpy_implementation.RCLError as error:
+        sys.exit(_refuse_ros(name, error))
+
+
+def usage(kind: Callable[[], RobotNode[Any]]) -> str:
+    """What `--help` shows: what a node is for, as its module says, and where its parameters are."""
+    name = getattr(kind, "NAME", "node")
+    purpose = (sys.modules[kind.__module__].__doc__ or name).splitlines()[0]
+    return (
+        f"{purpose}\n\n"
+        f"usage: {name} --ros-args -p NAME:=VALUE ... [--params-file FILE] [-r FROM:=TO ...]\n"
+        f"  as:  {name} --ros-args -p urdf_path:=panda\n\n"
+        f"Parameters and topics: docs/nodes.md; while it runs, 'ros2 param describe /{name} NAME'"
+    )
+
+
+def _refuse(name: str, unknown: Sequence[str]) -> int:
+    """Say which arguments a node does not know; its exit status."""
+    print(
+        f"{name}: unknown argument {', '.join(map(repr, unknown))}; parameters go behind "
+        "--ros-args -p, as in '--ros-args -p urdf_path:=panda'; --help says more",
+        file=sys.stderr,
+    )
+    return 2
+
+
+def _refuse_ros(name: str, error: Exception) -> int:
+    """Say what is wrong behind --ros-args; the exit status."""
+    reason = str(error).split(", at ")[0].strip()  # without lines of rcl's source
+    print(f"{name}: {reason}; correct --ros-args or the parameter file", file=sys.stderr)
+    return 1
 
 
 class LogsOf(logging.Handler):

@@ -38,6 +38,7 @@ from robot_dynamics.nodes.commands import (
 from robot_dynamics.nodes.diagnostics import Fault, Level
 from robot_dynamics.nodes.loop import Loop, take_all
 from robot_dynamics.nodes.messages import SECOND, joint_state_msg, nanoseconds, time_msg
+from robot_dynamics.nodes.other_robots import OtherRobots
 from robot_dynamics.nodes.process import run
 from robot_dynamics.nodes.qos import EVERY, LATEST, PUBLISHED
 from robot_dynamics.nodes.robot_node import RobotNode
@@ -113,6 +114,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._leads = np.flatnonzero(leads)
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._states = self.create_publisher(JointState, "joint_states", PUBLISHED)
+        self._others = OtherRobots(self, self._states.topic_name, self._names)
         self._clock_out = (
             self.create_publisher(Clock, "/clock", PUBLISHED) if parameters.publish_clock else None
         )
@@ -391,6 +393,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         if len(publishers) > 1:
             text = f"{len(publishers)} publishers of effort_command; leave only one"
             faults.append(Fault(Level.WARN, f"{text} of {', '.join(publishers)}"))
+        self._others.look()
+        if self._others.found:
+            faults.append(Fault(Level.WARN, self._others.line))
         if self._clock_out is not None and self.count_publishers("/clock") > 1:
             text = f"{self.count_publishers('/clock')} publishers of /clock; leave only one"
             faults.append(Fault(Level.WARN, text))
@@ -432,6 +437,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
                     f"{self.robot.dof} joints; give one per joint, in the order of joints"
                 )
             q[self._order] = given
+            if self.parameters.joint_stops:
+                check_in_range(self.robot, q)
         return q
 
     def _new_plant(self, parameters: SimulatorParameters, robot: Robot) -> Plant:
@@ -445,6 +452,30 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         plant.step(np.zeros(robot.dof))  # compiles before the first cycle
         plant.reset(self._start)
         return plant
+
+
+def check_in_range(robot: Robot, q: Array) -> None:
+    """Refuse a start beyond the stops; followers have none, and continuous joints no range.
+
+    Args:
+        robot: The robot.
+        q: Positions of its joints at the start, shape (n,), rad or m.
+
+    Raises:
+        ArgumentError: If a joint is out of its range; the first one is named.
+    """
+    limits, rotates = robot.limits, [joint.type.rotates for joint in robot.independent_joints]
+    outside = np.flatnonzero((q < limits.lower) | (q > limits.upper))
+    if not len(outside):
+        return
+    i = outside[0]
+    unit = "rad" if rotates[i] else "m"
+    in_degrees = (np.abs(q[rotates]) > 2.0 * np.pi).any()  # more than a turn
+    raise ArgumentError(
+        f"parameter 'initial_positions': joint '{robot.joint_names[i]}' at {q[i]:.7g} {unit} is "
+        f"outside its range, {limits.lower[i]:.7g} to {limits.upper[i]:.7g} {unit}; "
+        + ("give rad, not degrees" if in_degrees else "start within, or set joint_stops to false")
+    )
 
 
 def gravity_of(plant: Plant) -> str:

@@ -181,21 +181,28 @@ def test_a_file_that_was_cut_off_is_built_again(folder, arm, length):
     assert file.read_bytes() == good
 
 
-@pytest.mark.parametrize("where", ["/proc/robot_dynamics", "/dev/null/robot_dynamics"])
-def test_a_folder_that_cannot_be_made_means_no_cache_and_one_debug_line(
-    where, arm, monkeypatch, caplog
+@pytest.mark.parametrize("base", ["/proc", "/dev/null"])
+@pytest.mark.parametrize(
+    ("variable", "level"),
+    [("XDG_CACHE_HOME", logging.DEBUG), ("ROBOT_DYNAMICS_CACHE", logging.WARNING)],
+)
+def test_a_folder_that_cannot_be_made_means_no_cache_and_one_line(
+    base, variable, level, arm, monkeypatch, caplog
 ):
     """Stands for a home that is read-only, which means nothing to the superuser of a container."""
-    if not Path(where).parent.exists():
-        pytest.skip(f"no {Path(where).parent} on this machine")
+    if not Path(base).exists():
+        pytest.skip(f"no {base} on this machine")
+    where = f"{base}/robot_dynamics"
     caplog.set_level(logging.DEBUG, cache.__name__)
     cache._say_once.cache_clear()
-    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", where)
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("ROBOT_DYNAMICS_CACHE", raising=False)
+    monkeypatch.setenv(variable, base if variable == "XDG_CACHE_HOME" else where)
     for _ in range(2):
         assert_right(compile_native(inverse_program(arm)), arm)
     lines = [r for r in caplog.records if r.name == cache.__name__]
     assert len(lines) == 1
-    assert lines[0].levelno == logging.DEBUG
+    assert lines[0].levelno == level
     assert lines[0].getMessage().startswith(f"kernels are not kept in {where}: ")
 
 

@@ -47,13 +47,39 @@ def test_another_fault_does_not_count_as_the_ones_before(complaints, told):
 def test_after_a_storm_both_kinds_of_silent_faults_are_counted(complaints, told, monkeypatch):
     monkeypatch.setattr(module, "AGAIN", 0.5)
     for k in range(LINES_PER_SECOND + 3):
-        complaints.say("joint_trajectory", f"fault {k}")
+        complaints.say("joint_trajectory", f"fault of joint_{k}")
     last = told[-1]
     for _ in range(2):
         complaints.say("joint_trajectory", last)
     time.sleep(1.1)  # a line may be told again
     complaints.say("joint_trajectory", last)
     assert told[-1] == f"{last} (2 more since the last such line, 3 other faults not shown)"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the stamp goes back by {} s; the message came out of order",
+        "refused: point {}: time_from_start is not later",
+    ],
+)
+def test_faults_that_differ_in_numbers_only_are_one(complaints, told, monkeypatch, line):
+    monkeypatch.setattr(module, "AGAIN", 0.5)
+    for number in ("0.012", "1e-05", "3", "-2.5e+03"):
+        complaints.say("joint_states", line.format(number))
+    time.sleep(0.6)
+    complaints.say("joint_states", line.format("0.5"))
+    assert told == [
+        line.format("0.012"),
+        line.format("0.5") + " (3 more since the last such line)",
+    ]
+    assert complaints.count["joint_states"] == 5
+
+
+def test_names_with_numbers_make_different_faults(complaints, told):
+    for name in ("joint_1", "joint_2", "j1", "j2", "2nd", "3rd"):
+        complaints.say("joint_states", f"position of '{name}' is nan")
+    assert len(told) == 6
 
 
 def test_topics_do_not_silence_each_other(complaints, told):
@@ -64,6 +90,6 @@ def test_topics_do_not_silence_each_other(complaints, told):
 
 def test_a_storm_of_different_faults_is_cut_short(complaints, told):
     for k in range(1000):
-        complaints.say("joint_trajectory", f"fault {k}")
+        complaints.say("joint_trajectory", f"fault of joint_{k}")
     # The storm may straddle the border of a second on a slow machine
     assert LINES_PER_SECOND <= len(told) < 500

@@ -58,6 +58,38 @@ def test_without_rclpy_one_line_says_what_to_do(tmp_path):
     ]
 
 
+NODES = ["feedforward_node", "controller_node", "simulator_node", "trajectory_node"]
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_help_says_what_a_node_is_for_and_where_its_parameters_stand(name):
+    process = run(name, "--help")
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 0
+    lines = output.splitlines()[1:]
+    assert lines[0].startswith(f"{name}: ")
+    assert f"usage: {name} --ros-args -p NAME:=VALUE" in output
+    assert "docs/nodes.md" in lines[-1]
+    assert len(lines) < 10
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unknown"),
+    [
+        (["--rate", "5", "--ros-args", "-p", "urdf_path:=planar_2r"], "'--rate', '5'"),
+        (["--ros-args", "urdf_path:=planar_2r"], "'urdf_path:=planar_2r'"),
+    ],
+)
+def test_an_argument_that_is_not_known_is_refused_in_one_line(arguments, unknown):
+    process = run("trajectory_node", *arguments)
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert output.splitlines()[1:] == [
+        f"trajectory_node: unknown argument {unknown}; parameters go behind --ros-args -p, as in "
+        "'--ros-args -p urdf_path:=panda'; --help says more"
+    ]
+
+
 def test_two_robots_live_in_one_process_each_in_its_namespace(domain, peer):
     process = run(
         "composed_nodes",

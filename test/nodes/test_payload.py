@@ -146,9 +146,12 @@ def test_a_payload_may_move_to_another_body_without_a_step(peer, efforts, put_do
     [
         (
             payload_msg(-1.0, (0, 0, 0)),
-            "payload refused: Parameter payload.mass out of range Min: 0.0",
+            "payload refused: m is -1 kg; a mass must be zero or positive",
         ),
-        (payload_msg(float("nan"), (0, 0, 0)), "Max: inf, value: nan"),
+        (
+            payload_msg(float("nan"), (0, 0, 0)),
+            "payload refused: m is nan; every number must be finite",
+        ),
         (payload_msg(1.0, (0, 0, 0), "hand"), "no frame 'hand' in robot 'planar_2r'"),
         (payload_msg(5000.0, (0, 0, 0)), "payload: weighs 5000 kg; are the masses in grams?"),
     ],
@@ -182,6 +185,24 @@ def test_a_wrench_in_any_frame_adds_the_torque_of_virtual_work(peer, efforts, fr
     peer.node.destroy_timer(timer)
     becomes(heard, gravity(), "zero wrench after its timeout")
     assert "no wrench for 1 s; it goes back to zero" in node.log
+
+
+@pytest.mark.parametrize(
+    ("frame", "force_y", "reason"),
+    [
+        ("hand", 0.0, "wrench refused: no frame 'hand' in robot 'planar_2r'"),
+        ("endpoint", float("nan"), "wrench refused: force.y is nan; every number must be finite"),
+    ],
+)
+def test_a_wrench_that_cannot_be_is_refused_and_changes_nothing(
+    peer, efforts, frame, force_y, reason
+):
+    node, heard = efforts
+    msg = WrenchStamped()
+    msg.header.frame_id, msg.wrench.force.x, msg.wrench.force.y = frame, 5.0, force_y
+    publisher = peer.publisher(WrenchStamped, "wrench")
+    wait_for(lambda: publisher.publish(msg) or reason in node.log, reason)
+    becomes(heard, gravity(), "no wrench")
 
 
 def test_gravity_is_a_parameter_of_three_numbers(peer, efforts):
@@ -222,6 +243,32 @@ def test_an_arm_that_holds_its_own_weight_is_given_no_effort_at_rest(peer, effor
     becomes(heard, np.zeros(2), "no effort")
     assert peer.set_parameter(NODE, "compensate_gravity", True).successful
     becomes(heard, gravity(1.0), "gravity")
+
+
+LINK = """<link name="{0}"><inertial><origin xyz="0 0 0.1"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+JOINT = """<joint name="{0}_joint" type="revolute"><parent link="base"/><child link="{0}"/>
+<axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="1" effort="9"/></joint>"""
+TWO_ARMS = f"""<robot name="two_arms"><link name="base"/>{LINK.format("left")}
+{LINK.format("right")}{JOINT.format("left")}{JOINT.format("right")}</robot>"""
+
+
+@pytest.mark.parametrize("kind", ["feedforward_node", "controller_node"])
+def test_a_payload_from_the_start_needs_a_frame_where_there_are_several_tips(
+    start, namespace, tmp_path, kind
+):
+    urdf = tmp_path / "two_arms.urdf"
+    urdf.write_text(TWO_ARMS)
+    parameters = {"urdf_path": urdf, "rate": 100.0, "payload.mass": 1.0}
+    process = start(kind, parameters, namespace[0])
+    wait_for(lambda: not process.running, "the end")
+    assert process.stop() == 1
+    assert (
+        f"{kind}: robot 'two_arms' has 2 tips (left, right); name the frame that carries the load "
+        "in the parameter payload.frame"
+    ) in process.log
+    process = start(kind, {**parameters, "payload.frame": "left"}, namespace[0])
+    process.wait_for_log("gravity 0, 0, -9.81 m/s^2")
 
 
 def test_leaving_gravity_out_is_said_in_log_and_diagnostics(start, peer, namespace):

@@ -251,6 +251,62 @@ def test_two_nodes_that_command_the_robot_are_noticed_though_each_has_a_topic(si
     robot.told(lambda values: "publishers" not in values["message"], "the end of it")
 
 
+# -- other robots on joint_states ------------------------------------------------------------------
+
+TOO = "publishes {}/joint_states too; if it moves the same joints, stop one of us"
+
+
+def test_a_gripper_may_publish_joint_states_too(simulated, peer):
+    import rclpy
+
+    robot = simulated()
+    topic = f"{robot.name}/joint_states"
+    listeners = peer.node.count_subscribers(topic)
+    gripper = rclpy.create_node("gripper", context=peer.context)
+    try:
+        publisher = gripper.create_publisher(JointState, topic, 10)
+        msg = JointState(name=["finger"], position=[0.0])
+        wait_for(
+            lambda: publisher.publish(msg) or peer.node.count_subscribers(topic) > listeners,
+            "a look at the messages",
+        )
+        wait_for(
+            lambda: publisher.publish(msg) or peer.node.count_subscribers(topic) == listeners,
+            "the end of it",
+        )
+        line = TOO.format(robot.name)
+        robot.told(lambda values: line not in values["message"], "a report without a warning")
+    finally:
+        gripper.destroy_node()
+
+
+def test_another_robot_of_the_same_joints_is_warned_of(simulated, peer):
+    import rclpy
+
+    robot = simulated()
+    line = f"/other {TOO.format(robot.name)}"
+    other = rclpy.create_node("other", context=peer.context)
+    try:
+        publisher = other.create_publisher(JointState, f"{robot.name}/joint_states", 10)
+        msg = JointState(name=["joint_2", "wheel"], position=[0.0, 0.0])
+        for _ in range(3):
+            robot.told(
+                lambda values: publisher.publish(msg) or line in values["message"], "the warning"
+            )
+        assert robot.process.log.count(line) == 1
+    finally:
+        other.destroy_node()
+    robot.told(lambda values: line not in values["message"], "the end of it")
+
+
+def test_two_simulators_of_one_name_notice_each_other(simulated):
+    first, second = simulated(), simulated()
+    name = first.name
+    line = f"another {name}/simulator_node {TOO.format(name)}"
+    for robot in (first, second):
+        robot.process.wait_for_log(line)
+
+
 # -- actuators -------------------------------------------------------------------------------------
 
 REMOTE = "[1.0, 0.0, 1.0, 1.0]"

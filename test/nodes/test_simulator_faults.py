@@ -11,9 +11,14 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import read_urdf
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.messages import SECOND, nanoseconds
 from robot_dynamics.nodes.parameters import markdown
-from robot_dynamics.nodes.simulator_node import SimulatorNode, SimulatorParameters
+from robot_dynamics.nodes.simulator_node import (
+    SimulatorNode,
+    SimulatorParameters,
+    check_in_range,
+)
 from robot_dynamics.robot.library import find_robot, share_folder
 from robot_dynamics.simulation import Imperfections, Plant, Reading, Sensor, perturbed
 from ros_system import wait_for
@@ -139,6 +144,46 @@ def test_efforts_are_cut_at_their_limit_and_joints_stop_at_theirs(start, peer, n
             for value in status.values
         ),
         "the joint in diagnostics",
+    )
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_start_beyond_the_stops_is_refused(start, namespace, stops):
+    beyond = {**ROBOT, "initial_positions": "[90.0, 45.0]", "joint_stops": stops}
+    process = start("simulator_node", beyond, namespace[0])
+    if not stops:
+        process.wait_for_log("held until the first effort_command")
+        return
+    wait_for(lambda: not process.running, "the end")
+    assert process.stop() == 1
+    assert process.log.splitlines() == [
+        "simulator_node: parameter 'initial_positions': joint 'joint_1' at 90 rad is outside its "
+        "range, -3.141593 to 3.141593 rad; give rad, not degrees"
+    ]
+
+
+SLIDE_AND_WHEEL = """
+<robot name="cart">
+  <link name="base"/><link name="slide"/><link name="finger"/><link name="wheel"/>
+  <joint name="rail" type="prismatic"><parent link="base"/><child link="slide"/>
+    <limit lower="0" upper="0.5" velocity="1" effort="9"/></joint>
+  <joint name="follower" type="prismatic"><parent link="base"/><child link="finger"/>
+    <limit lower="0" upper="0.1" velocity="1" effort="9"/><mimic joint="rail"/></joint>
+  <joint name="axle" type="continuous"><parent link="slide"/><child link="wheel"/>
+    <limit velocity="1" effort="9"/></joint>
+</robot>
+"""
+
+
+def test_a_start_is_in_range_by_the_joints_that_have_stops():
+    robot = read_urdf(SLIDE_AND_WHEEL, require_inertia=False)
+    check_in_range(robot, np.array([0.0, 1000.0]))
+    check_in_range(robot, np.array([0.5, 0.0]))  # the follower has no stop of its own
+    with pytest.raises(ArgumentError) as error:
+        check_in_range(robot, np.array([20.0, 1.0]))
+    assert str(error.value) == (
+        "parameter 'initial_positions': joint 'rail' at 20 m is outside its range, 0 to 0.5 m; "
+        "start within, or set joint_stops to false"
     )
 
 
