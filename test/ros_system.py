@@ -69,8 +69,11 @@ class NodeProcess:
 
     def wait_for_log(self, text, after=0):
         """Wait until it prints a text, behind the first `after` characters of its log."""
-        wait_for(lambda: text in self.log[after:] or not self.running, f"'{text}' from {self.name}")
-        assert text in self.log[after:], f"{self.name} ended:\n{self.log}"
+        end = time.monotonic() + PATIENCE
+        while text not in self.log[after:]:
+            assert self.running, f"{self.name} ended:\n{self.log}"
+            assert time.monotonic() < end, f"no '{text}' from {self.name}:\n{self.log}"
+            time.sleep(0.01)
 
     def stop(self, how=signal.SIGINT):
         """Send a signal and return the exit status."""

@@ -8,6 +8,8 @@ import pytest
 from ros_system import NodeProcess, Peer, lasting_node
 
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# Not through shared memory: what a process that is killed held there may stay locked for others
+os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
 _modules, _namespaces = itertools.count(), itertools.count()
 
 
