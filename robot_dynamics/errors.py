@@ -65,6 +65,12 @@ class SimulationError(RobotDynamicsError, ArithmeticError):
     """A simulated motion that ran away to infinity."""
 
 
+def shown(value: object) -> str:
+    """What a message shows of a value, on one line."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownNameError:
     """Build the error for a name that `owner` does not have, with the nearest one that it has."""
     names = list(known)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.trace import Program, trace
-from robot_dynamics.errors import ArgumentError, unknown_name
+from robot_dynamics.errors import ArgumentError, shown, unknown_name
 from robot_dynamics.formulations import (
     InverseDynamics,
     articulated_body,
@@ -35,7 +35,7 @@ from robot_dynamics.formulations import (
 from robot_dynamics.formulations.regressor import Regressor
 from robot_dynamics.formulations.vectors import Array, Wrenches
 from robot_dynamics.kinematics import frame_jacobian, frame_pose
-from robot_dynamics.robot.robot import Inertia, Robot, shown
+from robot_dynamics.robot.robot import Inertia, Robot
 
 Shape = tuple[int, ...]
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.compiler.trace import Shape
-from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.errors import ArgumentError, ShapeError, shown
 
 Array = npt.NDArray[Any]
 
@@ -112,7 +112,7 @@ def _numbers(name: str, value: Any) -> Array:
             return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         pass
-    raise ArgumentError(f"{name} must hold real numbers, got {_shown(value)}")
+    raise ArgumentError(f"{name} must hold real numbers, got {shown(value)}")
 
 
 def _all_float32(arrays: Sequence[Array]) -> bool:
@@ -176,8 +176,3 @@ def _written(shape: Sequence[Any]) -> str:
     """A shape as Python writes a tuple, with N unquoted."""
     inner = ", ".join(str(n) for n in shape)
     return f"({inner},)" if len(shape) == 1 else f"({inner})"
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

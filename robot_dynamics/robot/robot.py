@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import RobotError, unknown_name
+from robot_dynamics.errors import RobotError, shown, unknown_name
 
 Array = npt.NDArray[Any]
 """A float array, or an object array of symbols when equations are traced."""
@@ -70,12 +70,6 @@ def numbers(name: str, values: Any, shape: tuple[int, ...], *, traced: bool = Fa
 
 def _is_factor(value: object) -> bool:
     return hasattr(value, "__rmul__")
-
-
-def shown(value: object) -> str:
-    """What a message shows of a value, on one line."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def skew(v: Array) -> Array:

@@ -9,7 +9,7 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import RobotError
+from robot_dynamics.errors import RobotError, shown
 from robot_dynamics.robot.robot import (
     Frame,
     Inertia,
@@ -21,7 +21,6 @@ from robot_dynamics.robot.robot import (
     Robot,
     numbers,
     rotation_from_rpy,
-    shown,
     skew,
 )
 
