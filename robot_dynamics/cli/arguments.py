@@ -10,8 +10,7 @@ import numpy as np
 
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
-from robot_dynamics.robot import Robot, read_urdf
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.robot.robot import Array
 
 LONGEST = 3600.0

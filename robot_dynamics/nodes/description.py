@@ -12,8 +12,7 @@ from std_msgs.msg import String
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.parameters import parameter
 from robot_dynamics.nodes.qos import LATCHED
-from robot_dynamics.robot import Robot, read_urdf
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import check_physical
 
 TOPIC = "robot_description"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 
 ROOT = Path(__file__).parents[2]
 STATE = np.array([0.3, 0.9]), np.array([0.7, -1.1]), np.array([1.5, -0.4])

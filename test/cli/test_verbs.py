@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.cli import VERBS, main
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 
 
 def run(capsys, *words):

@@ -20,7 +20,7 @@ from robot_dynamics.nodes.commands import (
     actuators_of,
 )
 from robot_dynamics.nodes.messages import SECOND, effort_msg, named_effort_msg
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 
 PLANAR = find_robot("planar_2r")
 ROBOT = read_urdf(PLANAR)

@@ -25,7 +25,7 @@ from robot_dynamics.nodes.diagnostics import (
 )
 from robot_dynamics.nodes.qos import LATCHED
 from robot_dynamics.nodes.timing import Timing
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 MS, US = 1_000_000, 1_000

@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray, Header, String
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.qos import LATCHED
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 # Same kernels, same numbers, torques below 100 N m: round-off

@@ -11,7 +11,7 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.messages import nanoseconds
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import fastest_effort, series, wait_for
 from shaken_arm import AT_REST, EFFORT_RATE, FAR, LIMITS, NAMES, SLACK, START, shaken_arm
 

@@ -9,7 +9,7 @@ from std_msgs.msg import String
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.qos import LATCHED
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import fastest_effort, series, wait_for
 from shaken_arm import AT_REST, FAR, NAMES, SLACK, START, shaken_arm
 

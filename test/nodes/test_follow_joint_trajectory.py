@@ -27,7 +27,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.action import DefaultTolerances, serve_goals
 from robot_dynamics.nodes.messages import duration_msg, nanoseconds, time_msg
 from robot_dynamics.nodes.parameters import Declared
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import ArmSystem, wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))

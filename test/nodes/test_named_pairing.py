@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Status
 from robot_dynamics.nodes.messages import SECOND, nanoseconds, time_msg
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 RATE = 200.0

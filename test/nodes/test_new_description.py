@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.messages import duration_msg
 from robot_dynamics.nodes.qos import LATCHED
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 TEXT = find_robot("planar_2r").read_text()

@@ -10,7 +10,7 @@ from sensor_msgs.msg import Imu, JointState
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.messages import nanoseconds
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))

@@ -12,7 +12,7 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.messages import SECOND, named_effort_msg, nanoseconds, time_msg
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
 from ros_system import wait_for
 

@@ -19,7 +19,7 @@ from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.messages import SECOND, nanoseconds
 from robot_dynamics.nodes.simulator_node import SimulatorNode
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
 from ros_system import wait_for
 

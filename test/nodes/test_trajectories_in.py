@@ -11,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction
 from robot_dynamics.nodes.messages import duration_msg
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))

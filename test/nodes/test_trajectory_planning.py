@@ -10,7 +10,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.messages import duration_msg, time_msg
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))

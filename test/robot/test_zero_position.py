@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import relative_error
 from robot_dynamics.errors import RobotError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.paper_arms import INCH, POUND, POUND_INCH, puma_type_arm
 from robot_dynamics.robot.robot import Inertia, JointType
 from robot_dynamics.robot.transforms import merge_fixed

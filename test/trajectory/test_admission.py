@@ -5,7 +5,7 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.library import find_robot
+from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory import Follower, Waypoints
 from robot_dynamics.trajectory.admission import LIMITS, check_finite, check_start
 
