@@ -2,18 +2,21 @@
 
 Arrays hold one row per sample. The equations need one vector per column, with a
 lane for each of W samples. Two ways lead from one to the other: pieces of rows
-are loaded and transposed (`_Transposed`), or the block is read as it lies and its
-entries are dealt out (`_Dealt`), which is faster for rows of few, small factors.
+are loaded and transposed (`_Transposed`), or the block is read as it lies and sifted
+(`_Sifted`), which is faster for short rows of floats.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
 from typing import Protocol
 
 from robot_dynamics.compiler.ir import Code, FiniteCheck, Lanes
 
 _CHUNK = 32  # bytes of a row that are transposed together; half as many are slower
+
+_SIFTED = 16
+"""Lanes of the vectors that short rows are sifted into: blends are cheap in 512 bits only."""
 
 
 class Rows(Protocol):
@@ -38,11 +41,17 @@ def rows_at(
         length: Number of entries of one row.
         check: Gets every entry that is loaded.
     """
-    # Dealing takes any lanes of two registers at once, cheap only in registers of 512 bits, and
-    # pays for as many as three steps: floats in rows of 2, 3, 4, 6 or 8
-    if lanes.width == 16 and length in (2, 3, 4, 6, 8):
-        return _Dealt(code, lanes, address, length, check)
+    # Longer ones need more masks than there are registers for, and pieces of rows are faster then
+    if lanes.width == _SIFTED and length in (1, 2, 3, 4, 6):
+        return _Sifted(code, lanes, address, length, check)
     return _Transposed(code, lanes, address, length, check)
+
+
+def _row_of_lane(lanes: Lanes) -> list[int]:
+    """The row that every lane holds: any order will do that all arrays have in common."""
+    if lanes.width != _SIFTED:
+        return list(range(lanes.width))
+    return [lane // 4 + 4 * (lane % 4) for lane in range(lanes.width)]  # the cheapest to sift
 
 
 def transpose(code: Code, lanes: Lanes, vectors: list[str]) -> list[str]:
@@ -76,7 +85,7 @@ class _Transposed:
     """W rows of numbers in memory, as vectors with one lane per row.
 
     Columns are handled in chunks of B = 4 doubles or 8 floats, fewer in shorter rows. A vector
-    holds W/B pieces of rows: vector v has rows v, v + B, v + 2B, ... side by side. The last chunk
+    holds W/B pieces of rows: vector v has those of lanes v, v + B, ... side by side. The last chunk
     ends with the row and so may overlap the one before: no piece ever leaves its row.
     """
 
@@ -88,6 +97,7 @@ class _Transposed:
         self.address = address
         self.length = length
         self.check = check
+        self.row_of_lane = _row_of_lane(lanes)
         most = min(_CHUNK // lanes.bytes, lanes.width, max(1, length))
         self.piece = Lanes(lanes.scalar, 1 << (most.bit_length() - 1))
         self._columns: dict[int, str] = {}
@@ -118,8 +128,8 @@ class _Transposed:
         """Vector v of a chunk: pieces of rows, joined two by two."""
         part = self.piece
         pieces = [
-            self.code.load(part.vector, self.address, self._offset(row, first), part.bytes)
-            for row in range(v, self.lanes.width, part.width)
+            self.code.load(part.vector, self.address, self._offset(lane, first), part.bytes)
+            for lane in range(v, self.lanes.width, part.width)
         ]
         while len(pieces) > 1:
             everything = list(range(2 * part.width))
@@ -134,20 +144,23 @@ class _Transposed:
 
     def _store(self, vector: str, v: int, first: int) -> None:
         part = self.piece
-        for k, row in enumerate(range(v, self.lanes.width, part.width)):
+        for k, lane in enumerate(range(v, self.lanes.width, part.width)):
             picks = list(range(k * part.width, (k + 1) * part.width))
             piece = shuffle(self.code, self.lanes, vector, vector, picks)
-            self.code.store(part.vector, piece, self.address, self._offset(row, first), part.bytes)
+            self.code.store(part.vector, piece, self.address, self._offset(lane, first), part.bytes)
 
-    def _offset(self, row: int, column: int) -> int:
-        return (row * self.length + column) * self.lanes.bytes
+    def _offset(self, lane: int, column: int) -> int:
+        return (self.row_of_lane[lane] * self.length + column) * self.lanes.bytes
 
 
-class _Dealt:
-    """W rows of numbers in memory, read from end to end without regard to rows.
+class _Sifted:
+    """Rows of few floats, read from end to end, 16 rows at once.
 
-    As many vectors as a row has entries hold the block; every second (or third) entry goes to
-    another hand, and each hand is dealt out again until it is a column.
+    A row is an odd number of units, of 1, 2 or 4 entries. Unit c of each row lies in other lanes
+    of each vector that rows are read into, because that odd number and the number of lanes have
+    no common factor: lane by lane it is picked into one vector, and put in order there. Units of
+    several entries are then taken apart within 128 bits. Both are cheaper than to pick any lanes
+    of two registers.
     """
 
     def __init__(
@@ -156,63 +169,98 @@ class _Dealt:
         self.code = code
         self.lanes = lanes
         self.address = address
-        self.length = length
         self.check = check
+        self.size = math.gcd(length, 4)  # entries of a unit
+        self.units = length // self.size  # of a row
+        self.rows = lanes.width // self.size  # that as many vectors hold as a row has units
         self._columns: list[str] = []
 
     def column(self, column: int) -> str:
         """The vector of one column; all are loaded on first use."""
         if not self._columns:
-            kind, size = self.lanes.type, self.lanes.bytes
-            places = [k * self.lanes.width * size for k in range(self.length)]
-            vectors = [self.code.load(kind, self.address, place, size) for place in places]
-            if self.check:
-                for vector in vectors:
-                    self.check.add(vector)
-            self._columns = self._deal(vectors)
+            groups = [
+                [self._load(group * self.units + k) for k in range(self.units)]
+                for group in range(self.size)
+            ]
+            for c in range(self.units):
+                self._columns += self._take_apart([self._unit(group, c) for group in groups])
         return self._columns[column]
 
     def store(self, columns: list[str]) -> None:
         """Write all columns."""
-        size = self.lanes.bytes
-        for k, vector in enumerate(self._collect(columns)):
-            self.code.store(
-                self.lanes.type, vector, self.address, k * self.lanes.width * size, size
-            )
-
-    def _deal(self, vectors: list[str]) -> list[str]:
-        if len(vectors) == 1:
-            return vectors
-        p, width = _hands(len(vectors)), self.lanes.width
-        groups = [vectors[k : k + p] for k in range(0, len(vectors), p)]
-        hands = [
-            self._deal([self._pick(group, range(r, p * width, p)) for group in groups])
-            for r in range(p)
+        parts = [
+            self._put_together(columns[k : k + self.size])
+            for k in range(0, len(columns), self.size)
         ]
-        return [hands[k % p][k // p] for k in range(len(vectors))]
+        for group in range(self.size):
+            units = [self._scatter(part[group], c) for c, part in enumerate(parts)]
+            for k in range(self.units):
+                vector = units[0]
+                for c in range(1, self.units):
+                    here = [(k * self.rows + u) % self.units == c for u in range(self.rows)]
+                    vector = self._blend(vector, units[c], here)
+                self._store(vector, group * self.units + k)
 
-    def _collect(self, columns: list[str]) -> list[str]:
-        """The inverse of `_deal`."""
-        if len(columns) == 1:
-            return columns
-        p, width = _hands(len(columns)), self.lanes.width
-        hands = [self._collect(columns[r::p]) for r in range(p)]
-        return [
-            self._pick(group, [e % p * width + e // p for e in range(k * width, (k + 1) * width)])
-            for group in zip(*hands, strict=True)
-            for k in range(p)
-        ]
+    def _unit(self, vectors: list[str], c: int) -> str:
+        """Unit c of every row of a group, in the order of `_row_of_lane`."""
+        place = [row * self.units + c for row in range(self.rows)]
+        vector = vectors[0]
+        for k in range(1, self.units):
+            there = {at % self.rows for at in place if at // self.rows == k}
+            vector = self._blend(vector, vectors[k], [u in there for u in range(self.rows)])
+        return self._permute(vector, [place[row] % self.rows for row in self._order()])
 
-    def _pick(self, vectors: Sequence[str], positions: Iterable[int]) -> str:
-        """The entries at these positions of two or three vectors, seen as one sequence."""
-        code, lanes, width, wanted = self.code, self.lanes, self.lanes.width, list(positions)
-        first = [p if p < 2 * width else 0 for p in wanted]
-        result = shuffle(code, lanes, vectors[0], vectors[1], first)
-        for vector in vectors[2:]:
-            rest = [p - width if p >= 2 * width else i for i, p in enumerate(wanted)]
-            result = shuffle(code, lanes, result, vector, rest)
-        return result
+    def _scatter(self, vector: str, c: int) -> str:
+        """The inverse of `_unit`: every unit in the lane in which rows have it."""
+        lane = {(row * self.units + c) % self.rows: lane for lane, row in enumerate(self._order())}
+        return self._permute(vector, [lane[u] for u in range(self.rows)])
 
+    def _order(self) -> list[int]:
+        """Row of a group in each lane of units."""
+        step = 4 // self.size
+        return [lane // step + 4 * (lane % step) for lane in range(self.rows)]
 
-def _hands(count: int) -> int:
-    return 2 if count % 2 == 0 else 3
+    def _take_apart(self, vectors: list[str]) -> list[str]:
+        """Columns of one unit of all rows, from its vectors in every group."""
+        if self.size != 2:
+            return transpose(self.code, self.lanes, vectors)
+        a, b = vectors
+        return [self._by_fours(a, b, (e, 2 + e, 4 + e, 6 + e)) for e in (0, 1)]
+
+    def _put_together(self, columns: list[str]) -> list[str]:
+        """The inverse of `_take_apart`."""
+        if self.size != 2:
+            return transpose(self.code, self.lanes, columns)
+        a, b = columns
+        return [self._by_fours(a, b, (g, 4 + g, 1 + g, 5 + g)) for g in (0, 2)]
+
+    def _by_fours(self, a: str, b: str, picks: tuple[int, ...]) -> str:
+        """In every four lanes, pick from those of a, and of b where the number is 4 or more."""
+        width = self.lanes.width
+        fours = range(0, width, 4)
+        everywhere = [j + i + (width - 4) * (i >= 4) for j in fours for i in picks]
+        return shuffle(self.code, self.lanes, a, b, everywhere)
+
+    def _blend(self, a: str, b: str, of_b: list[bool]) -> str:
+        """Unit for unit, that of a, or that of b."""
+        picks = [u + self.rows * other for u, other in enumerate(of_b)]
+        return shuffle(self.code, self.lanes, a, b, self._entries(picks))
+
+    def _permute(self, vector: str, units: list[int]) -> str:
+        return shuffle(self.code, self.lanes, vector, vector, self._entries(units))
+
+    def _entries(self, units: list[int]) -> list[int]:
+        return [u * self.size + e for u in units for e in range(self.size)]
+
+    def _load(self, k: int) -> str:
+        lanes = self.lanes
+        place = k * lanes.width * lanes.bytes
+        vector = self.code.load(lanes.type, self.address, place, lanes.bytes)
+        if self.check:
+            self.check.add(vector)
+        return vector
+
+    def _store(self, vector: str, k: int) -> None:
+        lanes = self.lanes
+        place = k * lanes.width * lanes.bytes
+        self.code.store(lanes.type, vector, self.address, place, lanes.bytes)

@@ -160,6 +160,30 @@ def test_rows_too_long_for_the_stack():
     np.testing.assert_array_equal(found, x[:, :, None] * x[:, None, :])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("finite", [False, True])
+def test_rows_of_all_lengths_meet_sample_by_sample(dtype, finite):
+    """Rows are turned into vectors in several ways, which must agree on the lane of a sample."""
+    lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13]
+    inputs = {f"x{n}": (n,) for n in lengths}
+
+    names = list(inputs)
+
+    def differences(**rows):  # each from entries of the rows of another length
+        return {
+            f"y{name}": rows[name] - np.resize(rows[other], len(rows[name]))
+            for name, other in zip(names, [*names[1:], names[0]], strict=True)
+        }
+
+    kernel = compile_native(trace("f", differences, inputs), finite=finite, use_cache=False)
+    rng = np.random.default_rng(2)
+    rows = {name: rng.normal(size=(53, *shape)).astype(dtype) for name, shape in inputs.items()}
+    samples = [differences(**{name: row[k] for name, row in rows.items()}) for k in range(53)]
+    for name, found in zip(samples[0], kernel(*rows.values()), strict=True):
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, [sample[name] for sample in samples])
+
+
 def test_outputs_that_are_constants_or_inputs():
     program = trace("f", lambda q: {"a": np.array([1.5, -2.0]), "b": q[1:]}, {"q": (2,)})
     kernel = compile_native(program, use_cache=False)
