@@ -197,22 +197,24 @@ class ArmSystem:
 
     Args:
         start: Starts a node: see the fixture of that name.
-        peer: Listens to joint_states, reference and effort_command_named.
+        peer: Listens to joint_states, reference and, unless `commands` is false, to
+            effort_command_named.
         common: Parameters of all three.
         own: Further parameters by node: simulator, feedforward, controller.
         remapped: Arguments by node, such as ["-r", "joint_states:=measured"].
+        commands: Whether the peer hears the commands; if not, the simulator is all that does.
     """
 
     NODES = ("simulator", "feedforward", "controller")
 
-    def __init__(self, start, peer, common, own=(), remapped=()):
+    def __init__(self, start, peer, common, own=(), remapped=(), commands=True):
         from sensor_msgs.msg import JointState
 
         self._start, self._peer = start, peer
         self._common, self._own, self._remapped = common, dict(own), dict(remapped)
         self.states = peer.listen(JointState, "joint_states", 1000)
         self.references = peer.listen(JointState, "reference", 1000)
-        self.commands = peer.listen(JointState, "effort_command_named", 1000)
+        self.commands = peer.listen(JointState, "effort_command_named", 1000) if commands else None
         self.processes = {}
         for name in self.NODES:
             self.launch(name)
@@ -237,7 +239,8 @@ class ArmSystem:
         self.processes["feedforward"].wait_for_log("ready for trajectories")
         self.processes["controller"].wait_for_log("tracking the reference")
         wait_for(lambda: self.states and any(self.states[-1].effort), "a command that is obeyed")
-        wait_for(lambda: self.references and self.commands, "references and named commands")
+        wait_for(lambda: self.references, "references")
+        wait_for(lambda: self.commands is None or self.commands, "named commands")
 
     def send(self, names, *points, stamp=None, velocity=True):
         """Publish a trajectory of (time, positions), at rest at every point by default."""

@@ -24,7 +24,7 @@ LIMITS = {f"limits.{name}.effort_rate": EFFORT_RATE for name in NAMES}
 PATIENT = {"state_timeout": 0.5, "reference_timeout": 0.5}
 
 
-def shaken_arm(start, peer, common, limits=(), remapped=()):
+def shaken_arm(start, peer, common, limits=(), remapped=(), commands=True):
     """Simulator, feedforward and controller of planar_2r, which starts at START.
 
     Args:
@@ -33,6 +33,7 @@ def shaken_arm(start, peer, common, limits=(), remapped=()):
         common: Parameters of all three nodes.
         limits: Parameters of the controller's limits.
         remapped: See `ArmSystem`.
+        commands: See `ArmSystem`.
     """
     return ArmSystem(
         start,
@@ -43,4 +44,5 @@ def shaken_arm(start, peer, common, limits=(), remapped=()):
             "controller": {**dict(limits), **PATIENT, "bandwidth": BANDWIDTH},
         },
         remapped,
+        commands,
     )

@@ -24,7 +24,7 @@ from robot_dynamics.control.laws import (
 )
 from robot_dynamics.control.limits import effort_limits, limit_rate, saturate
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.safety import SoftLimits, Watchdog, all_finite, lost_tracking
+from robot_dynamics.control.safety import Brakes, SoftLimits, Watchdog, all_finite, lost_tracking
 from robot_dynamics.control.transitions import Fade
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.robot.robot import Array
@@ -42,6 +42,9 @@ USUAL_SPEED = 1.0
 
 SHORTEST_JOIN = 1e-3
 """Least time to pass from one motion to another, s."""
+
+SHORTEST_PAUSE = 0.1
+"""Least time for which joints that did not move are left alone, s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +66,8 @@ class Settings:
         resume_by_itself: Whether references are followed again as soon as messages come again;
             otherwise `resume` decides.
         settle: Time for which the arm is held where it is, before references are followed, once its
-            states come or come again. Brakes may take that long to open; feedback of a reference
-            that moves away meanwhile would let go with a jerk.
+            states come or come again and its commands are received. Brakes may take that long to
+            open; feedback of a reference that moves away meanwhile would let go with a jerk.
         stop: Time to come to rest when the references stop.
         join: Least time to join references that are not where the arm is; more where the joints
             would have to hurry.
@@ -108,7 +111,7 @@ class Status(enum.Enum):
     """What a controller is doing; the values are words for a log."""
 
     WAITING = "waiting for joint states"
-    SETTLING = "holding still for a moment: joint states come"
+    SETTLING = "holding still for a moment before the reference is followed"
     TRACKING = "tracking the reference"
     HOLDING = "holding still: no reference comes"
     BLIND = "coming to rest blindly: no joint states come"
@@ -155,6 +158,8 @@ class Controller:
         self._gap = Follower(self.joint_names, np.zeros(self._n))  # joined minus given reference
         self._status = Status.WAITING
         self._stopped_by: int | None = None
+        self._brakes = Brakes(self._n)
+        self._braked_by: int | None = None
         self._integral = np.zeros(self._n)
         self._last: Cut | None = None
         self._effort: Array | None = None  # what the first command begins with
@@ -216,6 +221,11 @@ class Controller:
         self._last = None
         self._effort = effort
 
+    def unheard(self, now: float) -> None:
+        """Nobody receives the commands: unless it is in motion, the arm settles once one does."""
+        if self._status is not Status.TRACKING:
+            self._settled_at = now + self.settings.settle
+
     def halt(self) -> float:
         """Follow references no longer: come to rest and hold.
 
@@ -249,6 +259,11 @@ class Controller:
         """Name of the joint whose tracking error stopped the arm, if one did."""
         return None if self._stopped_by is None else self.joint_names[self._stopped_by]
 
+    @property
+    def braked_by(self) -> str | None:
+        """Name of a joint that does not move although it is pushed, if there is one."""
+        return None if self._braked_by is None else self.joint_names[self._braked_by]
+
     # -- the cycle --------------------------------------------------------------------------
 
     def update(self, now: float) -> Command | None:
@@ -280,7 +295,19 @@ class Controller:
         if not all_finite(tau):  # no law gives this for finite input; never let it out if one does
             tau = last.tau
         self._last, self._last_time = Cut(tau, cut), now
+        self._look_at_brakes(measured, tau, now)
         return Command(tau, cut, status)
+
+    def _look_at_brakes(self, measured: Measured, tau: Array, now: float) -> None:
+        """Push no further against a brake: settle again, and join the reference after that."""
+        if self._status is not Status.TRACKING:
+            return
+        closed = self._brakes.closed(measured.q, tau, self.limit, now)
+        if closed is not None:
+            self._braked_by = closed
+            self._settled_at = now + max(self.settings.settle, SHORTEST_PAUSE)
+        elif self._braked_by is not None and self._brakes.free(self._braked_by):
+            self._braked_by = None
 
     def _first_command(self, measured: Measured, now: float) -> Cut:
         """What commands begin with: the effort that the joints have now, or that of gravity."""
@@ -326,6 +353,10 @@ class Controller:
             self._integral = np.zeros(self._n)
         self._renew = True
         self._status = status
+        if status not in (Status.SETTLING, Status.TRACKING):
+            self._braked_by = None
+        if status is Status.TRACKING:
+            self._brakes.begin(measured.q, self.model.gravity(measured.q))
         self._go_on_from(at, now)
 
     def _go_on_from(self, at: State, now: float) -> None:

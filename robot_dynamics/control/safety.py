@@ -1,4 +1,4 @@
-"""Watching a running loop: stale messages, the edges of the joint ranges, lost tracking."""
+"""Watching a loop: stale messages, edges of the joint ranges, closed brakes, lost tracking."""
 
 from __future__ import annotations
 
@@ -47,6 +47,53 @@ class Watchdog:
             return None
         self._was_stale = stale
         return "stale" if stale else "fresh"
+
+
+class Brakes:
+    """Notices joints that do not move however they are pushed: their brakes are still closed.
+
+    That is a joint that has not moved since the arm began to follow, although
+    for a while its effort has been far from the one that held it there.
+    """
+
+    STILL = 1e-4
+    """Way that no joint makes behind a brake, rad or m."""
+
+    SHARE = 0.5
+    """Change of effort, relative to the limit, that no friction of a joint stands."""
+
+    DELAY = 0.05
+    """Time in which such a change moves any joint that is free, s."""
+
+    def __init__(self, n: int) -> None:
+        self.begin(np.zeros(n), np.zeros(n))
+
+    def begin(self, q: Array, tau: Array) -> None:
+        """The arm begins to follow from q, where tau holds it, shape (n,) each."""
+        self._q, self._tau = q.copy(), tau.copy()  # whoever measures may write into the same array
+        self._free = np.zeros(len(q), dtype=bool)
+        self._since = np.full(len(q), np.inf)
+
+    def closed(self, q: Array, tau: Array, limit: Array, now: float) -> int | None:
+        """Index of a joint whose brake is closed, or None.
+
+        Args:
+            q: Measured position, shape (n,), rad or m.
+            tau: Commanded effort, shape (n,), N m or N.
+            limit: Largest effort, shape (n,), infinite where it is not known.
+            now: Present time, s.
+        """
+        if self._free.all():
+            return None
+        self._free |= np.abs(q - self._q) > self.STILL
+        pushed = (np.abs(tau - self._tau) > self.SHARE * limit) & ~self._free
+        self._since = np.where(pushed, np.minimum(self._since, now), np.inf)
+        i = int(np.argmin(self._since))
+        return i if now - self._since[i] > self.DELAY else None
+
+    def free(self, i: int) -> bool:
+        """Whether joint i has moved."""
+        return bool(self._free[i])
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,8 +117,9 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     )
     settle: float = parameter(
         0.3,
-        "Time for which the arm is held where it is once its joint_states come or come again, "
-        "before references are followed, s; more than its brakes take to open",
+        "Time for which the arm is held where it is, before references are followed, once its "
+        "joint_states come or come again and somebody listens to its commands, s; more than its "
+        "brakes take to open",
         low=0.0,
         high=60.0,
     )
@@ -232,6 +233,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.controller = Controller(self.arm.at(monotonic()), self._settings)
         prepare(self.controller.model, parameters.mode)
         self._doing: Status | None = None
+        self._braked_by: str | None = None
         self._states = JointReader("joint_states", names, ("position", "velocity"))
         self._reference = JointReader("reference", names, ("position", "velocity", "effort"))
         self._history = History(FARTHEST_SHIFT)
@@ -316,7 +318,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
             effort = self._states.effort
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
-        if self._reference.complete and self._listened_to:  # or feedback would push at nothing
+        if not self._listened_to:  # and followed no longer, or feedback would push at nothing
+            self.controller.unheard(now)
+        elif self._reference.complete:
             self.controller.refer(self._reference_at_state(), self._reference_at)
         command = self.controller.update(now)
         if command is None:
@@ -332,9 +336,13 @@ class ControllerNode(RobotNode[ControllerParameters]):
             stamp = self.get_clock().now().to_msg() if blind else time_msg(self._states.stamp)
             self._named.publish(named_effort_msg(names, efforts, stamp))
         self.saturated += command.saturated
+        if self.controller.braked_by != self._braked_by:
+            self._braked_by = self.controller.braked_by
+            self._tell_of_brakes()
         if command.status is not self._doing:
             self._doing = command.status
-            self._tell(command.status)
+            if self._braked_by is None:  # or it would say, again and again, that it tries
+                self._tell(command.status)
 
     @property
     def _listened_to(self) -> bool:
@@ -369,6 +377,16 @@ class ControllerNode(RobotNode[ControllerParameters]):
             log.info(f"holding still: nobody listens to {self._command.topic_name} yet")
         else:
             log.info(status.value)
+
+    def _tell_of_brakes(self) -> None:
+        if self._braked_by is None:
+            self.get_logger().info("the joints move")
+        else:
+            self.get_logger().warning(f"{self._closed_brakes}; trying again and again")
+
+    @property
+    def _closed_brakes(self) -> str:
+        return f"joint '{self._braked_by}' does not move however it is pushed: are brakes closed?"
 
     def _reference_at_state(self) -> Reference:
         """Feedforward of now, and the motion of the time at which the state was measured.
@@ -512,6 +530,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
             found.append(
                 Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")
             )
+        if self._braked_by is not None:
+            found.append(Fault(Level.WARN, self._closed_brakes))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
         return found

@@ -241,6 +241,35 @@ def test_an_arm_that_comes_back_elsewhere_with_brakes_closed_is_let_go_without_a
     assert np.abs(np.diff(bench.efforts[moved:], axis=0)).max() < SMOOTH
 
 
+@pytest.mark.parametrize("closed", [1.5, 2.0, 3.0])
+def test_brakes_that_stay_closed_are_told_and_let_go_of_no_faster_than_the_joints_may_go(
+    model, closed
+):
+    elsewhere = np.array([-1.2, 1.5])
+    bench = Bench(model, q=elsewhere)
+    bench.follower.hold(Q0)
+    bench.run(closed, brakes=True)
+    assert np.abs(bench.efforts[-1] / [40.0, 15.0]).max() < 0.8  # half, and what 50 ms add
+    speeds, braked = [], []
+    for _ in range(6000):
+        speeds.append(np.abs(bench.run(STEP).plant.qd))
+        braked.append(bench.controller.braked_by)
+    # 5.6 and 13 rad/s with the efforts that the whole way asks for after 3 s
+    assert np.all(np.max(speeds, axis=0) < bench.plant.robot.limits.velocity)
+    assert set(braked) <= {"elbow", None} and braked[-1] is None
+    np.testing.assert_allclose(bench.plant.q, Q0, rtol=0.0, atol=0.006)  # friction, as above
+
+
+def test_a_joint_behind_a_brake_is_named_and_pushed_again_and_again(model):
+    bench = Bench(model, q=np.array([-1.2, 1.5]))
+    bench.follower.hold(Q0)
+    bench.run(6.0, brakes=True)
+    assert bench.controller.braked_by == "elbow"
+    follows = np.array([status is Status.TRACKING for status in bench.statuses])
+    assert np.count_nonzero(follows[1:] & ~follows[:-1]) > 2
+    assert bench.largest_step() < SMOOTH
+
+
 @pytest.mark.parametrize("stops", [{"states": False}, {"references": False}])
 def test_references_are_followed_again_only_on_request_if_asked_for(model, stops):
     settings = Settings(state_timeout=0.02, reference_timeout=0.02, resume_by_itself=False)

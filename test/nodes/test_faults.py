@@ -1,5 +1,6 @@
 """Any node is killed with -9 and started again: the others hold, and go on by themselves."""
 
+import re
 import time
 
 import numpy as np
@@ -21,7 +22,9 @@ DYNAMICS = Dynamics(ROBOT)
 
 @pytest.fixture(scope="module")
 def running(start_for_module, peer):
-    return shaken_arm(start_for_module, peer, {"urdf_path": "planar_2r"}, LIMITS)
+    # The controller moves on once anybody hears it: nobody but the simulator, whose brakes it opens
+    common = {"urdf_path": "planar_2r"}
+    return shaken_arm(start_for_module, peer, common, LIMITS, commands=False)
 
 
 @pytest.fixture
@@ -51,6 +54,12 @@ def first_effort_after_the_brakes(states):
     return states[free + held[free:].index(False)]
 
 
+def tracked_since(arm):
+    """When the controller says that it began to follow references, s."""
+    said = re.search(r"\[([\d.]+)\].*tracking the reference", arm.processes["controller"].log)
+    return float(said[1])
+
+
 def stamp_of(msg):
     return nanoseconds(msg.header.stamp) * 1e-9
 
@@ -72,16 +81,13 @@ def test_a_controller_that_is_killed_in_motion_comes_back_and_the_arm_arrives(ar
     heard = len(arm.states)
     moves(arm)
     arm.kill("controller", "simulator", "holding the joints until one arrives")
-    stood, commanded = arm.position(), len(arm.commands)
     arm.launch("controller")
     arm.rests_at(FAR, AT_REST)
-    # Held by brakes in between; then by gravity, not by a step towards where it should have been.
-    # 10 N m is what the first 50 ms of a fade or a limit let pass until the robot hears of it.
-    first = first_effort_after_the_brakes(arm.states[heard:])
-    said = arm.commands[commanded:]
-    if said and stamp_of(first) - stamp_of(said[0]) < 0.05:
-        np.testing.assert_allclose(first.effort, DYNAMICS.gravity(stood), atol=10.0)
-    # else the middleware took its time to introduce the two, while PD pushed against the brakes
+    # Held by brakes in between; then by gravity, not by a step towards where it should have been
+    first, led = first_effort_after_the_brakes(arm.states[heard:]), tracked_since(arm)
+    if stamp_of(first) < led:
+        np.testing.assert_allclose(first.effort, DYNAMICS.gravity(first.position), atol=0.5)
+    # else the middleware took longer than `settle` to introduce the two to each other both ways
     assert deepest(arm.states[heard:], (START, FAR)) < 0.1  # a drop would go on for 1 rad and more
     assert fastest_effort(arm.states[heard:], SLACK) <= EFFORT_RATE
 

@@ -62,6 +62,13 @@ class Arm:
             what,
         )
 
+    def moves(self, p):
+        """Move a little, as joints with closed brakes do not, and come to rest at Q."""
+        self.q = Q + 1e-3
+        self.becomes(DYNAMICS.gravity(Q) - 1e-3 * p, "the effort of PD")
+        self.q = Q
+        self.becomes(DYNAMICS.gravity(Q), "rest")
+
     def use(self, **values):
         """Set parameters, __ for a dot."""
         values = {name.replace("__", "."): value for name, value in values.items()}
@@ -119,7 +126,7 @@ def test_efforts_change_no_faster_than_their_limit(arm, peer):
     arm.node.wait_for_log(
         "limits.joint_1.effort_rate of 200 is reached by the feedback of an error"
     )
-    arm.becomes(DYNAMICS.gravity(Q), "rest")
+    arm.moves(gains(peer, "p"))
     count = len(arm.named)
     arm.q_d = Q + 0.05
     error = 0.05 * gains(peer, "p")
@@ -155,6 +162,29 @@ def test_a_joint_above_its_velocity_limit_is_braked(arm, peer):
     arm.qd = np.array([0.8, 3.0])
     brake = gains(peer, "d")[0] * (0.8 - 0.5)
     arm.becomes(DYNAMICS.gravity(Q) - np.array([brake, 0.0]), "the brake")
+
+
+def test_a_joint_that_does_not_move_is_named_and_pushed_with_half_of_its_limit_at_most(arm, peer):
+    arm.use(limits__joint_1__tracking_error=0.01)
+    arm.q_d = Q + [0.02, 0.0]
+    arm.node.wait_for_log("stopped: tracking error too large, of joint 'joint_1'")
+    arm.use(limits__joint_1__tracking_error=0.0)
+    heard, count = len(arm.node.log), len(arm.named)
+    arm.q_d = Q + [1.5, 0.0]
+    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    told = "joint 'joint_1' does not move however it is pushed: are brakes closed?"
+    arm.node.wait_for_log(told, heard)
+    wait_for(lambda: len(arm.named) > count + 400, "another push")
+    pushes = [msg.effort[0] - DYNAMICS.gravity(Q)[0] for msg in arm.named[count:]]
+    # The command of the last cycle before 50 ms are over; a busy machine may be late with it
+    assert 0.5 < max(pushes) / effort_limits(ROBOT)[0] < 1.0
+    assert arm.node.log[heard:].count(told) == 1
+
+    def moves():
+        arm.q = arm.q_d = arm.q + [5e-4, 0.0]
+        return "the joints move" in arm.node.log[heard:]
+
+    wait_for(moves, "being told that the joints move")
 
 
 def test_a_lost_reference_stops_the_arm_until_it_is_told_to_resume(arm, peer):
