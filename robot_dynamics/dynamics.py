@@ -356,7 +356,7 @@ class Dynamics:
         Raises:
             UnknownNameError: If there is no such language or kernel.
         """
-        if language not in LANGUAGES:
+        if language not in tuple(LANGUAGES):  # which may be asked of anything
             raise unknown_name("language", language, "robot_dynamics.compiler", LANGUAGES)
         return LANGUAGES[language](self._named(name, variant), self._header())
 

@@ -57,6 +57,11 @@ class Variant:
     gravity: bool = False
     frame: str | None = None
 
+    def __post_init__(self) -> None:
+        for name in (self.wrench_at, self.payload_at, self.frame):
+            if not (name is None or isinstance(name, str)):
+                raise ArgumentError(f"a frame is given by its name, got {shown(name)}")
+
     def __str__(self) -> str:
         parts = [f"wrench@{self.wrench_at}"] if self.wrench_at else []
         parts += [f"payload@{self.payload_at}"] if self.payload_at else []

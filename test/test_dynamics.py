@@ -18,6 +18,7 @@ from oracles import (
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import (
     ArgumentError,
+    RobotDynamicsError,
     ShapeError,
     SingularMassMatrixError,
     UnknownNameError,
@@ -200,6 +201,26 @@ def test_a_variant_and_a_kernel_that_are_none_are_named():
     )
     text = refusal(lambda: arm.kernel(3), UnknownNameError)
     assert text.startswith("no kernel '3' in robot_dynamics.kernels (kernels: inverse, bias, ")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda arm, q: arm.inverse(q, q, q, threads="two"), "threads must be a whole number fro"),
+        (lambda arm, q: arm.inverse(q, q, q, threads=0), "threads must be a whole number from 1"),
+        (lambda arm, q: arm.pose(q, ["tool0"]), "a frame is given by its name, got ['tool0']"),
+        (lambda arm, q: arm.pose(q, 3), "a frame is given by its name, got 3"),
+        (lambda arm, q: arm.source(["c"]), "no language '['c']' in robot_dynamics.compiler (lang"),
+        (lambda arm, q: Dynamics(arm.robot, 3), "no formulation '3' in robot_dynamics.formulatio"),
+        (lambda arm, q: Dynamics(arm.robot, ["kane"]), "no formulation '['kane']' in robot_dynam"),
+        (lambda arm, q: Dynamics(arm.robot, backend=["c"]), "no backend '['c']' in robot_dynamic"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["auto", "python"])
+def test_arguments_of_another_kind_are_named(call, message, backend):
+    arm = Dynamics(example("ur5_robot")[0], backend=backend)
+    text = refusal(lambda: call(arm, np.zeros((3, 6))), RobotDynamicsError)
+    assert text.startswith(message)
 
 
 def test_a_wrench_without_its_frame_asks_for_it():

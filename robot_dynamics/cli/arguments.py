@@ -96,11 +96,15 @@ def joint_values(option: str, text: str | None, robot: Robot, default: Array) ->
         return values
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     if any("=" in entry for entry in entries):
+        named: set[str] = set()
         for entry in entries:
             name, _, number = entry.partition("=")
             if name not in robot.joint_names:
                 error = unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
                 raise UnknownNameError(f"{option}: {error}")
+            if name in named:
+                raise ArgumentError(f"{option}: joint '{name}' is given twice; leave one out")
+            named.add(name)
             values[robot.joint_names.index(name)] = _number(option, number)
         return values
     if len(entries) != robot.dof:

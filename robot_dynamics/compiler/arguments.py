@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,12 @@ class Arguments:
             if answer is not result:
                 answer[...] = result
         return self.answers
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise ArgumentError for what is no number of threads."""
+    if threads is not None and not (isinstance(threads, Integral) and threads >= 1):
+        raise ArgumentError(f"threads must be a whole number from 1 on, got {shown(threads)}")
 
 
 def check_arguments(

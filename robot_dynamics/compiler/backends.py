@@ -39,9 +39,9 @@ def backend_named(backend: str | Backend) -> Backend:
     Raises:
         UnknownNameError: If there is no such back end.
     """
-    if not isinstance(backend, str):
+    if callable(backend):
         return backend
-    if backend not in BACKENDS:
+    if backend not in tuple(BACKENDS):  # which may be asked of anything
         raise unknown_name("backend", backend, "robot_dynamics.compiler", BACKENDS)
     return BACKENDS[backend]
 

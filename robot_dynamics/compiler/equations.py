@@ -41,10 +41,13 @@ def text_equations(program: Program, symbols: Symbols | None = None) -> str:
         ShapeError: If an array has another number of entries than symbols.
     """
     names = _symbols(program, symbols or {}, "{}{}")
+    if _ambiguous(names):  # entry 11 of q, and entry 1 of q1
+        names = _symbols(program, symbols or {}, "{}_{}")
+    angles = next(iter(program.inputs), "")
     syntax = Syntax(
         input=lambda name, i: names[name][i],
         constant=_short,
-        name_of=lambda node: _wave_name(node, "{}{}"),
+        name_of=lambda node: _wave_name(node, "{}{}", angles),
         width=100,
     )
     text = straight_line(program, syntax)
@@ -62,6 +65,7 @@ def latex_equations(program: Program, symbols: Symbols | None = None) -> str:
         ShapeError: If an array has another number of entries than symbols.
     """
     names = _symbols(program, symbols or {}, "{}_{{{}}}")
+    angles = next(iter(program.inputs), "")
     calls = {SIN: r"\sin", COS: r"\cos", EXP: r"\exp", TANH: r"\tanh"}
     syntax = Syntax(
         input=lambda name, i: names[name][i],
@@ -73,7 +77,7 @@ def latex_equations(program: Program, symbols: Symbols | None = None) -> str:
         over=r"\frac{{{}}}{{{}}}",
         over_groups=False,
         group=r"\left( {} \right)",
-        name_of=lambda node: _wave_name(node, "{}_{{{}}}"),
+        name_of=lambda node: _wave_name(node, "{}_{{{}}}", angles),
         width=160,
     )
     text = straight_line(program, syntax)
@@ -99,8 +103,11 @@ def _symbols(program: Program, given: Symbols, pattern: str) -> dict[str, list[s
         numbers = [pattern.format(name, i + 1) for i in range(count)]
         if len(shape) == 2:
             rows, columns = shape
+            between = "," if max(shape) > 9 else ""
             numbers = [
-                pattern.format(name, f"{i + 1}{j + 1}") for i in range(rows) for j in range(columns)
+                pattern.format(name, f"{i + 1}{between}{j + 1}")
+                for i in range(rows)
+                for j in range(columns)
             ]
         names[name] = list(given.get(name, [name] if not shape else numbers))
         if len(names[name]) != count:
@@ -110,8 +117,13 @@ def _symbols(program: Program, given: Symbols, pattern: str) -> dict[str, list[s
     return names
 
 
-def _wave_name(node: Expression, pattern: str) -> str | None:
-    """s1 for the sine of the first joint, c12 for the cosine of the first two together."""
+def _ambiguous(names: Mapping[str, Sequence[str]]) -> bool:
+    every = [symbol for symbols in names.values() for symbol in symbols]
+    return len(set(every)) < len(every)
+
+
+def _wave_name(node: Expression, pattern: str, of: str) -> str | None:
+    """s1 for the sine of the first entry of an array, c12 for the cosine of the first two."""
     if node.op not in (SIN, COS):
         return None
     terms, stack = [], [node.args[0]]
@@ -123,7 +135,7 @@ def _wave_name(node: Expression, pattern: str) -> str | None:
             terms.append(x.value)
         else:
             return None
-    if len({name for name, _ in terms}) > 1:
+    if any(name != of for name, _ in terms):
         return None
     digits = sorted(position + 1 for _, position in terms)
     separator = "," if digits[-1] > 9 and len(digits) > 1 else ""

@@ -80,7 +80,8 @@ class Kernel(ABC):
 
         Raises:
             ShapeError: If a shape does not fit; the message names the argument.
-            ArgumentError: If an argument holds no numbers, or NaN or infinity where checked.
+            ArgumentError: If an argument holds no numbers, or NaN or infinity where checked; or if
+                `threads` is no whole number from 1 on.
         """
 
     def results(self, arrays: tuple[npt.NDArray[Any], ...]) -> Results:

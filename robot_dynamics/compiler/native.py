@@ -21,7 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.compiler import cache, door, llvm
-from robot_dynamics.compiler.arguments import Arguments, check_arguments, refuse_non_finite
+from robot_dynamics.compiler.arguments import (
+    Arguments,
+    check_arguments,
+    check_threads,
+    refuse_non_finite,
+)
 from robot_dynamics.compiler.batch import batch_functions
 from robot_dynamics.compiler.count import OperationCount, operation_count
 from robot_dynamics.compiler.ir import Lanes, module
@@ -99,6 +104,7 @@ class NativeKernel(Kernel):
         self, *arrays: npt.ArrayLike, out: Any = None, threads: int | None = None
     ) -> Results:
         """See `Kernel.__call__`. Only unusual calls and batches come here."""
+        check_threads(threads)
         if out is None and self._entry is not None:
             answer = self._by_entry(arrays, threads)
             if answer is not None:

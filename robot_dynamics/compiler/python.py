@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.arguments import check_arguments
+from robot_dynamics.compiler.arguments import check_arguments, check_threads
 from robot_dynamics.compiler.count import operation_count
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.source import Syntax, header_lines, straight_line
@@ -92,6 +92,7 @@ class PythonKernel(Kernel):
         self, *arrays: npt.ArrayLike, out: Any = None, threads: int | None = None
     ) -> Results:
         """See `Kernel.__call__`; `threads` changes nothing here."""
+        check_threads(threads)
         call = check_arguments(self.inputs, self.outputs, arrays, out, finite=self._finite)
         if call.batch is None:
             try:

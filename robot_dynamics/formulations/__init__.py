@@ -52,7 +52,7 @@ def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:
     Raises:
         UnknownNameError: If there is no formulation of that name.
     """
-    if not isinstance(formulation, str):
+    if callable(formulation):
         return formulation
     return cast(InverseDynamics, _module(formulation).inverse_dynamics)
 
@@ -68,7 +68,7 @@ def mass_matrix_named(formulation: str | InverseDynamics) -> MassMatrix:
 
 
 def _module(name: str) -> ModuleType:
-    if name not in FORMULATIONS:
+    if name not in tuple(FORMULATIONS):  # which may be asked of anything
         raise unknown_name("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
     return import_module(f"robot_dynamics.formulations.{name}")
 

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from robot_dynamics.errors import RobotError, UnknownNameError, UrdfError
+from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, UrdfError, shown
 
 PACKAGE = "robot_dynamics"
 
@@ -33,8 +33,11 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
         Path of the URDF.
 
     Raises:
+        ArgumentError: If it is no text.
         UnknownNameError: If there is neither such a file nor such a robot.
     """
+    if not isinstance(name, (str, os.PathLike)):
+        raise ArgumentError(f"a robot is found by its path or its name, got {shown(name)}")
     text = os.fspath(name)
     if not text:
         raise UnknownNameError("no robot is given; give the path of a URDF, or the name of a robot")

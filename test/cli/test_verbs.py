@@ -104,6 +104,10 @@ def test_simulate_shows_that_feedforward_follows_better_than_pd(capsys, tmp_path
             "joint, or JOINT=NUMBER for some",
         ),
         (
+            ["torque", "planar_2r", "--q", "joint_1=1,joint_1=2"],
+            "robot-dynamics torque: --q: joint 'joint_1' is given twice; leave one out",
+        ),
+        (
             ["torque", "planar_2r", "--q", "1,two"],
             "robot-dynamics torque: --q: 'two' is not a number",
         ),

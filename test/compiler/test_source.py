@@ -267,6 +267,19 @@ def test_text_equations_give_the_values_of_the_program():
     assert values["number"] == pytest.approx(expected["number"], abs=ROUND_OFF)
 
 
+def test_text_equations_never_use_one_symbol_for_two_entries():
+    def mixed(q, q1):
+        return {"tau": [np.sin(q[0]) * q[10], np.sin(q1[0]) * q1[1]], "M": np.outer(q, q)}
+
+    text = text_equations(trace("mixed", mixed, {"q": (11,), "q1": (2,)}))
+    q, q1 = np.arange(1.0, 12.0), np.array([0.5, 13.0])
+    values = {f"q_{i + 1}": x for i, x in enumerate(q)} | {"q1_1": q1[0], "q1_2": q1[1]}
+    exec(text.replace(",", "_"), {"sin": np.sin}, values)
+    assert values["tau_1"] == pytest.approx(np.sin(1.0) * 11.0, rel=ROUND_OFF)
+    assert values["tau_2"] == pytest.approx(np.sin(0.5) * 13.0, rel=ROUND_OFF)
+    assert values["M_1_11"] == values["M_11_1"] == 11.0 and values["M_11_11"] == 121.0
+
+
 def test_a_wrong_number_of_symbols_is_refused():
     with pytest.raises(ShapeError, match="'q' has 2 entries but 3 symbols are given"):
         text_equations(planar_arm(), {"q": ["a", "b", "c"]})

@@ -10,7 +10,7 @@ import pytest
 
 import robot_dynamics
 from oracles import all_example_urdfs
-from robot_dynamics.errors import UnknownNameError, UrdfError
+from robot_dynamics.errors import ArgumentError, UnknownNameError, UrdfError
 from robot_dynamics.robot.library import (
     example_robots,
     find_robot,
@@ -123,6 +123,8 @@ def test_a_folder_is_named_with_a_urdf_in_it(tmp_path):
 def test_no_name_at_all_is_told_as_such():
     with pytest.raises(UnknownNameError, match="no robot is given; give the path of a URDF"):
         find_robot("")
+    with pytest.raises(ArgumentError, match=r"a robot is found by its path or its name, got 3$"):
+        find_robot(3)
 
 
 def test_a_folder_does_not_hide_the_robot_of_its_name(tmp_path, monkeypatch):
