@@ -86,30 +86,42 @@ def measure(path: Path, turns: int) -> dict[str, float]:
         "memory" of all of them, first compiled, then as "memory cached" from disk.
     """
     found: dict[str, list[float]] = {}
-    for _ in range(turns):
+    with tempfile.TemporaryDirectory() as modules:
         with tempfile.TemporaryDirectory() as cache:
-            cold, cached = _run(path, cache), _run(path, cache)
-        with tempfile.TemporaryDirectory() as cache:
-            built, loaded = _run(path, cache, "--all"), _run(path, cache, "--all")
-        turn = {
-            "cold": cold["total"],
-            "cached": cached["total"],
-            "import": cached["import"],
-            "read": cached["read"],
-            "all kernels": built["all kernels"],
-            "memory": built["memory"],
-            "memory cached": loaded["memory"],
-        }
-        for name, value in turn.items():
-            found.setdefault(name, []).append(value)
+            _run(path, modules, cache)  # compiles Python's modules, as an installation does
+        for _ in range(turns):
+            for name, value in _turn(path, modules).items():
+                found.setdefault(name, []).append(value)
     return {name: min(values) for name, values in found.items()}
 
 
-def _run(path: Path, cache: str, *options: str) -> dict[str, float]:
+def _turn(path: Path, modules: str) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as cache:
+        cold, cached = _run(path, modules, cache), _run(path, modules, cache)
+    with tempfile.TemporaryDirectory() as cache:
+        built, loaded = (_run(path, modules, cache, "--all") for _ in range(2))
+    return {
+        "cold": cold["total"],
+        "cached": cached["total"],
+        "import": cached["import"],
+        "read": cached["read"],
+        "all kernels": built["all kernels"],
+        "memory": built["memory"],
+        "memory cached": loaded["memory"],
+    }
+
+
+def _run(path: Path, modules: str, cache: str, *options: str) -> dict[str, float]:
+    environment = {
+        **os.environ,
+        "ROBOT_DYNAMICS_CACHE": cache,
+        "PYTHONPYCACHEPREFIX": modules,
+        "PYTHONDONTWRITEBYTECODE": "",  # where it is set, every process would compile all modules
+    }
     command = [sys.executable, "-m", "benchmark.first_call", str(path), *options]
     process = subprocess.run(
         command,
-        env={**os.environ, "ROBOT_DYNAMICS_CACHE": cache},
+        env=environment,
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
