@@ -382,11 +382,14 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if self._braked_by is None:
             self.get_logger().info("the joints move")
         else:
-            self.get_logger().warning(f"{self._closed_brakes}; trying again and again")
+            self.get_logger().warning(f"{self._closed_brakes} It is tried again and again")
 
     @property
     def _closed_brakes(self) -> str:
-        return f"joint '{self._braked_by}' does not move however it is pushed: are brakes closed?"
+        return (
+            f"joint '{self._braked_by}' does not move although it is pushed with half of its "
+            "effort limit; are its brakes closed?"
+        )
 
     def _reference_at_state(self) -> Reference:
         """Feedforward of now, and the motion of the time at which the state was measured.

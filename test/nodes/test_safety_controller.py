@@ -172,7 +172,7 @@ def test_a_joint_that_does_not_move_is_named_and_pushed_with_half_of_its_limit_a
     heard, count = len(arm.node.log), len(arm.named)
     arm.q_d = Q + [1.5, 0.0]
     assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
-    told = "joint 'joint_1' does not move however it is pushed: are brakes closed?"
+    told = "joint 'joint_1' does not move although it is pushed with half of its effort limit; are "
     arm.node.wait_for_log(told, heard)
     wait_for(lambda: len(arm.named) > count + 400, "another push")
     pushes = [msg.effort[0] - DYNAMICS.gravity(Q)[0] for msg in arm.named[count:]]
