@@ -168,6 +168,7 @@ class Controller:
         self._renew = False
         self._halted = self._let_go = False
         self._paused = self._rejoin = False
+        self._know_limits()
 
     # -- messages in ------------------------------------------------------------------------
 
@@ -201,9 +202,15 @@ class Controller:
         self._state_watch.timeout = self.settings.state_timeout
         self._reference_watch.timeout = self.settings.reference_timeout
         self._fade.duration = self.settings.fade
+        self._know_limits()
         self._renew = True
         if adrift and self._law is not gravity_compensation:
             self._rejoin = True  # led by hand meanwhile, the arm may be anywhere
+
+    def _know_limits(self) -> None:
+        """Which limits of the settings there are: what is not limited need not be looked at."""
+        self._limits_rate = bool(np.isfinite(self.settings.effort_rate).any())
+        self._limits_tracking = bool(np.isfinite(self.settings.tracking_limit).any())
 
     def activate(self, effort: Array | None = None) -> None:
         """Start afresh, holding the arm where it is until a reference comes.
@@ -290,7 +297,8 @@ class Controller:
         wanted = wanted + self._fade.value(now)
 
         dt = min(max(dt, 0.0), self.settings.longest_cycle)
-        wanted = limit_rate(wanted, last.tau, self.settings.effort_rate, dt).tau
+        if self._limits_rate:
+            wanted = limit_rate(wanted, last.tau, self.settings.effort_rate, dt).tau
         tau, cut = saturate(wanted, self.limit)
         if not all_finite(tau):  # no law gives this for finite input; never let it out if one does
             tau = last.tau
@@ -325,7 +333,8 @@ class Controller:
             self._settled_at = now + self.settings.settle
             return Status.BLIND
         follows = self._status is Status.TRACKING and self.settings.mode != "gravity_compensation"
-        if self._stopped_by is None and follows and self._reference is not None:
+        watched = self._limits_tracking and self._stopped_by is None
+        if watched and follows and self._reference is not None:
             joined = self._joined(self._reference, now)
             error = position_error(joined.q, measured.q, self.model.continuous)
             self._stopped_by = lost_tracking(error, np.asarray(self.settings.tracking_limit))

@@ -58,10 +58,11 @@ class Model:
     free_fall: Array | None = None
     wrench: Array | None = None
     rotor_inertia: Array | None = None
-    continuous: Array = field(init=False)
+    continuous: Array | None = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "continuous", continuous_joints(self.dynamics.robot))
+        turning = continuous_joints(self.dynamics.robot)
+        object.__setattr__(self, "continuous", turning if turning.any() else None)
         if self.rotor_inertia is not None:
             checked = per_joint("rotor_inertia", self.rotor_inertia, self.dynamics.robot.dof)
             object.__setattr__(self, "rotor_inertia", checked)
