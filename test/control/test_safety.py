@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.control import SoftLimits, Watchdog
-from robot_dynamics.control.safety import all_finite, lost_tracking
+from robot_dynamics.control.safety import Brakes, all_finite, lost_tracking
 from robot_dynamics.control.transitions import Fade, smooth_step
 
 
@@ -32,6 +32,38 @@ def test_a_watchdog_without_timeout_never_barks_once_fed():
     dog = Watchdog(np.inf)
     dog.feed(0.0)
     assert not dog.stale(1e9)
+
+
+# -- brakes ---------------------------------------------------------------------------------
+
+
+def looks(moves, limit, tau, seconds=0.2):
+    """What is found of closed brakes every millisecond; joints move by `moves` between looks."""
+    brakes, q = Brakes(2), np.zeros(2)
+    brakes.begin(q, np.zeros(2))
+    found = []
+    for k in range(round(1e3 * seconds)):
+        q += moves  # in place, as a reader of messages does it
+        found.append(brakes.closed(q, np.array(tau), np.array(limit), 5.0 + 1e-3 * k))
+    return found
+
+
+def test_a_joint_pushed_with_half_of_its_limit_that_does_not_move_is_braked():
+    found = looks([1e-3, 0.0], [10.0, 10.0], [9.0, -6.0])
+    assert found[:50] == [None] * 50
+    assert found[70] == 1  # a look or two after the 50 ms that a free joint may take
+
+
+@pytest.mark.parametrize(
+    ("moves", "limit", "tau"),
+    [
+        ([1e-3, 0.0], [10.0, 10.0], [9.0, 4.0]),
+        ([1e-3, 0.0], [10.0, np.inf], [9.0, 1e6]),
+        ([1e-3, -1e-5], [10.0, 10.0], [9.0, -9.0]),
+    ],
+)
+def test_a_joint_that_moves_or_is_not_pushed_or_has_no_limit_is_not_braked(moves, limit, tau):
+    assert set(looks(moves, limit, tau)) == {None}
 
 
 # -- soft limits ----------------------------------------------------------------------------
@@ -85,6 +117,8 @@ def test_lost_tracking_names_the_joint_that_is_furthest_off():
 def test_one_number_that_is_none_is_noticed_anywhere(wrong):
     good = np.zeros(3)
     assert all_finite(good, good)
+    with np.errstate(over="ignore"):
+        assert all_finite(np.array([1e200, -1e300]))
     assert not all_finite(good, np.array([0.0, wrong, 0.0]))
 
 
