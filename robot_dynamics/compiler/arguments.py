@@ -50,7 +50,9 @@ class Arguments:
 
 def check_threads(threads: int | None) -> None:
     """Raise ArgumentError for what is no number of threads."""
-    if threads is not None and not (isinstance(threads, Integral) and threads >= 1):
+    if threads is None or (type(threads) is int and threads >= 1):
+        return  # at once: a call takes as long as to ask for an abstract class
+    if not (isinstance(threads, Integral) and threads >= 1):
         raise ArgumentError(f"threads must be a whole number from 1 on, got {shown(threads)}")
 
 
