@@ -75,6 +75,10 @@ QUICK = Effort(
 )
 
 
+MORE_TURNS = 3
+"""Times as many turns for batches: they need memory to themselves, and a turn is only a few calls.
+"""
+
 CHAIN_PEERS = ("pin", "mujoco")
 
 
@@ -99,12 +103,13 @@ def measure(chosen: list[Case], effort: Effort, folder: Path, bar: Progress) -> 
     with _step(bar, "single calls", len(chosen) * len(QUANTITIES) * effort.turns) as advance:
         for case in chosen:
             time_calls(case, effort, results, advance)
-    with _step(bar, f"batches of {effort.batch}", len(chosen) * effort.turns) as advance:
+    turns = MORE_TURNS * effort.turns
+    with _step(bar, f"batches of {effort.batch}", len(chosen) * turns) as advance:
         for case in chosen:
             kernel = Dynamics(case.robot).kernel("inverse")
             calls = batch_calls(case, kernel, effort.batch, _present(results, case))
             results.batch[case.key] = best_times(
-                calls, turns=effort.turns, duration=effort.duration, advance=advance
+                calls, turns=turns, duration=effort.duration, advance=advance
             )
     shown = next((case for case in chosen if case.key == "panda"), chosen[0])
     results.sizes_of = shown.title
