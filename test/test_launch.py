@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.robot.library import share_folder
+from robot_dynamics.robot.catalogue import share_folder
 from ros_system import Peer, wait_for
 
 pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")

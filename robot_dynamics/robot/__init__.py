@@ -1,6 +1,6 @@
 """What a robot is: immutable values, read once from a URDF."""
 
-from robot_dynamics.robot.library import find_robot, known_robots, share_folder, urdf_text
+from robot_dynamics.robot.catalogue import find_robot, known_robots, share_folder, urdf_text
 from robot_dynamics.robot.robot import (
     STANDARD_GRAVITY,
     Coupling,

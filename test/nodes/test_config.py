@@ -15,7 +15,7 @@ from robot_dynamics.nodes.feedforward_node import FeedforwardParameters
 from robot_dynamics.nodes.parameters import describe
 from robot_dynamics.nodes.simulator_node import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
-from robot_dynamics.robot.library import share_folder
+from robot_dynamics.robot.catalogue import share_folder
 
 NODES = {
     "simulator_node": SimulatorParameters,

@@ -19,7 +19,7 @@ from robot_dynamics.nodes.simulator_node import (
     SimulatorParameters,
     check_in_range,
 )
-from robot_dynamics.robot.library import find_robot, share_folder
+from robot_dynamics.robot.catalogue import find_robot, share_folder
 from robot_dynamics.simulation import Imperfections, Plant, Reading, Sensor, perturbed
 from ros_system import wait_for
 

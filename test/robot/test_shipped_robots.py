@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.library import find_robot, shipped_robots
+from robot_dynamics.robot.catalogue import find_robot, shipped_robots
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf import read_urdf
 

@@ -11,7 +11,7 @@ import pytest
 import robot_dynamics
 from oracles import all_example_urdfs
 from robot_dynamics.errors import ArgumentError, UnknownNameError, UrdfError
-from robot_dynamics.robot.library import (
+from robot_dynamics.robot.catalogue import (
     example_robots,
     find_robot,
     known_robots,
@@ -188,7 +188,7 @@ def answer_of_copy(package, before=""):
     """Where a copy of the package in another folder finds planar_2r, or its error."""
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(robot_dynamics.__file__).parent, package, ignore=skip)
-    ask = "from robot_dynamics.robot.library import find_robot; print(find_robot('planar_2r'))"
+    ask = "from robot_dynamics.robot.catalogue import find_robot; print(find_robot('planar_2r'))"
     answer = subprocess.run(
         [sys.executable, "-c", f"{before}{ask}"],
         cwd=package.parent,
