@@ -8,6 +8,7 @@ without a step.
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -106,6 +107,16 @@ class Settings:
             if not 0.0 <= getattr(self, name) < np.inf:
                 raise ArgumentError(f"{name} is {getattr(self, name)} s; give zero or more")
 
+    @functools.cached_property
+    def limits_rate(self) -> bool:
+        """Whether any joint has a limit on the change of its effort."""
+        return bool(np.isfinite(self.effort_rate).any())
+
+    @functools.cached_property
+    def limits_tracking(self) -> bool:
+        """Whether any joint has a limit on its position error."""
+        return bool(np.isfinite(self.tracking_limit).any())
+
 
 class Status(enum.Enum):
     """What a controller is doing; the values are words for a log."""
@@ -168,7 +179,6 @@ class Controller:
         self._renew = False
         self._halted = self._let_go = False
         self._paused = self._rejoin = False
-        self._know_limits()
 
     # -- messages in ------------------------------------------------------------------------
 
@@ -202,15 +212,9 @@ class Controller:
         self._state_watch.timeout = self.settings.state_timeout
         self._reference_watch.timeout = self.settings.reference_timeout
         self._fade.duration = self.settings.fade
-        self._know_limits()
         self._renew = True
         if adrift and self._law is not gravity_compensation:
             self._rejoin = True  # led by hand meanwhile, the arm may be anywhere
-
-    def _know_limits(self) -> None:
-        """Which limits of the settings there are: what is not limited need not be looked at."""
-        self._limits_rate = bool(np.isfinite(self.settings.effort_rate).any())
-        self._limits_tracking = bool(np.isfinite(self.settings.tracking_limit).any())
 
     def activate(self, effort: Array | None = None) -> None:
         """Start afresh, holding the arm where it is until a reference comes.
@@ -297,7 +301,7 @@ class Controller:
         wanted = wanted + self._fade.value(now)
 
         dt = min(max(dt, 0.0), self.settings.longest_cycle)
-        if self._limits_rate:
+        if self.settings.limits_rate:
             wanted = limit_rate(wanted, last.tau, self.settings.effort_rate, dt).tau
         tau, cut = saturate(wanted, self.limit)
         if not all_finite(tau):  # no law gives this for finite input; never let it out if one does
@@ -333,7 +337,7 @@ class Controller:
             self._settled_at = now + self.settings.settle
             return Status.BLIND
         follows = self._status is Status.TRACKING and self.settings.mode != "gravity_compensation"
-        watched = self._limits_tracking and self._stopped_by is None
+        watched = self.settings.limits_tracking and self._stopped_by is None
         if watched and follows and self._reference is not None:
             joined = self._joined(self._reference, now)
             error = position_error(joined.q, measured.q, self.model.continuous)
