@@ -278,3 +278,11 @@ def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
         for name in set(names):
             found += [name] * (names.count(name) - found.count(name))
     return sorted(found)
+
+
+def other_publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
+    """As `publishers_of`, without the node that looks itself; another of its name stays."""
+    publishers, me = publishers_of(node, topics), node.get_fully_qualified_name()
+    if me in publishers:
+        publishers.remove(me)
+    return publishers

@@ -49,7 +49,7 @@ from robot_dynamics.nodes.commands import (
     PLAIN,
     ActuatorParameters,
     actuators_of,
-    publishers_of,
+    other_publishers_of,
 )
 from robot_dynamics.nodes.diagnostics import Fault, Level
 from robot_dynamics.nodes.loop import Loop
@@ -547,11 +547,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _look_for_others(self) -> None:
         """Warn, once, of nodes that publish commands to the same topics."""
-        me = self.get_fully_qualified_name()
-        publishers = publishers_of(self, [self._command.topic_name, self._named.topic_name])
-        if me in publishers:
-            publishers.remove(me)
-        found = set(publishers)
+        found = set(other_publishers_of(self, [self._command.topic_name, self._named.topic_name]))
         new = found - self._others
         if new:
             self.get_logger().warning(

@@ -14,7 +14,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.nodes.commands import publishers_of
+from robot_dynamics.nodes.commands import other_publishers_of
 from robot_dynamics.nodes.loop import TakenByLoop, take_all
 
 SAMPLE = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -43,10 +43,7 @@ class OtherRobots:
 
     def look(self) -> None:
         """Look again, now and then; warns on the log of nodes that were not there before."""
-        publishers = publishers_of(self._node, [self._topic])
-        me = self._node.get_fully_qualified_name()
-        if me in publishers:
-            publishers.remove(me)
+        publishers = other_publishers_of(self._node, [self._topic])
         if publishers != self._publishers:
             self._publishers, self.found = publishers, ()
             self._of_others.clear()
@@ -57,6 +54,7 @@ class OtherRobots:
             if len(self._of_others) >= len(publishers):
                 self._listen(False)
                 return
+            me = self._node.get_fully_qualified_name()
             self.found = tuple(f"another {name}" if name == me else name for name in publishers)
             if not before:
                 self._node.get_logger().warning(self.line)
