@@ -24,7 +24,7 @@ from robot_dynamics.compiler.languages import LANGUAGES
 from robot_dynamics.compiler.optimize import optimize
 from robot_dynamics.compiler.python import python_source
 from robot_dynamics.compiler.trace import Program
-from robot_dynamics.errors import ArgumentError, SingularMassMatrixError, unknown_name
+from robot_dynamics.errors import ArgumentError, SingularMassMatrixError, check_known
 from robot_dynamics.formulations import (
     DEFAULT_FORMULATION,
     InverseDynamics,
@@ -356,8 +356,7 @@ class Dynamics:
         Raises:
             UnknownNameError: If there is no such language or kernel.
         """
-        if language not in tuple(LANGUAGES):  # which may be asked of anything
-            raise unknown_name("language", language, "robot_dynamics.compiler", LANGUAGES)
+        check_known("language", language, "robot_dynamics.compiler", LANGUAGES)
         return LANGUAGES[language](self._named(name, variant), self._header())
 
     def c_source(

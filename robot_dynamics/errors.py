@@ -7,7 +7,7 @@ argument) and says what to do about it, on one line.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class RobotDynamicsError(Exception):
@@ -78,3 +78,9 @@ def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Unkn
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
     return UnknownNameError(f"no {kind} '{name}' in {owner} ({kind}s: {shown or 'none'}){hint}")
+
+
+def check_known(kind: str, name: object, owner: str, known: Collection[str]) -> None:
+    """Raise the error of `unknown_name` for a name that `owner` lacks, or that is no text."""
+    if not isinstance(name, str) or name not in known:
+        raise unknown_name(kind, str(name), owner, known)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.trace import Program, trace
-from robot_dynamics.errors import ArgumentError, shown, unknown_name
+from robot_dynamics.errors import ArgumentError, check_known, shown
 from robot_dynamics.formulations import (
     InverseDynamics,
     articulated_body,
@@ -329,8 +329,7 @@ def equations_of(
         UnknownNameError: If there is no kernel of that name.
         ArgumentError: If the variant is none.
     """
-    if name not in KERNELS:
-        raise unknown_name("kernel", str(name), "robot_dynamics.kernels", KERNELS)
+    check_known("kernel", name, "robot_dynamics.kernels", KERNELS)
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with kernels.Variant"

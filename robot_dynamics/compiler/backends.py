@@ -9,7 +9,7 @@ from functools import lru_cache
 from robot_dynamics.compiler.kernel import Backend, Given, Kernel
 from robot_dynamics.compiler.native import compile_native
 from robot_dynamics.compiler.python import compile_python
-from robot_dynamics.errors import BackendError, unknown_name
+from robot_dynamics.errors import BackendError, check_known
 
 _log = logging.getLogger(__name__)
 
@@ -41,8 +41,7 @@ def backend_named(backend: str | Backend) -> Backend:
     """
     if callable(backend):
         return backend
-    if backend not in tuple(BACKENDS):  # which may be asked of anything
-        raise unknown_name("backend", backend, "robot_dynamics.compiler", BACKENDS)
+    check_known("backend", backend, "robot_dynamics.compiler", BACKENDS)
     return BACKENDS[backend]
 
 

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import ArgumentError, ShapeError, unknown_name
+from robot_dynamics.errors import ArgumentError, ShapeError, check_known
 from robot_dynamics.formulations import composite_body
 from robot_dynamics.formulations.vectors import Array, Wrenches, cross
 from robot_dynamics.robot.robot import Robot
@@ -68,8 +68,7 @@ def mass_matrix_named(formulation: str | InverseDynamics) -> MassMatrix:
 
 
 def _module(name: str) -> ModuleType:
-    if name not in tuple(FORMULATIONS):  # which may be asked of anything
-        raise unknown_name("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
+    check_known("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
     return import_module(f"robot_dynamics.formulations.{name}")
 
 

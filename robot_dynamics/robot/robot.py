@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import RobotError, shown, unknown_name
+from robot_dynamics.errors import RobotError, check_known, shown, unknown_name
 
 Array = npt.NDArray[Any]
 """A float array, or an object array of symbols when equations are traced."""
@@ -457,8 +457,7 @@ class Robot:
 
     def _check_known(self, kind: str, name: str, known: Collection[str]) -> None:
         """Raise UnknownNameError for a name that the robot does not have, or that is no text."""
-        if not isinstance(name, str) or name not in known:
-            raise unknown_name(kind, str(name), f"robot '{self.name}'", known)
+        check_known(kind, name, f"robot '{self.name}'", known)
 
     @property
     def frame_names(self) -> tuple[str, ...]:
