@@ -21,18 +21,19 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 from benchmark.cases import SOURCES, Source, stripped_urdf
 from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
-from robot_dynamics.compiler.count import OperationCount, operation_count
-from robot_dynamics.compiler.optimize import PASSES, Pass, gather_multiples, optimize
-from robot_dynamics.compiler.trace import trace
-from robot_dynamics.counting.augmented_body import renaud_arm
+from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.compiler.graph.optimize import PASSES, Pass, gather_multiples, optimize
+from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
+from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
 from robot_dynamics.reduction import ReducedRobot, reduce
 from robot_dynamics.reduction.plan import Plan, plan_of
 from robot_dynamics.reduction.search import KINDS, search
-from robot_dynamics.robot.frames import reframe, snapped
-from robot_dynamics.robot.parameters import regroup
-from robot_dynamics.robot.robot import Inertia, Link
+from robot_dynamics.robot.inertial_parameters import regroup
+from robot_dynamics.robot.joint_frames import reframe, snapped
+from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.inertia import Inertia
 
 ROBOTS: Mapping[str, Source | None] = {
     "renaud": None,

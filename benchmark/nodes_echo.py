@@ -17,8 +17,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes.qos import PUBLISHED, STATES
-from robot_dynamics.nodes.realtime import sharpen_timers
+from robot_dynamics.nodes.ros.qos import PUBLISHED, STATES
+from robot_dynamics.nodes.runtime.realtime import sharpen_timers
 
 
 class Echo(Node):  # type: ignore[misc]  # rclpy is untyped where it is absent

@@ -26,10 +26,10 @@ from std_msgs.msg import Float64MultiArray
 
 from benchmark.nodes_system import wait_until
 from robot_dynamics import read_urdf
-from robot_dynamics.nodes.loop import TakenByLoop
-from robot_dynamics.nodes.messages import joint_state_msg
-from robot_dynamics.nodes.qos import EVERY, PUBLISHED
-from robot_dynamics.nodes.realtime import sharpen_timers
+from robot_dynamics.nodes.ros.messages import joint_state_msg
+from robot_dynamics.nodes.ros.qos import EVERY, PUBLISHED
+from robot_dynamics.nodes.runtime.loop import TakenByLoop
+from robot_dynamics.nodes.runtime.realtime import sharpen_timers
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import middle_pose
 

@@ -14,17 +14,18 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from benchmark.ablation import ROBOTS, ablation_table, count, count_formulation, robot_named
 from benchmark.table import Table
-from robot_dynamics.compiler.count import OperationCount, operation_count
-from robot_dynamics.counting.augmented_body import (
+from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.formulations import FORMULATIONS, formulation_named
+from robot_dynamics.papers.counting.augmented_body_count import (
     PRINTED,
     compare_renaud,
     compare_renaud_grouped,
     count_renaud,
 )
-from robot_dynamics.counting.closed_forms import DIFFERENCES, beside_lee, polynomial_through
-from robot_dynamics.counting.general_arm import trace_general_arm
-from robot_dynamics.counting.newton_euler import compare_newton_euler
-from robot_dynamics.counting.recursions import (
+from robot_dynamics.papers.counting.closed_forms import DIFFERENCES, beside_lee, polynomial_through
+from robot_dynamics.papers.counting.general_arm import trace_general_arm
+from robot_dynamics.papers.counting.newton_euler_count import compare_newton_euler
+from robot_dynamics.papers.counting.recursions import (
     Comparison,
     compare_direct_dynamics,
     compare_kane,
@@ -32,7 +33,6 @@ from robot_dynamics.counting.recursions import (
     compare_zero_reference_arm,
     kane_with_coincident_frames,
 )
-from robot_dynamics.formulations import FORMULATIONS, formulation_named
 from robot_dynamics.reduction import reduce
 from robot_dynamics.robot.transforms import merge_fixed
 

@@ -181,7 +181,7 @@ class Watch:
         from sensor_msgs.msg import JointState
         from trajectory_msgs.msg import JointTrajectory
 
-        from robot_dynamics.nodes.loop import Loop, TakenByLoop
+        from robot_dynamics.nodes.runtime.loop import Loop, TakenByLoop
 
         self.report, self._effort_rate, self._slack = report, effort_rate, slack
         self.faults: list[str] = []
@@ -327,7 +327,7 @@ class Driver:
         from builtin_interfaces.msg import Time
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-        from robot_dynamics.nodes.messages import duration_msg
+        from robot_dynamics.nodes.ros.messages import duration_msg
 
         now = time.time()
         reach = REACH * self._numbers.uniform(-1.0, 1.0, (SEGMENTS + 1, len(self._moved)))
@@ -424,7 +424,7 @@ def soak(
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
 
-    from robot_dynamics.nodes.controller_node import LONGEST_CYCLE
+    from robot_dynamics.nodes.controller.controller_node import LONGEST_CYCLE
 
     tree = read_urdf(find_robot(robot))
     revolute = [j.name for j in tree.moving_joints if j.mimic is None and j.type.rotates]

@@ -25,7 +25,7 @@ WHY = {
     ),
     DERIVATIVES: (
         "From seven joints on, every vector instruction computes eight joints at once "
-        "(`formulations/derivatives_at_once.py`), twice as fast as joint by joint on a humanoid. "
+        "(`algorithms/derivatives_at_once.py`), twice as fast as joint by joint on a humanoid. "
         "What is left: 5000 vector operations and as many moves to and from the stack, since 32 "
         "registers do not hold what 32 joints need; code of 70 KB, which passes once through an "
         "instruction cache of 32 KB; and results of 3 x 1024 numbers, written in 384 stores that "

@@ -24,14 +24,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from robot_dynamics.formulations import kane, zero_reference
-from robot_dynamics.robot.paper_arms import (
+from robot_dynamics.papers.paper_arms import (
     POUND_INCH,
     puma_type_arm,
     stanford_arm,
     thomas_tesar_arm,
 )
-from robot_dynamics.robot.robot import Robot
-from robot_dynamics.trajectory.paper_motions import (
+from robot_dynamics.papers.paper_motions import (
     CIRCLE_TIME,
     LINE_TIME,
     STANFORD_TIME,
@@ -41,6 +40,7 @@ from robot_dynamics.trajectory.paper_motions import (
     line_motion,
     stanford_motion,
 )
+from robot_dynamics.robot.robot import Robot
 
 Array = npt.NDArray[np.float64]
 FOLDER = Path(__file__).parent / "figures"

@@ -9,16 +9,20 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from robot_dynamics.nodes.action import Constraints, JointConstraints
-from robot_dynamics.nodes.arm_model import FrictionParameters, PayloadParameters, RotorParameters
-from robot_dynamics.nodes.controller_node import (
+from robot_dynamics.nodes.controller.controller_node import (
     ControllerParameters,
     GainParameters,
     LimitParameters,
 )
-from robot_dynamics.nodes.feedforward_node import FeedforwardParameters
-from robot_dynamics.nodes.parameters import markdown
-from robot_dynamics.nodes.simulator_parameters import SimulatorParameters
+from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraints
+from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardParameters
+from robot_dynamics.nodes.ros.node_parameters import markdown
+from robot_dynamics.nodes.runtime.arm_model import (
+    FrictionParameters,
+    PayloadParameters,
+    RotorParameters,
+)
+from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
 
 PAGE = Path(__file__).with_name("nodes.md")

@@ -18,8 +18,8 @@ from launch_ros.actions import Node
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
-from robot_dynamics.nodes.parameters import describe
-from robot_dynamics.nodes.robot_node import LoopParameters
+from robot_dynamics.nodes.ros.node_parameters import describe
+from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.simulation import check_physical
 

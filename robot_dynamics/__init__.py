@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robot_dynamics.dynamics import Dynamics
     from robot_dynamics.robot.robot import Robot
-    from robot_dynamics.robot.urdf import read_urdf
+    from robot_dynamics.robot.urdf.reader import read_urdf
 
 __version__ = "0.1.0"
 __all__ = ["Dynamics", "Robot", "__version__", "read_urdf"]
@@ -22,7 +22,7 @@ __all__ = ["Dynamics", "Robot", "__version__", "read_urdf"]
 _HOME = {
     "Dynamics": "robot_dynamics.dynamics",
     "Robot": "robot_dynamics.robot.robot",
-    "read_urdf": "robot_dynamics.robot.urdf",
+    "read_urdf": "robot_dynamics.robot.urdf.reader",
 }
 
 

@@ -16,22 +16,18 @@ from functools import cached_property
 
 import numpy.typing as npt
 
+from robot_dynamics.algorithms.base_parameters import BaseParameter, base_parameters
+from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.backends import backend_named, compile_program
-from robot_dynamics.compiler.c import c_source, cpp_header
-from robot_dynamics.compiler.count import OperationCount, operation_count
+from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.kernel import Backend, Kernel
-from robot_dynamics.compiler.languages import LANGUAGES
-from robot_dynamics.compiler.optimize import optimize
-from robot_dynamics.compiler.python import python_source
-from robot_dynamics.compiler.trace import Program
+from robot_dynamics.compiler.source.c import c_source, cpp_header
+from robot_dynamics.compiler.source.languages import LANGUAGES
+from robot_dynamics.compiler.source.python import python_source
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError, check_known
-from robot_dynamics.formulations import (
-    DEFAULT_FORMULATION,
-    InverseDynamics,
-    formulation_named,
-    only_tip,
-)
-from robot_dynamics.formulations.vectors import Array
+from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics, formulation_named
 from robot_dynamics.kernels import (
     PLAIN,
     Equations,
@@ -41,10 +37,11 @@ from robot_dynamics.kernels import (
     robot_digest,
 )
 from robot_dynamics.reduction import Progress, ReducedRobot, reduce
-from robot_dynamics.robot.base_parameters import BaseParameter, base_parameters
+from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.plausibility import inertialess_joints
-from robot_dynamics.robot.robot import Inertia, Robot
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.inertia import Inertia
 
 
 class Dynamics:
@@ -349,7 +346,7 @@ class Dynamics:
         """Write a kernel in a language.
 
         Args:
-            language: One of `robot_dynamics.compiler.languages.LANGUAGES`.
+            language: One of `robot_dynamics.compiler.source.languages.LANGUAGES`.
             name: One of `robot_dynamics.kernels.KERNELS`.
             variant: What it takes as inputs beside the motion.
 

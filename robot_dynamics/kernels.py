@@ -18,24 +18,22 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.trace import Program, trace
-from robot_dynamics.errors import ArgumentError, check_known, shown
-from robot_dynamics.formulations import (
-    InverseDynamics,
+from robot_dynamics.algorithms import (
     articulated_body,
     composite_body,
     derivatives,
     derivatives_at_once,
     energy,
-    formulation_named,
-    mass_matrix_named,
-    only_tip,
-    wrench_on_link,
 )
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.errors import ArgumentError, check_known, shown
+from robot_dynamics.formulations import InverseDynamics, formulation_named, mass_matrix_named
 from robot_dynamics.formulations.regressor import Regressor
-from robot_dynamics.formulations.vectors import Array, Wrenches
 from robot_dynamics.kinematics import frame_jacobian, frame_pose
-from robot_dynamics.robot.robot import Inertia, Robot
+from robot_dynamics.robot.endpoint import Wrenches, only_tip, wrench_on_link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
 
 Shape = tuple[int, ...]
 

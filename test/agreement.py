@@ -4,7 +4,7 @@ import numpy as np
 
 from oracles import pin_model
 from robot_dynamics import Dynamics
-from robot_dynamics.compiler.expression import (
+from robot_dynamics.compiler.graph.expression import (
     ADD,
     CONSTANT,
     FUNCTIONS,
@@ -14,8 +14,8 @@ from robot_dynamics.compiler.expression import (
     RECIPROCAL,
     SUBTRACT,
 )
-from robot_dynamics.compiler.native import compile_native
-from robot_dynamics.compiler.optimize import optimize
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.kernels import Variant, equations_of
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state

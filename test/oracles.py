@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_dynamics.robot.robot import RIGHT_ANGLE
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
+from robot_dynamics.spatial.rotation import RIGHT_ANGLE
 from strategies import urdf_text
 
 
@@ -167,7 +167,7 @@ def all_example_urdfs():
     return [] if folder is None else sorted(folder.rglob("*.urdf"))
 
 
-# Refused by read_urdf; test/robot/test_example_urdfs.py asserts what it says about each.
+# Refused by read_urdf; test/robot/urdf/test_example_urdfs.py asserts what it says about each.
 REFUSED_EXAMPLES = {"ur3.urdf", "alex_psyonic_hands.urdf"}
 
 # Their hands have joints without any inertia: inverse dynamics only.

@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from robot_dynamics.counting.general_arm import CentroidalInertia
-from robot_dynamics.robot.robot import Joint, JointType, Link, Pose, Robot
+from robot_dynamics.papers.counting.general_arm import CentroidalInertia
+from robot_dynamics.robot.joint import Joint, JointType
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.pose import Pose
 
 NUMBERS = ("l1", "lc1", "lc2", "m1", "m2", "I1", "I2", "g")
 

@@ -2,9 +2,12 @@
 
 import numpy as np
 
-from robot_dynamics.compiler.trace import trace
+from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations.newton_euler import inverse_dynamics
-from robot_dynamics.robot.robot import Joint, JointType, Link, Pose, Robot
+from robot_dynamics.robot.joint import Joint, JointType
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.pose import Pose
 from strategies import random_axis, random_inertia, random_rotation
 
 

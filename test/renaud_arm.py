@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.counting.augmented_body import renaud_arm
-from robot_dynamics.robot.robot import Inertia, Link
+from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
+from robot_dynamics.robot.link import Link
+from robot_dynamics.spatial.inertia import Inertia
 
 RENAUD = json.loads((Path(__file__).parent / "data" / "renaud_6r.json").read_text())
 

@@ -246,7 +246,7 @@ class ArmSystem:
         """Publish a trajectory of (time, positions), at rest at every point by default."""
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-        from robot_dynamics.nodes.messages import duration_msg
+        from robot_dynamics.nodes.ros.messages import duration_msg
 
         msg = JointTrajectory(joint_names=list(names))
         if stamp is not None:
@@ -300,7 +300,7 @@ class ArmSystem:
 
 def series(messages, field):
     """Stamps, shape (N,), s, and values, shape (N, n), of JointState messages."""
-    from robot_dynamics.nodes.messages import nanoseconds
+    from robot_dynamics.nodes.ros.messages import nanoseconds
 
     stamps = [nanoseconds(msg.header.stamp) * 1e-9 for msg in messages]
     return np.array(stamps), np.array([getattr(msg, field) for msg in messages])

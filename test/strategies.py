@@ -13,7 +13,11 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.robot.robot import Inertia, Joint, JointType, Limits, Link, Mimic, Pose, Robot
+from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 
 MOVING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 

@@ -24,8 +24,8 @@ from robot_dynamics.errors import (
     UnknownNameError,
 )
 from robot_dynamics.formulations import FORMULATIONS
-from robot_dynamics.formulations.simplified import simplified_model
-from robot_dynamics.robot.robot import Inertia
+from robot_dynamics.papers.simplified_models import simplified_model
+from robot_dynamics.spatial.inertia import Inertia
 from strategies import random_state, robots, seeds, urdf_text
 
 # float64 on both sides; the worst of all examples is 3e-11 (rounded angles of a URDF, which

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_dynamics.trajectory.files import read_trajectory
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 README = Path(__file__).parents[1] / "README.md"
 GOAL = [0.8, -0.5]
@@ -49,7 +49,7 @@ def test_the_published_message_is_a_trajectory(tmp_path):
 
 def test_the_python_example_moves_the_robot(tmp_path):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
-    from robot_dynamics.nodes.composed import composed
+    from robot_dynamics.nodes.runtime.composed import composed
 
     domain = 99
     environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_LOG_DIR": str(tmp_path)}

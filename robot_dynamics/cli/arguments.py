@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.robot import Robot, find_robot, read_urdf
-from robot_dynamics.robot.robot import Array
 
 LONGEST = 3600.0
 """Longest motion of a verb, s."""

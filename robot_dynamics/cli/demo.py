@@ -23,8 +23,8 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.simulation import Log
 
 if TYPE_CHECKING:
-    from robot_dynamics.nodes.composed import Composed
-    from robot_dynamics.nodes.timing import TimingReport
+    from robot_dynamics.nodes.runtime.composed import Composed
+    from robot_dynamics.nodes.runtime.timing import TimingReport
 
 SETTLE = 2.0
 """Time to come to rest between two runs, s."""
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         RosMissingError: If there is no rclpy.
     """
     try:
-        from robot_dynamics.nodes.composed import composed  # noqa: PLC0415  rclpy may be missing
+        from robot_dynamics.nodes.runtime.composed import composed  # noqa: PLC0415
     except ImportError as error:
         raise RosMissingError(
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"

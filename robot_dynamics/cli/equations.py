@@ -16,7 +16,7 @@ from rich.progress import (
 )
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
-from robot_dynamics.compiler.languages import LANGUAGES
+from robot_dynamics.compiler.source.languages import LANGUAGES
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import DEFAULT_FORMULATION

@@ -6,6 +6,7 @@ import argparse
 
 from rich.console import Console
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
@@ -20,14 +21,7 @@ from robot_dynamics.control import (
     saturate,
 )
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.robot.robot import Array
-from robot_dynamics.simulation import (
-    Controller,
-    Plant,
-    check_physical,
-    simulate,
-    with_mass_scaled,
-)
+from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
 from robot_dynamics.trajectory import State, excitation, interpolate
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from rich import box
 from rich.table import Table
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control import effort_limits
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.robot import Array
 from robot_dynamics.simulation import Log
 
 CONTROL: Mapping[str, str] = {

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from robot_dynamics.compiler.kernel import Backend, Given, Kernel
-from robot_dynamics.compiler.native import compile_native
-from robot_dynamics.compiler.python import compile_python
+from robot_dynamics.compiler.native.native_kernel import compile_native
+from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import BackendError, check_known
 
 _log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from robot_dynamics.compiler.count import OperationCount
-from robot_dynamics.compiler.trace import Program, Shape
+from robot_dynamics.compiler.graph.count import OperationCount
+from robot_dynamics.compiler.graph.trace import Program, Shape
 
 Results = Any
 """One array, or a named tuple with one array per output."""

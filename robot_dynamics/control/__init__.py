@@ -2,16 +2,10 @@
 
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.controller import Command, Controller, Settings, Status
+from robot_dynamics.control.effort_limits import Limited, effort_limits, limit_rate, saturate
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains, gains_for
-from robot_dynamics.control.laws import (
-    MODES,
-    Measured,
-    Reference,
-    pd_feedforward,
-    position_error,
-)
-from robot_dynamics.control.limits import Limited, effort_limits, limit_rate, saturate
+from robot_dynamics.control.laws import MODES, Measured, Reference, pd_feedforward, position_error
 from robot_dynamics.control.load import Load
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.safety import SoftLimits, Watchdog

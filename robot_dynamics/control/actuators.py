@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.coordinates.drives import transmission_coordinates
+from robot_dynamics.coordinates.generalized_coordinates import LinearCoordinates
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError
-from robot_dynamics.formulations.coordinates import LinearCoordinates
-from robot_dynamics.formulations.drives import transmission_coordinates
-from robot_dynamics.robot.robot import Array, Robot, frozen
-from robot_dynamics.robot.transmissions import Transmission
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.urdf.transmissions import Transmission
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.effort_limits import effort_limits, limit_rate, saturate
 from robot_dynamics.control.integral import Cut, integrate_error
 from robot_dynamics.control.laws import (
     MODES,
@@ -23,12 +25,10 @@ from robot_dynamics.control.laws import (
     gravity_compensation,
     position_error,
 )
-from robot_dynamics.control.limits import effort_limits, limit_rate, saturate
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.safety import Brakes, SoftLimits, Watchdog, all_finite, lost_tracking
 from robot_dynamics.control.transitions import Fade
 from robot_dynamics.errors import ArgumentError, unknown_name
-from robot_dynamics.robot.robot import Array
 from robot_dynamics.trajectory.follower import Follower
 from robot_dynamics.trajectory.interpolation import quintic
 from robot_dynamics.trajectory.replacement import at_rest_after

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.control.per_joint import per_joint
-from robot_dynamics.robot.robot import Array, Robot, frozen
+from robot_dynamics.robot.robot import Robot
 
 DEFAULT_WIDTH = 0.01
 """Speed at which smoothed Coulomb friction reaches tanh(1) = 76 %, rad/s or m/s."""

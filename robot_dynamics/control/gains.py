@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.control.per_joint import per_joint
-from robot_dynamics.robot.robot import Array, frozen
 from robot_dynamics.trajectory.motions import middle_pose, some_poses
 
 if TYPE_CHECKING:

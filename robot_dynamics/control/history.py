@@ -6,7 +6,7 @@ from bisect import bisect_right
 
 import numpy as np
 
-from robot_dynamics.robot.robot import Array
+from robot_dynamics.arrays import Array
 
 ANOTHER_CLOCK = 1.0
 """Time before all and after all that is known from where on a stamp means nothing, s."""

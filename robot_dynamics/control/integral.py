@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import Gains
-from robot_dynamics.robot.robot import Array
 
 
 class Cut(NamedTuple):

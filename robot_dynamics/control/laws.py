@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.model import Model
-from robot_dynamics.robot.robot import Array
 
 FULL_TURN = 2.0 * np.pi
 

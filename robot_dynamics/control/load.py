@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.formulations import only_tip
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.robot.robot import Array, Inertia, Pose, Robot, frozen
+from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model

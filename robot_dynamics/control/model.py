@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
 from robot_dynamics.control.per_joint import per_joint
-from robot_dynamics.robot.robot import Array, Inertia, JointType, Robot
+from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics import Dynamics

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import ArgumentError, ShapeError
-from robot_dynamics.robot.robot import Array, frozen
 
 
 def per_joint(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.control.limits import effort_limits
-from robot_dynamics.robot.robot import Array, Robot
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.effort_limits import effort_limits
+from robot_dynamics.robot.robot import Robot
 
 
 class Watchdog:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.robot.robot import Array
+from robot_dynamics.arrays import Array
 
 
 def smooth_step(u: float) -> float:

@@ -11,7 +11,7 @@ Where this differs from the paper: link i is a link of a tree and i - 1 is its
 parent, so that every sum over the next body runs over all children; the axis z_i
 is any unit vector fixed in link i and frames lie as the robot has them (the
 paper's frames, with z along the joint, leave the fewest operations and are those
-of `robot_dynamics.robot.frames`); gravity has any direction. All bodies enter by
+of `robot_dynamics.robot.joint_frames`); gravity has any direction. All bodies enter by
 mass, first and second moment, so that a regrouped one, without mass or with
 moments that no solid has, is as good as any other.
 """
@@ -23,8 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.formulations.vectors import Array, Wrenches, cross, joint_motion, skew
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.joint_motion import joint_motion
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.vectors import cross, skew
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

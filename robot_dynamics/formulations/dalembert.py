@@ -28,9 +28,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.formulations.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
-from robot_dynamics.formulations.vectors import Array, Wrenches, cross
+from robot_dynamics.algorithms.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.vectors import cross
 
 
 @dataclass(frozen=True, eq=False)

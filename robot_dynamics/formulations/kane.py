@@ -30,10 +30,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.formulations import vector
-from robot_dynamics.formulations.vectors import Array, Wrenches, cross, joint_motion, rotation_about
-from robot_dynamics.robot.robot import Joint, Robot
+from robot_dynamics.arrays import Array, vector
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.joint import Joint
+from robot_dynamics.robot.joint_motion import joint_motion
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.rotation import rotation_about
+from robot_dynamics.spatial.vectors import cross
 
 DissipativeForces = Callable[[Array, Array], Array]
 """phi_d(q, qd) of eq. (40): forces on the joints, opposed to motion, shape (n,), N m or N."""

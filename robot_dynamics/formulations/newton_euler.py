@@ -16,8 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.formulations.vectors import Array, Wrenches, cross, joint_motion
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.joint_motion import joint_motion
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.vectors import cross
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

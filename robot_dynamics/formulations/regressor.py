@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.formulations import vector
+from robot_dynamics.algorithms.base_parameters import BaseParameter, base_columns
+from robot_dynamics.arrays import Array, vector
 from robot_dynamics.formulations.augmented_body import Motion, forward, gyroscopic
-from robot_dynamics.formulations.vectors import Array, cross
-from robot_dynamics.robot.base_parameters import BaseParameter, base_columns
-from robot_dynamics.robot.frames import joint_frames
-from robot_dynamics.robot.parameters import PARAMETERS, body_with
+from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
+from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.vectors import cross
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,9 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.formulations.vectors import Array, Wrenches, cross, rotation_about
-from robot_dynamics.robot.robot import Pose, Robot
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import HAND, Hand, ZeroReference
+from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rotation import rotation_about
+from robot_dynamics.spatial.vectors import cross
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

@@ -24,14 +24,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
+from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import SingularMassMatrixError
-from robot_dynamics.formulations import vector, wrench_on_link
-from robot_dynamics.formulations.composite_body import elimination_parents, factorise, solve
-from robot_dynamics.formulations.vectors import Array, Wrenches, cross
 from robot_dynamics.formulations.zero_reference import Vectors, starred_vectors
+from robot_dynamics.robot.endpoint import Wrenches, wrench_on_link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.spatial.vectors import cross
 
 Columns = dict[int, Array]
 """Columns of a 3 x (n + 1) array by joint index, null ones left out; the last has index n."""

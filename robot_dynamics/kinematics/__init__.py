@@ -1,6 +1,6 @@
 """Kinematics: where the frames of a robot are, how they move, and the Jacobian between."""
 
-from robot_dynamics.kinematics.forward import (
+from robot_dynamics.kinematics.forward_kinematics import (
     FrameMotion,
     FramePose,
     frame_motion,

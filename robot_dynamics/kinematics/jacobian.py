@@ -8,11 +8,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.formulations.change_of_frame import ChangeOfFrame
-from robot_dynamics.formulations.vectors import Array, cross
-from robot_dynamics.kinematics.forward import path_to, tree_positions
-from robot_dynamics.robot.robot import Frame, Joint, Robot
+from robot_dynamics.kinematics.forward_kinematics import path_to, tree_positions
+from robot_dynamics.robot.joint import Joint
+from robot_dynamics.robot.link import Frame
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.vectors import cross
 
 Axes = Literal["base", "frame"]
 """Axes of a Jacobian: those of the root link, or those of the frame itself."""

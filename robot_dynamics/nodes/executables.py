@@ -14,17 +14,17 @@ from importlib import import_module
 
 def feedforward_node() -> None:
     """Run feedforward_node."""
-    _run("feedforward_node")
+    _run("feedforward.feedforward_node")
 
 
 def controller_node() -> None:
     """Run controller_node."""
-    _run("controller_node")
+    _run("controller.controller_node")
 
 
 def simulator_node() -> None:
     """Run simulator_node."""
-    _run("simulator_node")
+    _run("simulator.simulator_node")
 
 
 def trajectory_node() -> None:
@@ -34,7 +34,7 @@ def trajectory_node() -> None:
 
 def composed_nodes() -> None:
     """Run simulator, feedforward and controller in one process."""
-    _run("composed")
+    _run("runtime.composed")
 
 
 def _run(module: str) -> None:
@@ -45,8 +45,9 @@ def _run(module: str) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("robot_dynamics"):
             raise
+        name = module.rpartition(".")[2]
         print(
-            f"{module}: there is no Python module '{error.name}'; source a ROS 2 installation, or "
+            f"{name}: there is no Python module '{error.name}'; source a ROS 2 installation, or "
             "pip install 'robot_dynamics[ros]'",
             file=sys.stderr,
         )

@@ -9,13 +9,13 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control import continuous_joints, effort_limits
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.loop import Loop, take_all
-from robot_dynamics.nodes.messages import SECOND, JointReader
-from robot_dynamics.nodes.parameters import parameter
-from robot_dynamics.nodes.robot_node import LoopParameters, RobotNode
-from robot_dynamics.robot.robot import Array
+from robot_dynamics.nodes.ros.messages import SECOND, JointReader
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.runtime.loop import Loop, take_all
+from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.simulation import Log
 
 EVERYTHING = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)

@@ -10,16 +10,16 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.description import RobotParameters
-from robot_dynamics.nodes.loop import Loop
-from robot_dynamics.nodes.messages import SECOND, trajectory_msg
-from robot_dynamics.nodes.parameters import parameter
-from robot_dynamics.nodes.process import run
-from robot_dynamics.nodes.qos import TRAJECTORIES
-from robot_dynamics.nodes.robot_node import RobotNode
+from robot_dynamics.nodes.ros.messages import SECOND, trajectory_msg
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.qos import TRAJECTORIES
+from robot_dynamics.nodes.runtime.description import RobotParameters
+from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
-from robot_dynamics.trajectory.files import read_trajectory
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 LOOK = 0.1
 """Time between two looks whether somebody listens and whether it is time to send again, s."""

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from robot_dynamics.algorithms.composite_body import mass_matrix
+from robot_dynamics.arrays import Array
 from robot_dynamics.formulations import augmented_body
-from robot_dynamics.formulations.augmented_body_columns import Writing
-from robot_dynamics.formulations.composite_body import mass_matrix
+from robot_dynamics.reduction.augmented_body_columns import Writing
 from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
-from robot_dynamics.robot.frames import Placement, Residual, joint_frames, snapped
-from robot_dynamics.robot.joint_lines import FrameOptions
-from robot_dynamics.robot.parameters import outward_bodies, regroup
-from robot_dynamics.robot.robot import Array, Inertia, Robot
+from robot_dynamics.robot.inertial_parameters import outward_bodies, regroup
+from robot_dynamics.robot.joint_axes import FrameOptions
+from robot_dynamics.robot.joint_frames import Placement, Residual, joint_frames, snapped
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
 
 log = logging.getLogger(__name__)
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.compiler.count import operation_count
-from robot_dynamics.compiler.trace import Program, trace
-from robot_dynamics.formulations import augmented_body_columns
-from robot_dynamics.formulations.augmented_body_columns import Writing
-from robot_dynamics.formulations.vectors import Wrenches
-from robot_dynamics.robot.frames import Residual, in_length_unit
-from robot_dynamics.robot.robot import Array, Robot
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.reduction import augmented_body_columns
+from robot_dynamics.reduction.augmented_body_columns import Writing
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.joint_frames import Residual, in_length_unit
+from robot_dynamics.robot.robot import Robot
 
 
 @dataclass(frozen=True, eq=False)

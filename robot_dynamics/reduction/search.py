@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from robot_dynamics.formulations.augmented_body_columns import Writing
+from robot_dynamics.reduction.augmented_body_columns import Writing
 from robot_dynamics.reduction.length_unit import units
 from robot_dynamics.reduction.plan import LinkChoice, Plan
 from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
-from robot_dynamics.robot.parameters import CLEARABLE
+from robot_dynamics.robot.inertial_parameters import CLEARABLE
 
 Progress = Callable[[int, int], None]
 """Called with the number of steps done and the number of steps in all."""

@@ -24,22 +24,15 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.robot.robot import (
-    STANDARD_GRAVITY,
-    Array,
-    Frame,
-    Inertia,
-    Joint,
-    JointType,
-    Limits,
-    Link,
-    Pose,
-    Robot,
-    frozen,
-)
+from robot_dynamics.robot.joint import Joint, JointType, Limits
+from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 
 CONVENTIONS = ("classic", "modified")
 

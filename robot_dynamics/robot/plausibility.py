@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robot_dynamics.robot.robot import Array, JointType, Pose, Robot, skew
-from robot_dynamics.robot.transforms import joint_pose, merge_fixed
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.joint_motion import joint_pose
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.vectors import skew
 
 HEAVY = 2000.0
 """A link above this mass, kg, is rather one whose mass is in grams."""

@@ -1,33 +1,32 @@
-"""Robot -> Robot: each function returns an equivalent or deliberately changed robot."""
+"""Robot -> AnyRobot: each function returns an equivalent or deliberately changed robot."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.arrays import numbers
 from robot_dynamics.errors import RobotError, shown
-from robot_dynamics.robot.robot import (
-    Frame,
-    Inertia,
-    Joint,
-    JointType,
-    Limits,
-    Link,
-    Pose,
-    Robot,
-    numbers,
-    rotation_from_rpy,
-    skew,
-)
+from robot_dynamics.robot.joint import Joint, JointType, Limits
+from robot_dynamics.robot.joint_motion import joint_pose
+from robot_dynamics.robot.kinematic_tree import KinematicTree
+from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rotation import rotation_from_rpy
+
+AnyRobot = TypeVar("AnyRobot", bound=KinematicTree)
+"""A robot; what comes out is of the same kind."""
 
 # -- the same robot, written differently --------------------------------------------------------
 
 
-def merge_fixed(robot: Robot) -> Robot:
+def merge_fixed(robot: AnyRobot) -> AnyRobot:
     """Join links across fixed joints; the links that disappear stay as named frames.
 
     The torques of the moving joints do not change. A robot without fixed
@@ -63,7 +62,7 @@ def merge_fixed(robot: Robot) -> Robot:
 # -- another robot --------------------------------------------------------------------------------
 
 
-def lock(robot: Robot, positions: Mapping[str, float]) -> Robot:
+def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
     """Fix joints at given positions; their links keep their mass and become part of the others.
 
     Args:
@@ -109,12 +108,12 @@ def lock(robot: Robot, positions: Mapping[str, float]) -> Robot:
 
 
 def with_payload(
-    robot: Robot,
+    robot: AnyRobot,
     frame: str,
     mass: float,
     com: npt.ArrayLike = (0.0, 0.0, 0.0),
     inertia: npt.ArrayLike | None = None,
-) -> Robot:
+) -> AnyRobot:
     """Fasten a rigid body to a link.
 
     Args:
@@ -153,7 +152,16 @@ def with_payload(
     return replace(robot, links=links)
 
 
-def subchain(robot: Robot, base: str, tip: str) -> Robot:
+def with_gravity(robot: AnyRobot, gravity: npt.ArrayLike) -> AnyRobot:
+    """Put the robot under another gravity vector, shape (3,), m/s^2, in axes of the root link.
+
+    Raises:
+        RobotError: If it is anything but three finite numbers.
+    """
+    return replace(robot, gravity=numbers("gravity", gravity, (3,)))
+
+
+def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
     """Cut out the part of a robot from one link to another one that it carries.
 
     What the joints between the two carry is kept: the links on the way, and what is fixed
@@ -206,7 +214,7 @@ def subchain(robot: Robot, base: str, tip: str) -> Robot:
     )
 
 
-def mount(robot: Robot, orientation: npt.ArrayLike | Pose) -> Robot:
+def mount(robot: AnyRobot, orientation: npt.ArrayLike | Pose) -> AnyRobot:
     """Turn the root link against the world, as when a robot is bolted to a wall.
 
     Only gravity notices: it is a vector in the axes of the root link.
@@ -234,17 +242,7 @@ def mount(robot: Robot, orientation: npt.ArrayLike | Pose) -> Robot:
 # -- what they share ------------------------------------------------------------------------------
 
 
-def joint_pose(joint: Joint, position: float) -> Pose:
-    """Pose of the child link of a joint at a position (rad or m), in the child link at zero."""
-    if not joint.moves:
-        return Pose.identity()
-    if not joint.type.rotates:
-        return Pose(np.eye(3), position * joint.axis)
-    K = skew(joint.axis)  # Rodrigues' formula
-    return Pose(np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * (K @ K), np.zeros(3))
-
-
-def _joints_to(robot: Robot, link: str) -> list[Joint]:
+def _joints_to(robot: KinematicTree, link: str) -> list[Joint]:
     """The joints from the root to a link."""
     way = []
     i = robot.link_index(link)

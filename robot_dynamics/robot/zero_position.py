@@ -20,20 +20,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import RobotError, ShapeError
-from robot_dynamics.robot.robot import (
-    STANDARD_GRAVITY,
-    Array,
-    Frame,
-    Inertia,
-    Joint,
-    JointType,
-    Link,
-    Pose,
-    Robot,
-    frozen,
-)
+from robot_dynamics.robot.joint import Joint, JointType
+from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 
 HAND = "hand"
 """Name of the hand frame of a robot built from tables."""

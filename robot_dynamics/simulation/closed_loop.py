@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.laws import Measured, position_error
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.robot import Array
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import Sensor
 from robot_dynamics.trajectory.trajectory import State, Trajectory

@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import unknown_name
-from robot_dynamics.robot.robot import Array
 
 Acceleration = Callable[[float, Array, Array], Array]
 """qdd of t, q, qd."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.robot.robot import Array
+from robot_dynamics.arrays import Array
 
 ROUNDS = 8
 """Guesses before Newton's method counts as lost; from the last answer it takes one or two."""

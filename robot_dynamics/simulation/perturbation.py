@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.robot import Inertia, Robot
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
 
 
 def with_mass_scaled(robot: Robot, factor: float | Mapping[str, float]) -> Robot:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.robot import Array
 
 
 class Reading(NamedTuple):

@@ -12,7 +12,7 @@ import numpy as np
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.trajectory.limits import Effort, check_limits, slowed_to_fit, violations
+from robot_dynamics.trajectory.motion_limits import Effort, check_limits, slowed_to_fit, violations
 from robot_dynamics.trajectory.trajectory import Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 

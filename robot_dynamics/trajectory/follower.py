@@ -7,14 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.formulations import vector
-from robot_dynamics.robot.robot import Array
-from robot_dynamics.trajectory.replacement import (
-    DEFAULT_BLEND,
-    DEFAULT_STOP,
-    replaced,
-    stopped,
-)
+from robot_dynamics.arrays import Array, vector
+from robot_dynamics.trajectory.replacement import DEFAULT_BLEND, DEFAULT_STOP, replaced, stopped
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.robot import Array, frozen
 from robot_dynamics.trajectory.trajectory import State
 
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.robot import Array
 from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 

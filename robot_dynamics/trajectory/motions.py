@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.robot import Array, Robot
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 FREE_SWING = {"rotates": 1.0, "slides": 0.1}

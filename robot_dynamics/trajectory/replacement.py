@@ -11,8 +11,8 @@ from math import comb
 
 import numpy as np
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.robot import Array
 from robot_dynamics.trajectory.interpolation import FULL_TURN, interpolate, quintic
 from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints

@@ -12,8 +12,8 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.robot import Array, frozen
 
 ORDER = 6
 """Coefficients per polynomial: degree five meets position, velocity, acceleration at both ends."""

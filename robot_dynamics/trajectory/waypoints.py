@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.robot import Array, frozen
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 """What a point may give for each joint, as `trajectory_msgs/JointTrajectoryPoint` names it."""

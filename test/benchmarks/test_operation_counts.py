@@ -17,10 +17,10 @@ from benchmark.operation_counts import (
     renaud_steps,
 )
 from oracles import example_folder
-from robot_dynamics.compiler.count import OperationCount
-from robot_dynamics.counting.augmented_body import compare_renaud
-from robot_dynamics.counting.newton_euler import compare_newton_euler
-from robot_dynamics.counting.recursions import (
+from robot_dynamics.compiler.graph.count import OperationCount
+from robot_dynamics.papers.counting.augmented_body_count import compare_renaud
+from robot_dynamics.papers.counting.newton_euler_count import compare_newton_euler
+from robot_dynamics.papers.counting.recursions import (
     Comparison,
     Difference,
     compare_kane,

@@ -10,10 +10,11 @@ import pytest
 
 import robot_dynamics
 from programs import chain, inverse_of, inverse_program, random_inputs
-from robot_dynamics.compiler import backends, llvm
+from robot_dynamics.compiler import backends
 from robot_dynamics.compiler.backends import compile_program
-from robot_dynamics.compiler.native import NativeKernel
-from robot_dynamics.compiler.python import PythonKernel, compile_python
+from robot_dynamics.compiler.native import llvm
+from robot_dynamics.compiler.native.native_kernel import NativeKernel
+from robot_dynamics.compiler.source.python import PythonKernel, compile_python
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BackendError, UnknownNameError
 

@@ -5,7 +5,7 @@ import pytest
 
 from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
 
 ARM = """
 <robot name="arm">

@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 from oracles import example_folder
 from robot_dynamics import read_urdf
 from robot_dynamics.control import Actuators
-from robot_dynamics.errors import (
-    ArgumentError,
-    RobotError,
-    ShapeError,
-    SingularCoordinatesError,
-)
-from robot_dynamics.robot.transmissions import Transmission, read_transmissions
+from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, SingularCoordinatesError
+from robot_dynamics.robot.urdf.transmissions import Transmission, read_transmissions
 from strategies import seeds
 
 # Matrices of condition below 1e3 here: sixteen digits less three, with room

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from robot_dynamics.control import Gains, effort_limits, limit_rate, saturate
 from robot_dynamics.control.integral import Cut, integrate_error
-from robot_dynamics.robot.robot import Limits
+from robot_dynamics.robot.joint import Limits
 
 EFFORTS = arrays(float, 3, elements=st.floats(-1e6, 1e6))
 LIMITS = arrays(float, 3, elements=st.one_of(st.floats(0.0, 1e5), st.just(np.inf)))

@@ -10,7 +10,9 @@ from robot_dynamics.control.load import Load, Ramp
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import read_urdf
-from robot_dynamics.robot.robot import Inertia, Pose, rotation_from_rpy
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rotation import rotation_from_rpy
 
 # Two joints about y, the second 0.4 m out; a tool fixed 0.3 m further, turned; a sensor on the base
 ARM = """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from robot_dynamics.control import Friction, Gains, gains_for
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
 from strategies import robots
 
 # -- gains ----------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from oracles import (
     pin_model,
     relative_error,
 )
+from robot_dynamics.algorithms import articulated_body
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.formulations import FORMULATIONS, articulated_body, inverse_dynamics
+from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.formulations.zero_reference_direct import forward_dynamics as by_columns
 from robot_dynamics.kernels import forward
 from robot_dynamics.robot.transforms import merge_fixed

@@ -8,16 +8,18 @@ from hypothesis import given
 
 from oracles import example_folder, pin_model, relative_error
 from renaud_arm import RENAUD, renaud_6r
-from robot_dynamics.counting.augmented_body import (
+from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
+from robot_dynamics.papers.counting.augmented_body_count import (
     PRINTED,
     compare_renaud,
     compare_renaud_grouped,
     count_renaud,
 )
-from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
-from robot_dynamics.robot.parameters import regroup
-from robot_dynamics.robot.robot import Inertia, Link, skew
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.inertial_parameters import regroup
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.urdf.reader import read_urdf
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.vectors import skew
 from strategies import random_state, robots, seeds
 
 # float64, sums in another order, relative to the largest torque: 2000 random trees of up to seven

@@ -11,10 +11,14 @@ from hypothesis import given
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.formulations.dalembert import structured_equations
-from robot_dynamics.formulations.dalembert_effects import effects
-from robot_dynamics.formulations.puma_three_link import PumaThreeLink
-from robot_dynamics.robot.robot import Inertia, Joint, JointType, Link, Pose, Robot
+from robot_dynamics.papers.dalembert_effects import effects
+from robot_dynamics.papers.puma_three_link import PumaThreeLink
+from robot_dynamics.robot.joint import Joint, JointType
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 from strategies import robots, seeds
 
 # float64, sums in another order: 2000 random trees stay below 2e-14 of the largest entry, or of

@@ -6,16 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
-from robot_dynamics.compiler.python import compile_python
-from robot_dynamics.compiler.trace import trace
-from robot_dynamics.formulations import (
-    base_axes,
-    composite_body,
-    dalembert,
-    inverse_dynamics,
-    lagrange,
-    newton_euler,
-)
+from robot_dynamics.algorithms import base_axes, composite_body
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.source.python import compile_python
+from robot_dynamics.formulations import dalembert, inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, robots, seeds
 

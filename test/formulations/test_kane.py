@@ -6,8 +6,8 @@ from hypothesis import given
 from numpy.testing import assert_allclose
 
 from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
-from robot_dynamics.compiler.python import compile_python
-from robot_dynamics.compiler.trace import trace
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import inverse_dynamics as by_name
@@ -20,8 +20,8 @@ from robot_dynamics.formulations.kane import (
     partial_velocities,
     translations,
 )
-from robot_dynamics.formulations.vectors import joint_motion
-from robot_dynamics.robot.paper_arms import stanford_arm
+from robot_dynamics.papers.paper_arms import stanford_arm
+from robot_dynamics.robot.joint_motion import joint_motion
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, robots, seeds
 

@@ -15,9 +15,9 @@ from numpy.testing import assert_allclose
 from oracles import relative_error
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations.kane import inverse_dynamics
-from robot_dynamics.kinematics.forward import frame_pose
-from robot_dynamics.robot.paper_arms import stanford_arm, thomas_tesar_arm
-from robot_dynamics.trajectory.paper_motions import line_motion, stanford_motion
+from robot_dynamics.kinematics.forward_kinematics import frame_pose
+from robot_dynamics.papers.paper_arms import stanford_arm, thomas_tesar_arm
+from robot_dynamics.papers.paper_motions import line_motion, stanford_motion
 
 REFERENCE = json.loads((Path(__file__).parents[1] / "data" / "kane_torques.json").read_text())
 EXAMPLES = {

@@ -9,11 +9,12 @@ from hypothesis import given
 
 from oracles import example_id, example_robot, example_urdfs
 from planar_two_link import NUMBERS, planar_two_link
-from robot_dynamics.compiler.python import compile_python, python_source
-from robot_dynamics.compiler.trace import trace
+from robot_dynamics.algorithms import energy
+from robot_dynamics.algorithms.base_axes import base_axes
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.source.python import compile_python, python_source
 from robot_dynamics.errors import ArgumentError, ShapeError
-from robot_dynamics.formulations import energy, lagrange, newton_euler
-from robot_dynamics.formulations.base_axes import base_axes
+from robot_dynamics.formulations import lagrange, newton_euler
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds
 

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from numpy.testing import assert_allclose, assert_array_equal
 
 from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
-from robot_dynamics.compiler.python import compile_python
-from robot_dynamics.compiler.trace import trace
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics as by_name
 from robot_dynamics.formulations import newton_euler
@@ -22,7 +22,7 @@ from robot_dynamics.formulations.zero_reference import (
     inverse_dynamics_in_base_axes,
     starred_vectors,
 )
-from robot_dynamics.robot.paper_arms import puma_type_arm
+from robot_dynamics.papers.paper_arms import puma_type_arm
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
 from strategies import random_state, robots, seeds

@@ -14,15 +14,16 @@ from oracles import (
     relative_error,
     with_exact_right_angles,
 )
-from robot_dynamics.compiler.python import compile_python
-from robot_dynamics.compiler.trace import trace
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.formulations.zero_reference_direct import equations_of_motion, forward_dynamics
-from robot_dynamics.robot.paper_arms import puma_type_arm
-from robot_dynamics.robot.robot import Inertia, Robot
+from robot_dynamics.papers.paper_arms import puma_type_arm
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.simulation.integrators import integrate
+from robot_dynamics.spatial.inertia import Inertia
 from strategies import random_state, robots, seeds
 
 # of M and of bias torques; float64 on both sides, worst of 2000 random trees 8e-13

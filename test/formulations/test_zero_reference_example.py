@@ -20,9 +20,9 @@ from robot_dynamics.formulations.zero_reference import (
     inverse_dynamics_from_hand,
     inverse_dynamics_in_base_axes,
 )
-from robot_dynamics.robot.paper_arms import INCH, puma_type_arm
+from robot_dynamics.papers.paper_arms import INCH, puma_type_arm
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion, hand_on_circle
 from robot_dynamics.trajectory.motions import circle_law
-from robot_dynamics.trajectory.paper_motions import CIRCLE_TIME, circle_motion, hand_on_circle
 
 DATA = Path(__file__).parents[1] / "data" / "puma_gupta_torques.json"
 SAMPLES = json.loads(DATA.read_text())["samples"]

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles import example_id, example_robot, example_urdfs, pin_model
-from robot_dynamics.compiler.python import compile_python
-from robot_dynamics.compiler.trace import trace
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.kinematics import frame_jacobian, frame_motion, frame_pose, link_poses
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
 from strategies import random_state, robots, seeds
 
 PLANAR_2R = """

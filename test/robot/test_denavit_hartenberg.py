@@ -15,10 +15,13 @@ from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.formulations.zero_reference import hand_position
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, Row, Table, denavit_hartenberg
-from robot_dynamics.robot.robot import Inertia, JointType, Pose, Robot
+from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 from strategies import chains, random_rotation, random_state, seeds
 
 R, P = JointType.REVOLUTE, JointType.PRISMATIC

@@ -10,17 +10,12 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotError, UnknownNameError
-from robot_dynamics.robot.robot import (
-    Inertia,
-    Joint,
-    JointType,
-    Limits,
-    Link,
-    Mimic,
-    Pose,
-    Robot,
-    rotation_from_rpy,
-)
+from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rotation import rotation_from_rpy
 from strategies import random_inertia, random_rotation, robots, seeds
 
 # -- poses --------------------------------------------------------------------------------------

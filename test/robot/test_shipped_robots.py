@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.robot.catalogue import find_robot, shipped_robots
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
 
 DATA = Path(__file__).parents[1] / "data"
 INCH, POUND = 0.0254, 0.45359237  # m, kg

@@ -10,18 +10,13 @@ from scipy.spatial.transform import Rotation
 from oracles import pin_model, relative_error
 from robot_dynamics.errors import RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.robot import (
-    Frame,
-    Inertia,
-    Joint,
-    JointType,
-    Limits,
-    Link,
-    Mimic,
-    Pose,
-    Robot,
-)
-from robot_dynamics.robot.transforms import joint_pose, merge_fixed
+from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
+from robot_dynamics.robot.joint_motion import joint_pose
+from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 from strategies import random_inertia, random_rotation, random_state, robots, seeds
 
 # float64 on both sides: worst of 1000 random trees 3e-12; one wrong sign gives 1e-1

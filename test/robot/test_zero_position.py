@@ -8,12 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from oracles import relative_error
 from robot_dynamics.errors import RobotError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
+from robot_dynamics.papers.paper_arms import INCH, POUND, POUND_INCH, puma_type_arm
 from robot_dynamics.robot import find_robot
-from robot_dynamics.robot.paper_arms import INCH, POUND, POUND_INCH, puma_type_arm
-from robot_dynamics.robot.robot import Inertia, JointType
+from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.spatial.inertia import Inertia
 from strategies import random_state, robots, seeds
 
 ROUND_OFF = 1e-12  # a few rotations of numbers near 1; the worst of 200 trees is 3e-15

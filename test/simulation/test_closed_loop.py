@@ -3,13 +3,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control import (
-    Friction,
-    Model,
-    Reference,
-    gains_for,
-    pd_feedforward,
-)
+from robot_dynamics.control import Friction, Model, Reference, gains_for, pd_feedforward
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.simulation import Plant, simulate, with_mass_scaled
@@ -102,7 +96,7 @@ def test_a_saturated_joint_is_marked(pendulum):
 
 
 def test_a_continuous_joint_is_compared_by_the_shorter_way_round():
-    from robot_dynamics.robot.urdf import read_urdf
+    from robot_dynamics.robot.urdf.reader import read_urdf
 
     wheel = read_urdf(
         '<robot name="wheel"><link name="base"/><link name="rim"><inertial><mass value="1"/>'

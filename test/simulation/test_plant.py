@@ -15,8 +15,8 @@ from robot_dynamics.errors import (
     SimulationError,
     SingularMassMatrixError,
 )
-from robot_dynamics.robot.robot import Inertia
 from robot_dynamics.simulation import Plant, integrate
+from robot_dynamics.spatial.inertia import Inertia
 from strategies import robots
 
 G = 9.81

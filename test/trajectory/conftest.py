@@ -2,7 +2,7 @@
 
 import pytest
 
-from robot_dynamics.robot.urdf import read_urdf
+from robot_dynamics.robot.urdf.reader import read_urdf
 
 TWO_LINKS = """
 <robot name="two_links">

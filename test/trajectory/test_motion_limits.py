@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.robot import Limits
+from robot_dynamics.robot.joint import Limits
 from robot_dynamics.trajectory import Follower, Waypoints, interpolate, polynomial_345
-from robot_dynamics.trajectory.limits import check_limits, slowed_to_fit, violations
+from robot_dynamics.trajectory.motion_limits import check_limits, slowed_to_fit, violations
 
 NAMES = ("shoulder", "elbow")
 

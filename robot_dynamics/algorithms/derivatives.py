@@ -1,0 +1,182 @@
+"""First derivatives of the joint efforts, and of the accelerations, in closed form.
+
+When joint j turns by dq, everything outward of it moves along its screw S_j, and
+with X the 4x4 pose of a link in a fixed frame, W = X' X^-1 its velocity and
+A = X'' X^-1 its acceleration, differentiating X dq = S_j X twice in time leaves
+
+    dA/dq_j   = S_j'' + 2 S_j' W + S_j A - A S_j
+    dA/dqd_j  = 2 (S_j' + S_j W)                        (' is the derivative in time)
+
+for every link outward of j. The efforts are linear in A and in the inertia P of
+the links, so that of a whole subtree only three sums matter: its inertia, its
+momentum matrix (sum of W P) and its wrench (of the sum of A P). They are carried
+inward once, as in composite-body mass matrices; every entry of the derivatives is
+then a scalar product with what the deeper of its two joints sees.
+
+The last two terms of dA/dq_j turn the subtree without deforming it: they matter
+only for the efforts of the ancestors of j. The first two, for a joint i outward of
+j, act on the wrench of a unit acceleration of joint i, which M needs as well.
+
+Each subtree is measured relative to the origin of its own joint, in position,
+velocity and acceleration: the motion of that origin then cancels from all but a
+few terms, and no linear velocity is ever computed. Inertial parameters enter
+linearly.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.algorithms.articulated_body import factorise_mass_matrix
+from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
+from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
+from robot_dynamics.algorithms.subtrees import LinkMotion, Subtree, link_motions, subtrees
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.joint import Joint
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.turns import symmetric
+from robot_dynamics.spatial.vectors import cross
+
+Wrench = tuple[Array, Array]
+"""Force and moment, shape (3,) each."""
+
+
+def inverse_derivatives(
+    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
+) -> tuple[Array, Array, Array]:
+    """Differentiate the joint efforts of a motion.
+
+    Args:
+        robot: Tree without fixed joints; n joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,).
+        qdd: Joint accelerations, shape (n,).
+        wrenches: For a link (by index in `robot.links`), force (3,) N and moment (3,) N m about
+            the link origin that the link exerts on its surroundings, in axes of the link. They
+            turn with the link.
+
+    Returns:
+        dtau/dq, dtau/dqd and the mass matrix dtau/dqdd, shape (n, n) each, row by effort and
+        column by joint. Entries of joints on different branches are exactly zero.
+    """
+    _, dtau_dq, dtau_dqd, M = _efforts_and_derivatives(robot, q, qd, qdd, wrenches)
+    return dtau_dq, dtau_dqd, M
+
+
+def forward_derivatives(
+    robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wrenches
+) -> tuple[Array, Array, Array]:
+    """Differentiate the joint accelerations that given efforts produce.
+
+    In independent coordinates: where joints mimic others, the inverse of the mass matrix is that
+    of the coupled robot and not a part of the uncoupled one.
+
+    Args:
+        robot: Tree without fixed joints; n independent joints.
+        q: Positions of the independent joints, shape (n,), rad or m.
+        qd: Their velocities, shape (n,).
+        tau: Their efforts, shape (n,), N m or N.
+        wrenches: As for `inverse_derivatives`.
+
+    Returns:
+        dqdd/dq, dqdd/dqd and dqdd/dtau (the inverse of the mass matrix), shape (n, n) each.
+    """
+    E, e0 = robot.coupling.matrix, robot.coupling.offset
+    at_rest = np.zeros(len(robot.joints))
+    bias, _, _, M = _efforts_and_derivatives(robot, E @ q + e0, E @ qd, at_rest, wrenches)
+    parents = elimination_parents(robot)
+    if any(joint.mimic for joint in robot.joints):
+        L, inverse_D = factorise(E.T @ M @ E, parents)
+    else:  # keeps its digits where tiny links sit between large ones
+        L, inverse_D = factorise_mass_matrix(robot, q)
+    qdd = solve(L, inverse_D, parents, tau - E.T @ bias)
+    # qdd(q, qd, tau) holds tau(q, qd, qdd) fixed: 0 = dtau + M dqdd
+    dtau_dq, dtau_dqd, _ = inverse_derivatives(robot, E @ q + e0, E @ qd, E @ qdd, wrenches)
+    columns = np.hstack([-(E.T @ dtau_dq @ E), -(E.T @ dtau_dqd @ E)])
+    n = robot.dof
+    solved = np.array([solve(L, inverse_D, parents, column) for column in columns.T])
+    solved = solved.reshape(2 * n, n).T
+    return solved[:, :n], solved[:, n:], _inverse(L, inverse_D)
+
+
+def _efforts_and_derivatives(
+    robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
+) -> tuple[Array, Array, Array, Array]:
+    """Efforts tau, dtau/dq, dtau/dqd and M."""
+    n = len(robot.joints)
+    frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
+    motions = link_motions(robot, frames, qd, qdd)
+    tau: list[Any] = [0.0] * n
+    dtau_dq, dtau_dqd, M = _zeros(n, q, qd, qdd), _zeros(n, q, qd, qdd), _zeros(n, q)
+
+    # Joint k as the deeper of a pair: with itself, then with each ancestor j, going inward
+    for k, subtree in subtrees(robot, frames, motions, wrenches):
+        joint, motion = robot.joints[k], motions[k + 1]
+        of_qdd, of_q, of_qd, y2 = _felt_inward(joint, motion, subtree)
+        along = subtree.moment if joint.type.rotates else subtree.force
+        tau[k] = joint.axis @ along + of_qdd[0] @ motion.a
+        j = k
+        while True:
+            ancestor, motion = robot.joints[j], motions[j + 1]
+            component = 1 if ancestor.type.rotates else 0  # the moment along b, or the force
+            b = ancestor.axis
+            M[j, k] = M[k, j] = b @ of_qdd[component]
+            dtau_dq[j, k] = b @ of_q[component]
+            dtau_dqd[j, k] = b @ of_qd[component]
+            if j != k:
+                dtau_dq[k, j] = motion.b_ddot @ of_qdd[component]
+                dtau_dqd[k, j] = (2.0 * motion.b_dot) @ of_qdd[component]
+                if ancestor.type.rotates:
+                    lever = cross(motion.a, b) @ of_qdd[0]
+                    dtau_dq[k, j] = dtau_dq[k, j] + lever + motion.b_dot @ y2
+                    dtau_dqd[k, j] = dtau_dqd[k, j] + b @ y2
+            if robot.parents[j] == 0:
+                break
+            frame = frames[j]
+            of_qdd = frame.wrench_to_parent(*of_qdd)
+            of_q = frame.wrench_to_parent(*of_q)
+            of_qd = frame.wrench_to_parent(*of_qd)
+            y2 = frame.vector_to_parent(y2) + cross(motion.step_v2, of_qdd[0])
+            j = robot.parents[j] - 1
+    return np.array(tau), dtau_dq, dtau_dqd, M
+
+
+def _felt_inward(
+    joint: Joint, motion: LinkMotion, subtree: Subtree
+) -> tuple[Wrench, Wrench, Wrench, Array]:
+    """What the links inward of a joint feel of it, axes and origin of the link that it carries.
+
+    Returns:
+        Wrench (force and moment) of a unit acceleration of the joint; change of the wrench with
+        its position; change with its velocity; and the vector y2, whose product with the rate at
+        which the axis of an ancestor turns is the Coriolis effort at this joint.
+    """
+    b, b_dot, b_dot2, b_ddot = joint.axis, motion.b_dot, 2.0 * motion.b_dot, motion.b_ddot
+    m, h, J = subtree.inertia.mass, subtree.inertia.first_moment, subtree.inertia.second_moment
+    if not joint.type.rotates:
+        # Sliding turns nothing: the whole subtree moves on parallel lines, and with it its force
+        of_q = m * b_ddot, cross(h, b_ddot) + cross(b, subtree.force + m * motion.a)
+        return (m * b, cross(h, b)), of_q, (m * b_dot2, cross(h, b_dot2)), cross(subtree.l2, b)
+    of_qdd = cross(b, h), J @ b
+    of_q = (
+        cross(b_ddot, h) + cross(b_dot, subtree.l2) + cross(b, subtree.force),
+        J @ b_ddot + subtree.C2 @ b_dot + cross(b, subtree.moment) + cross(of_qdd[0], motion.a),
+    )
+    of_qd = cross(b_dot2, h) + cross(b, subtree.l2), J @ b_dot2 + subtree.C2 @ b
+    return of_qdd, of_q, of_qd, subtree.C2.T @ b
+
+
+def _inverse(L: Array, inverse_D: Array) -> Array:
+    """Inverse of L^T D L, shape (n, n), from the factors of `factorise`."""
+    G: Any = np.zeros_like(L)  # inverse of L, with the same structural zeros
+    for k in range(len(L)):
+        G[k] = -(L[k, :k] @ G[:k])
+        G[k, k] = 1.0
+    return symmetric((G * inverse_D) @ G.T)
+
+
+def _zeros(n: int, *inputs: Array) -> Any:
+    return np.zeros((n, n), dtype=np.result_type(*inputs))

@@ -1,0 +1,1 @@
+"""Equations as a graph of expressions: traced, counted, simplified."""

@@ -1,0 +1,70 @@
+"""Operation counts, on the graph and never on generated text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from robot_dynamics.compiler.graph.expression import (
+    ADD,
+    CONSTANT,
+    COS,
+    INPUT,
+    MULTIPLY,
+    NEGATE,
+    RECIPROCAL,
+    SIN,
+    SUBTRACT,
+)
+from robot_dynamics.compiler.graph.trace import Program
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """Number of scalar operations, as the literature counts them.
+
+    Args:
+        multiplications: Products of two numbers.
+        additions: Sums and differences.
+        sines_cosines: Every sine and every cosine is one.
+        divisions: Reciprocals; x / y is one reciprocal and one multiplication.
+        others: Square roots, exponentials and the like.
+
+    Changes of sign are free: an addition turns into a subtraction.
+    """
+
+    multiplications: int = 0
+    additions: int = 0
+    sines_cosines: int = 0
+    divisions: int = 0
+    others: int = 0
+
+    @property
+    def arithmetic(self) -> int:
+        """Multiplications and additions together."""
+        return self.multiplications + self.additions
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.multiplications} multiplications, {self.additions} additions, "
+            f"{self.sines_cosines} sines and cosines"
+        )
+        if self.divisions:
+            text += f", {self.divisions} divisions"
+        if self.others:
+            text += f", {self.others} other functions"
+        return text
+
+
+def operation_count(program: Program) -> OperationCount:
+    """Count the operations of a program."""
+    ops = Counter(node.op for node in program.nodes)
+    free = ops[INPUT] + ops[CONSTANT] + ops[NEGATE]
+    multiplications = ops[MULTIPLY]
+    additions = ops[ADD] + ops[SUBTRACT]
+    sines_cosines = ops[SIN] + ops[COS]
+    divisions = ops[RECIPROCAL]
+    known = free + multiplications + additions + sines_cosines + divisions
+    return OperationCount(
+        multiplications, additions, sines_cosines, divisions, len(program.nodes) - known
+    )

@@ -1,0 +1,262 @@
+"""Graph passes: the same outputs with fewer operations.
+
+A pass takes a program and returns a program; `optimize` runs all of them in
+order. Dead operations and repeated subexpressions need no pass: a program lists
+live nodes only, and a graph holds each distinct node once. A new pass is one
+function, here or in a file of its own, that ends in `trace.rewrite`, and is listed
+in `PASSES`. What passes share stands in `chains`, below this file, so that one in a
+file of its own can be listed here.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from robot_dynamics.compiler.graph.chains import chains, factors
+from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.compiler.graph.expression import (
+    ADD,
+    MULTIPLY,
+    SUBTRACT,
+    Expression,
+    add,
+    multiply,
+    negate,
+)
+from robot_dynamics.compiler.graph.trace import Program, Rewritten, rebuilt, rewrite, use_counts
+
+Pass = Callable[[Program], Program]
+
+
+def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
+    """Run graph passes in order, keeping the result of each that saves operations.
+
+    One that trades additions for as many multiplications is kept as long as there are not more
+    multiplications than in the program that was given.
+
+    Args:
+        program: The equations.
+        passes: Passes to run; by default all of `PASSES`.
+    """
+    most = operation_count(program).multiplications
+    for one in PASSES if passes is None else passes:
+        candidate = one(program)
+        before, after = operation_count(program), operation_count(candidate)
+        traded = after.additions < before.additions and after.multiplications <= most
+        if _cost(after) < _cost(before) or (_cost(after) == _cost(before) and traded):
+            program = candidate
+    return program
+
+
+def factor_sums(program: Program) -> Program:
+    """Factor out what products in a sum share: a x + b y - a z = a (x - z) + b y."""
+    uses = use_counts(program)
+    sums = {s.root.index: s for s in chains(program, uses, (ADD, SUBTRACT))}
+
+    def rule(node: Expression, new: Rewritten) -> Expression:
+        if node.index not in sums:
+            return rebuilt(node, new)
+        products = [_Product(factors(term, uses), minus) for term, minus in sums[node.index].terms]
+        return rebuilt(node, new) if _best_factor(products) is None else _factored(products, new)
+
+    return rewrite(program, rule)
+
+
+def share_sums(program: Program) -> Program:
+    """Compute a pair of terms once that several sums contain: a + b in a + b + c and a + d + b."""
+    return _share_pairs(program, (ADD, SUBTRACT), add)
+
+
+def share_products(program: Program) -> Program:
+    """Compute a pair of factors once that several products contain: a b in a b c and a d b."""
+    return _share_pairs(program, (MULTIPLY,), multiply)
+
+
+def gather_multiples(program: Program) -> Program:
+    """Add up what a sum contains several times, where it has no products: x + y + x = 2 x + y.
+
+    A multiplication takes the place of an addition, and the two that are left are one fused
+    operation. Beside a product, with which an addition is fused already, nothing would be won.
+    """
+    uses = use_counts(program)
+    multiples: dict[int, dict[Expression, int]] = {}  # how often a sum contains each of its terms
+    for chain in chains(program, uses, (ADD, SUBTRACT)):
+        times: Counter[Expression] = Counter()
+        for term, minus in chain.terms:
+            times[term] += -1 if minus else 1
+        fused = any(term.op == MULTIPLY and uses[term.index] == 1 for term in times)
+        if len(times) < len(chain.terms) and not fused:
+            multiples[chain.root.index] = times
+
+    def rule(node: Expression, new: Rewritten) -> Expression:
+        if node.index not in multiples:
+            return rebuilt(node, new)
+        graph = new[node.args[0].index].graph
+        return _sum(
+            [
+                (multiply(graph.constant(abs(count)), new[term.index]), count < 0)
+                for term, count in multiples[node.index].items()
+            ]
+        )
+
+    return rewrite(program, rule)
+
+
+PASSES: Sequence[Pass] = (
+    *(factor_sums, share_sums, share_products, factor_sums, gather_multiples),
+    share_products,  # again: factoring makes new products
+)
+
+
+def _cost(count: OperationCount) -> int:
+    return count.arithmetic + count.sines_cosines + count.divisions + count.others
+
+
+# -- factoring ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Product:
+    factors: tuple[Expression, ...]
+    minus: bool
+
+
+def _best_factor(products: list[_Product]) -> Expression | None:
+    """The factor that most products share, if at least two do."""
+    found = {f.index: f for p in products if len(p.factors) > 1 for f in p.factors}
+    count = Counter(
+        index
+        for p in products
+        if len(p.factors) > 1
+        for index in dict.fromkeys(f.index for f in p.factors)
+    )
+    index, most = max(count.items(), key=lambda item: (item[1], -item[0]), default=(0, 0))
+    return found[index] if most > 1 else None
+
+
+def _factored(products: list[_Product], new: Rewritten) -> Expression:
+    """The sum of products, with common factors taken out greedily."""
+    factor = _best_factor(products)
+    if factor is None:
+        return _sum([(_product(p.factors, new), p.minus) for p in products])
+    inside, outside = [], []
+    for p in products:
+        position = next((i for i, f in enumerate(p.factors) if f is factor), None)
+        if position is None or len(p.factors) == 1:
+            outside.append(p)
+        else:
+            rest = p.factors[:position] + p.factors[position + 1 :]
+            inside.append(_Product(rest, p.minus))
+    grouped = multiply(new[factor.index], _factored(inside, new))
+    return add(grouped, _factored(outside, new)) if outside else grouped
+
+
+def _product(factors: tuple[Expression, ...], new: Rewritten) -> Expression:
+    product = new[factors[0].index]
+    for f in factors[1:]:
+        product = multiply(product, new[f.index])
+    return product
+
+
+def _sum(terms: list[tuple[Expression, bool]]) -> Expression:
+    total, minus = terms[0]
+    total = negate(total) if minus else total
+    for term, minus in terms[1:]:
+        total = add(total, negate(term) if minus else term)
+    return total
+
+
+# -- sharing pairs ------------------------------------------------------------------------------
+
+_Pair = tuple[int, int, bool]  # two terms, older first, and whether their signs differ
+
+
+def _share_pairs(
+    program: Program,
+    ops: tuple[str, ...],
+    combine: Callable[[Expression, Expression], Expression],
+) -> Program:
+    """Give every pair of terms that several chains contain a node of its own, greedily.
+
+    The most frequent pair first. A pair gets a number like a term and may be part of a later
+    pair. Pairs are numbered downwards from -1, terms are numbered by their nodes.
+    """
+    uses = use_counts(program)
+    content = {
+        chain.root.index: [(term.index, minus) for term, minus in chain.terms]
+        for chain in chains(program, uses, ops)
+    }
+    holders: dict[_Pair, set[int]] = defaultdict(set)
+    for root, terms in content.items():
+        for pair in _pairs_among(terms):
+            holders[pair].add(root)
+    heap = [(-len(roots), pair) for pair, roots in holders.items() if len(roots) > 1]
+    heapq.heapify(heap)
+    made: dict[int, _Pair] = {}
+    touched: set[int] = set()
+    while heap:
+        count, pair = heapq.heappop(heap)
+        roots = holders[pair]
+        if len(roots) != -count:  # out of date
+            if len(roots) > 1:
+                heapq.heappush(heap, (-len(roots), pair))
+            continue
+        number = -len(made) - 1
+        made[number] = pair
+        for root in sorted(roots):
+            touched.add(root)
+            terms = content[root]
+            for stale in _pairs_among(terms):
+                holders[stale].discard(root)
+            content[root] = terms = _replace_pair(terms, pair, number)
+            for fresh in _pairs_among(terms):
+                holders[fresh].add(root)
+                if number in fresh[:2] and len(holders[fresh]) > 1:
+                    heapq.heappush(heap, (-len(holders[fresh]), fresh))
+
+    def rule(node: Expression, new: Rewritten) -> Expression:
+        if node.index not in touched:
+            return rebuilt(node, new)
+
+        def value(number: int) -> Expression:
+            if number >= 0:
+                return new[number]
+            first, second, differ = made[number]
+            b = value(second)
+            return combine(value(first), negate(b) if differ else b)
+
+        total: Expression | None = None
+        for number, minus in content[node.index]:
+            term = negate(value(number)) if minus else value(number)
+            total = term if total is None else combine(total, term)
+        assert total is not None  # a chain has terms
+        return total
+
+    return rewrite(program, rule)
+
+
+def _pairs_among(terms: list[tuple[int, bool]]) -> set[_Pair]:
+    ordered = sorted(terms)
+    return {
+        (a, b, a_minus != b_minus)
+        for k, (a, a_minus) in enumerate(ordered)
+        for b, b_minus in ordered[k + 1 :]
+    }
+
+
+def _replace_pair(
+    terms: list[tuple[int, bool]], pair: _Pair, number: int
+) -> list[tuple[int, bool]]:
+    """Put one term, the pair, in the place of its two members."""
+    first, second, differ = pair
+    rest = list(terms)
+    for k, (term, minus) in enumerate(rest):
+        partner = (second, minus != differ)
+        if term == first and partner in rest[:k] + rest[k + 1 :]:
+            del rest[k]
+            rest.remove(partner)
+            return [(number, minus), *rest]
+    return rest

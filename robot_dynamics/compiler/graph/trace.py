@@ -1,0 +1,258 @@
+"""Equations become a program: the live nodes of an expression graph, in order.
+
+`trace` calls a function with arrays of symbols; the arrays that it returns are
+the outputs. A `Program` is what every pass takes and returns and what every back
+end reads. Passes and back ends reach the operands of a node in one way only,
+`node.args`, and visit nodes in one order only, `program.nodes`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import keyword
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.compiler.graph.expression import (
+    ADD,
+    CONSTANT,
+    INPUT,
+    MULTIPLY,
+    NEGATE,
+    RECIPROCAL,
+    SUBTRACT,
+    VECTOR_OPERATIONS,
+    Expression,
+    Graph,
+    add,
+    function,
+    multiply,
+    negate,
+    reciprocal,
+)
+from robot_dynamics.errors import ArgumentError, TraceError
+
+Shape = tuple[int, ...]
+
+RESULT = "result"
+"""Name of the output of a function that returns one array without naming it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """One result of a program.
+
+    Args:
+        shape: Shape of the array.
+        entries: Node of every entry, row by row.
+    """
+
+    shape: Shape
+    entries: tuple[Expression, ...]
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """The nodes as an object array of that shape."""
+        return array_of(self.entries, self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Straight-line equations: named input arrays in, named output arrays out.
+
+    Args:
+        name: Identifier; becomes the name of generated functions.
+        inputs: Shape of every input, in the order of the arguments.
+        outputs: Every output, in order.
+        at_once: Makes the same equations written with numbers side by side, for the back end that
+            computes one sample in vector instructions; None where nobody has written them so.
+    """
+
+    name: str
+    inputs: Mapping[str, Shape]
+    outputs: Mapping[str, Output]
+    at_once: Callable[[], Program] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inputs", MappingProxyType(dict(self.inputs)))
+        object.__setattr__(self, "outputs", MappingProxyType(dict(self.outputs)))
+        for name in (self.name, *self.inputs, *self.outputs):
+            check_identifier(name)
+        if not self.outputs:
+            raise ArgumentError(f"program '{self.name}' has no output")
+        shared = sorted(set(self.inputs) & set(self.outputs))
+        if shared:
+            raise ArgumentError(f"'{shared[0]}' names both an input and an output; rename one")
+
+    @cached_property
+    def nodes(self) -> tuple[Expression, ...]:
+        """Every node that an output depends on, operands before the nodes that use them."""
+        return live_nodes(e for output in self.outputs.values() for e in output.entries)
+
+    @cached_property
+    def digest(self) -> str:
+        """Fingerprint of the equations: equal text, equal results (16 hexadecimal digits)."""
+        number = {node.index: k for k, node in enumerate(self.nodes)}
+        text = hashlib.sha256(repr((self.name, tuple(self.inputs.items()))).encode())
+        for node in self.nodes:
+            operands = tuple(number[a.index] for a in node.args)
+            text.update(repr((node.op, node.value, operands)).encode())
+        for name, output in self.outputs.items():
+            entries = tuple(number[e.index] for e in output.entries)
+            text.update(repr((name, output.shape, entries)).encode())
+        return text.hexdigest()[:16]
+
+
+def trace(
+    name: str,
+    equations: Callable[..., npt.NDArray[Any] | Mapping[str, npt.NDArray[Any]]],
+    inputs: Mapping[str, Shape],
+) -> Program:
+    """Record what a function computes.
+
+    Args:
+        name: Name of the program, an identifier.
+        equations: Plain arithmetic on arrays of any scalar. It is called with one keyword
+            argument per input, and returns one array or several by name.
+        inputs: Name and shape of every argument.
+
+    Returns:
+        The program. A single array that the function does not name is called "result".
+
+    Raises:
+        TraceError: If the function branches on a value or returns something else than numbers.
+        ArgumentError: If a name cannot be a name in generated code.
+    """
+    graph = Graph()
+    arrays = {
+        key: array_of([graph.input(key, i) for i in range(math.prod(shape))], tuple(shape))
+        for key, shape in inputs.items()
+    }
+    returned = equations(**arrays)
+    named = returned if isinstance(returned, Mapping) else {RESULT: returned}
+    outputs = {key: _output(graph, key, array) for key, array in named.items()}
+    program = Program(name, {key: tuple(shape) for key, shape in inputs.items()}, outputs)
+    _ = program.nodes
+    graph.forget()
+    return program
+
+
+Rewritten = Mapping[int, Expression]
+"""New version of every node visited so far, by the index of the old one."""
+
+
+def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression]) -> Program:
+    """Build a program anew, node by node: the frame of every graph pass.
+
+    Args:
+        program: The program to rewrite.
+        rule: Called with every operation, operands first, and the new versions so far; returns
+            its new version. `rebuilt` is the rule that changes nothing.
+    """
+    graph = Graph()
+    new: dict[int, Expression] = {}
+    for node in program.nodes:
+        if node.op == INPUT:
+            new[node.index] = graph.input(*node.value)
+        elif node.op == CONSTANT:
+            new[node.index] = graph.constant(node.value)
+        else:
+            new[node.index] = rule(node, new)
+    outputs = {
+        name: Output(output.shape, tuple(new[e.index] for e in output.entries))
+        for name, output in program.outputs.items()
+    }
+    result = Program(program.name, program.inputs, outputs, program.at_once)
+    _ = result.nodes
+    graph.forget()
+    return result
+
+
+def rebuilt(node: Expression, new: Rewritten) -> Expression:
+    """The same operation on the new operands, folded if they allow it."""
+    operands = [new[a.index] for a in node.args]
+    if node.op in VECTOR_OPERATIONS:
+        return operands[0].graph.node(node.op, *operands, value=node.value)
+    if node.op == ADD:
+        return add(*operands)
+    if node.op == SUBTRACT:
+        return add(operands[0], negate(operands[1]))
+    if node.op == MULTIPLY:
+        return multiply(*operands)
+    if node.op == NEGATE:
+        return negate(*operands)
+    if node.op == RECIPROCAL:
+        return reciprocal(*operands)
+    return function(node.op, *operands)
+
+
+def live_nodes(roots: Iterable[Expression]) -> tuple[Expression, ...]:
+    """The given nodes and everything they depend on, operands first."""
+    found: dict[int, Expression] = {}
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.index not in found:
+            found[node.index] = node
+            stack.extend(node.args)
+    return tuple(found[index] for index in sorted(found))
+
+
+def use_counts(program: Program) -> dict[int, int]:
+    """How often every live node is used, by its index: as an operand and as an output."""
+    uses = {node.index: 0 for node in program.nodes}
+    for node in program.nodes:
+        for operand in node.args:
+            uses[operand.index] += 1
+    for output in program.outputs.values():
+        for entry in output.entries:
+            uses[entry.index] += 1
+    return uses
+
+
+def array_of(items: Iterable[Any], shape: Shape) -> npt.NDArray[Any]:
+    """An object array of that shape, filled row by row."""
+    array = np.empty(math.prod(shape), dtype=object)
+    array[:] = list(items)
+    return array.reshape(shape)
+
+
+# Words of C and C++ that Python does not keep for itself, and names in generated source
+_RESERVED = re.compile(
+    r"t\d+|(a?(sin|cos|tan)h?|sqrt|cbrt|hypot|pow|exp2?|log(10|2|1p|b)?|fabs|fmod|floor|ceil)f?|"
+    r"abs|alignas|alignof|asm|auto|bitand|bitor|bool|case|catch|char|compl|concept|const|constexpr|"
+    r"decltype|default|delete|do|double|enum|explicit|export|extern|float|friend|goto|inline|int|"
+    r"long|main|mutable|namespace|new|noexcept|nullptr|operator|private|protected|public|register|"
+    r"requires|restrict|results|short|signed|sizeof|static|std|struct|switch|template|this|throw|"
+    r"typedef|typeid|typename|union|unsigned|using|virtual|void|volatile|xor"
+)
+
+
+def check_identifier(name: str) -> None:
+    """Refuse a name that generated source could not use.
+
+    Raises:
+        ArgumentError: If it is not an identifier, or is one that generated source uses itself.
+    """
+    plain = name.isidentifier() and name.isascii() and not name.startswith("_")
+    if not plain or keyword.iskeyword(name):
+        raise ArgumentError(f"'{name}' is not a name; use letters, then digits and underscores")
+    if _RESERVED.fullmatch(name):
+        raise ArgumentError(f"the name '{name}' is used by generated code; choose another")
+
+
+def _output(graph: Graph, name: str, values: Any) -> Output:
+    array = np.asarray(values)
+    entries = [graph.lift(value) for value in array.ravel()]
+    for value, entry in zip(array.ravel(), entries, strict=True):
+        if entry is None:
+            raise TraceError(f"output '{name}' holds {value!r}, which is neither number nor symbol")
+    return Output(array.shape, tuple(e for e in entries if e is not None))

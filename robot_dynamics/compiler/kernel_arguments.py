@@ -1,0 +1,186 @@
+"""The arguments of a kernel call, checked and converted: the path for the unusual.
+
+A kernel takes each input as one sample, shape S, or as a batch, shape (N, *S).
+Lists, other dtypes and non-contiguous arrays are converted here; what cannot be
+converted is an error that names the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.compiler.graph.trace import Shape
+from robot_dynamics.errors import ArgumentError, ShapeError, shown
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """Inputs and outputs of one call, ready to be read and written.
+
+    Args:
+        inputs: C-contiguous arrays of one dtype, each one sample or a batch.
+        outputs: C-contiguous arrays to write to, of the same dtype.
+        answers: Arrays to hand back: those above, or the caller's where they differ.
+        batch: Number of samples N; None for a single one.
+        dtype: float64 or float32.
+    """
+
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    answers: tuple[Array, ...]
+    batch: int | None
+    dtype: np.dtype[Any]
+
+    def finish(self) -> tuple[Array, ...]:
+        """Copy results into arrays of the caller that could not be written directly."""
+        for answer, result in zip(self.answers, self.outputs, strict=True):
+            if answer is not result:
+                answer[...] = result
+        return self.answers
+
+
+def check_threads(threads: int | None) -> None:
+    """Raise ArgumentError for what is no number of threads."""
+    if threads is None or (type(threads) is int and threads >= 1):
+        return  # at once: a call takes as long as to ask for an abstract class
+    if not (isinstance(threads, Integral) and threads >= 1):
+        raise ArgumentError(f"threads must be a whole number from 1 on, got {shown(threads)}")
+
+
+def check_arguments(
+    shapes: Mapping[str, Shape],
+    outputs: Mapping[str, Shape],
+    arrays: Sequence[Any],
+    out: Any = None,
+    *,
+    finite: bool = False,
+) -> Arguments:
+    """Check and convert the arguments of a call.
+
+    float32 is kept when every array input has it; everything else becomes float64. A single
+    sample beside batches stands for all N rows.
+
+    Args:
+        shapes: Shape of one sample of every input.
+        outputs: Shape of one sample of every output.
+        arrays: The arguments, one per input.
+        out: Array for the only output, or a sequence of one array per output.
+        finite: Refuse NaN and infinity.
+
+    Raises:
+        ShapeError: If a shape does not fit.
+        ArgumentError: If an argument is missing, holds no numbers, is not finite, or if an array
+            given as `out` cannot be written to or shares memory with another one.
+    """
+    names = list(shapes)
+    if len(arrays) != len(names):
+        raise ArgumentError(
+            f"expected {len(names)} arguments ({', '.join(names)}), got {len(arrays)}"
+        )
+    converted = [_numbers(name, value) for name, value in zip(names, arrays, strict=True)]
+    single = np.float32 if _all_float32(converted) else np.float64
+    dtype: np.dtype[Any] = np.dtype(single)
+    batch = _batch_size(shapes, converted)
+    inputs = tuple(np.ascontiguousarray(a, dtype=dtype).reshape(a.shape) for a in converted)
+    if finite:
+        for name, a in zip(names, inputs, strict=True):
+            refuse_non_finite(name, a)
+    lead: Shape = () if batch is None else (batch,)
+    results, answers = _outputs(outputs, lead, dtype, out, inputs)
+    return Arguments(inputs, results, answers, batch, dtype)
+
+
+def refuse_non_finite(name: str, array: Array, start: int = 0) -> None:
+    """Raise ArgumentError naming the first entry that is NaN or infinite, from row `start` on."""
+    bad = ~np.isfinite(array[start:] if start else array)
+    if bad.any():
+        first, *rest = (int(i) for i in np.argwhere(bad)[0])
+        where = (first + start, *rest)
+        index = "".join(f"[{i}]" for i in where)
+        raise ArgumentError(f"{name}{index} is {array[where]}; every entry must be finite")
+
+
+def _numbers(name: str, value: Any) -> Array:
+    """The argument as an array of real numbers, in its own dtype where that is floating."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf":
+            return array
+        # NumPy would make nan of None, and numbers of text
+        if array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat):
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(f"{name} must hold real numbers, got {shown(value)}")
+
+
+def _all_float32(arrays: Sequence[Array]) -> bool:
+    return bool(arrays) and all(a.dtype == np.float32 for a in arrays)
+
+
+def _batch_size(shapes: Mapping[str, Shape], arrays: Sequence[Array]) -> int | None:
+    """N of a batch, None for single samples."""
+    batch: int | None = None
+    first = ""
+    for (name, shape), array in zip(shapes.items(), arrays, strict=True):
+        if array.shape == shape:
+            continue
+        if array.ndim != len(shape) + 1 or array.shape[1:] != shape:
+            one, many = _written(shape), _written(("N", *shape))
+            raise ShapeError(f"{name} must have shape {one} or {many}, got {_written(array.shape)}")
+        if batch is None:
+            batch, first = len(array), name
+        elif batch != len(array):
+            raise ShapeError(f"{name} has {len(array)} samples but {first} has {batch}")
+    return batch
+
+
+def _outputs(
+    shapes: Mapping[str, Shape],
+    lead: Shape,
+    dtype: np.dtype[Any],
+    out: Any,
+    inputs: tuple[Array, ...],
+) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Arrays to write to and arrays to hand back."""
+    wanted = [(*lead, *shape) for shape in shapes.values()]
+    if out is None:
+        made = tuple(np.empty(shape, dtype) for shape in wanted)
+        return made, made
+    one = len(wanted) == 1
+    given = (out,) if one else tuple(out) if isinstance(out, Iterable) else ()
+    if len(given) != len(wanted):
+        raise ArgumentError(f"out must hold {len(wanted)} arrays ({', '.join(shapes)})")
+    results: list[Array] = []
+    for name, shape, target in zip(shapes, wanted, given, strict=True):
+        label = "out" if one else f"out for '{name}'"
+        if not isinstance(target, np.ndarray) or not target.flags.writeable:
+            raise ArgumentError(f"{label} must be an array that can be written to")
+        if target.dtype.kind != "f":
+            raise ArgumentError(f"{label} must be an array of floats, got {target.dtype}")
+        if target.shape != shape:
+            raise ShapeError(
+                f"{label} must have shape {_written(shape)}, got {_written(target.shape)}"
+            )
+        usable = target.dtype == dtype and target.flags.carray
+        overlaps = any(np.may_share_memory(target, a) for a in inputs)
+        results.append(target if usable and not overlaps else np.empty(shape, dtype))
+    for (first, a), (second, b) in combinations(zip(shapes, given, strict=True), 2):
+        if np.shares_memory(a, b):  # one would be written over the other
+            raise ArgumentError(f"out: {first} and {second} share memory; give arrays of their own")
+    return tuple(results), given
+
+
+def _written(shape: Sequence[Any]) -> str:
+    """A shape as Python writes a tuple, with N unquoted."""
+    inner = ", ".join(str(n) for n in shape)
+    return f"({inner},)" if len(shape) == 1 else f"({inner})"

@@ -1,0 +1,1 @@
+"""A program as machine code, through LLVM: for one sample and for many at once."""

@@ -1,0 +1,159 @@
+"""Kernels of many samples, as LLVM text: one sample per vector lane.
+
+Arrays arrive as users hold them, one row per sample. A block of W rows (8 doubles
+or 16 floats in a 512-bit register) is loaded and turned in registers (`rows`), so
+that each input entry becomes one vector with a lane per sample; the equations run
+once on vectors; the results are turned back.
+
+    block      W samples at the given addresses
+    remainder  fewer samples, through copies that are filled up with zeros
+    batch      any number of samples: whole blocks, then the remainder
+"""
+
+from __future__ import annotations
+
+import math
+
+from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.native.ir import Code, FiniteCheck, Lanes, argument, emit_body
+from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.compiler.native.rows import rows_at
+from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
+
+_MOST_STACK = 65_536  # bytes; threads of some platforms have little
+
+
+def batch_functions(program: Program, lanes: Lanes, host: Host, finite: bool) -> list[str]:
+    """Write `block`, `remainder` and `batch`.
+
+    Both take a list of addresses: inputs first, then outputs.
+
+        i1  block(addresses)               W samples; true if an input is not finite, and then
+                                           nothing is written
+        i64 batch(count, addresses, steps) `count` samples; steps are what the address of every
+                                           input grows by from block to block, in bytes; returns
+                                           the number of samples done
+
+    Args:
+        program: The equations.
+        lanes: Type and number of samples that a block holds.
+        host: The machine.
+        finite: Check inputs.
+    """
+    sizes = {name: math.prod(shape) for name, shape in program.inputs.items()}
+    results = {name: math.prod(output.shape) for name, output in program.outputs.items()}
+    return [
+        exact_functions(lanes, host.typed_pointers),
+        _block(program, lanes, host, sizes, results, finite),
+        _remainder(lanes, host, sizes, results),
+        _batch(lanes, host, sizes, results),
+    ]
+
+
+def _block(
+    program: Program,
+    lanes: Lanes,
+    host: Host,
+    sizes: dict[str, int],
+    results: dict[str, int],
+    finite: bool,
+) -> str:
+    code = Code(host.typed_pointers)
+    check = FiniteCheck(code, lanes) if finite else None
+    rows = {name: rows_at(code, lanes, argument(name), size, check) for name, size in sizes.items()}
+    outputs = emit_body(
+        code,
+        program,
+        lanes,
+        lambda name, i: rows[name].column(i),
+        lambda code, angles: sine_cosine(code, lanes, angles, host.fused),
+    )
+    if check:
+        for name, size in sizes.items():
+            for i in range(size):
+                rows[name].column(i)  # loads what the equations do not use
+        bad = check.failed()
+        code.branch_rarely(bad, "refuse", "write")
+        code.label("refuse")
+        code.do("ret i1 true")
+        code.label("write")
+    for name, values in outputs.items():
+        rows_at(code, lanes, argument(name), results[name]).store(values)
+    code.do("ret i1 false")
+    parameters = ", ".join(f"i64 {argument(name)}" for name in (*sizes, *results))
+    return code.function(f"define internal i1 @block({parameters})", "noinline nounwind")
+
+
+def _remainder(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
+    """Write `i1 remainder(count, addresses)`: fewer samples than a block, beside the arrays."""
+    code = Code(host.typed_pointers)
+    sample = {name: size * lanes.bytes for name, size in {**sizes, **results}.items()}
+    total = sum(64 * -(-lanes.width * size // 64) for size in sample.values())
+    on_stack = total <= _MOST_STACK
+    start = code.stack("i8", total) if on_stack else code.let(f"call i64 @malloc(i64 {total})")
+    if not on_stack:
+        code.branch_rarely(code.let(f"icmp eq i64 {start}, 0"), "no_memory", "ready")
+        code.label("no_memory")
+        code.do("ret i1 true")
+        code.label("ready")
+    spare, offset = {}, 0
+    for name, size in sample.items():
+        spare[name] = code.let(f"add i64 {start}, {offset}")
+        offset += 64 * -(-lanes.width * size // 64)
+    for name in sizes:
+        code.fill(spare[name], str(lanes.width * sample[name]))
+        length = code.let(f"mul i64 %count, {sample[name]}")
+        code.copy(spare[name], argument(name), length)
+    bad = code.let(f"call i1 @block({', '.join(f'i64 {spare[name]}' for name in sample)})")
+    code.branch_rarely(bad, "finished", "deliver")
+    code.label("deliver")
+    for name in results:
+        length = code.let(f"mul i64 %count, {sample[name]}")
+        code.copy(argument(name), spare[name], length)
+    code.do("br label %finished")
+    code.label("finished")
+    if not on_stack:
+        code.do(f"call void @free(i64 {start})")
+    code.do(f"ret i1 {bad}")
+    parameters = ", ".join(f"i64 {argument(name)}" for name in sample)
+    signature = f"define internal i1 @remainder(i64 %count, {parameters})"
+    return code.function(signature, "noinline nounwind")
+
+
+def _batch(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
+    """Write the loop over blocks."""
+    code = Code(host.typed_pointers)
+    width, everything = lanes.width, {**sizes, **results}
+    step = {name: f"%step.{name}" for name in sizes}
+    step |= {name: str(width * size * lanes.bytes) for name, size in results.items()}
+    here = ", ".join(f"i64 %here.{name}" for name in everything)
+    code.do("br label %next")
+    code.label("next")
+    code.do("%done = phi i64 [ 0, %entry ], [ %done.next, %advance ]")
+    for name in everything:
+        start = argument(name)
+        code.do(f"%here.{name} = phi i64 [ {start}, %entry ], [ %next.{name}, %advance ]")
+    left = code.let("sub i64 %count, %done")
+    code.branch(code.let(f"icmp uge i64 {left}, {width}"), "whole", "rest")
+
+    code.label("whole")
+    code.branch_rarely(code.let(f"call i1 @block({here})"), "refuse", "advance")
+    code.label("advance")
+    code.do(f"%done.next = add i64 %done, {width}")
+    for name in everything:
+        code.do(f"%next.{name} = add i64 %here.{name}, {step[name]}")
+    code.do("br label %next")
+
+    code.label("rest")
+    code.branch(code.let(f"icmp eq i64 {left}, 0"), "finished", "part")
+    code.label("part")
+    bad = code.let(f"call i1 @remainder(i64 {left}, {here})")
+    code.branch_rarely(bad, "refuse", "finished")
+    code.label("refuse")
+    code.do("ret i64 %done")
+    code.label("finished")
+    code.do("ret i64 %count")
+    parameters = [f"i64 {argument(name)}" for name in everything]
+    parameters += [f"i64 %step.{name}" for name in sizes]
+    signature = f"define i64 @batch(i64 %count, {', '.join(parameters)})"
+    return code.function(signature, "nounwind")

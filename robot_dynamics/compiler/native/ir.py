@@ -1,0 +1,375 @@
+"""Writing LLVM's textual language: values, memory, and the body of a program.
+
+Only what every LLVM from 14 on reads is written: addresses are plain 64-bit integers
+that become pointers at a load or store, because pointer types changed with LLVM 15,
+and constant vectors are written out, because `splat` came with LLVM 19.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.expression import (
+    ABS,
+    ADD,
+    COS,
+    EXP,
+    INPUT,
+    MULTIPLY,
+    NEGATE,
+    RECIPROCAL,
+    SIN,
+    SQRT,
+    SUBTRACT,
+    TANH,
+    VECTOR_OPERATIONS,
+    Expression,
+    constant_value,
+)
+from robot_dynamics.compiler.graph.trace import Program, live_nodes
+from robot_dynamics.errors import BackendError
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """A type of number: `width` scalars side by side; width 1 is the plain scalar.
+
+    Args:
+        scalar: "double" or "float".
+        width: Number of lanes.
+    """
+
+    scalar: str
+    width: int = 1
+
+    @property
+    def bits(self) -> int:
+        """Bits of one lane."""
+        return 64 if self.scalar == "double" else 32
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one lane in memory."""
+        return self.bits // 8
+
+    @property
+    def type(self) -> str:
+        """LLVM type of the numbers."""
+        return self.of(self.scalar)
+
+    @property
+    def vector(self) -> str:
+        """LLVM type of the numbers as a vector, even of one lane."""
+        return f"<{self.width} x {self.scalar}>"
+
+    @property
+    def integer(self) -> str:
+        """LLVM type of the integers with the same bits."""
+        return self.of(f"i{self.bits}")
+
+    @property
+    def suffix(self) -> str:
+        """How intrinsic functions call the type."""
+        letter = f"f{self.bits}"
+        return letter if self.width == 1 else f"v{self.width}{letter}"
+
+    def of(self, scalar: str) -> str:
+        """As many lanes of another scalar type."""
+        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
+
+    def number(self, value: float) -> str:
+        """A constant in every lane."""
+        return self._everywhere(self.scalar, number_text(value, self.scalar))
+
+    def whole(self, value: int) -> str:
+        """An integer constant in every lane."""
+        return self._everywhere(f"i{self.bits}", str(value))
+
+    def _everywhere(self, scalar: str, text: str) -> str:
+        if self.width == 1:
+            return text
+        return "<" + ", ".join([f"{scalar} {text}"] * self.width) + ">"
+
+
+def number_text(value: float, scalar: str) -> str:
+    """A constant as LLVM reads it without rounding: the bits of a double, also for a float."""
+    if scalar == "float":
+        value = float(np.float32(value))
+    return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
+
+
+class Code:
+    """The lines of one LLVM function, with a fresh name for every value.
+
+    Args:
+        typed_pointers: True for LLVM before 16, whose pointers say what they point to.
+    """
+
+    def __init__(self, typed_pointers: bool) -> None:
+        self.typed_pointers = typed_pointers
+        self.lines: list[str] = []
+        self._count = 0
+
+    def fresh(self, stem: str = "v") -> str:
+        """A name that no other value or label has, without its % sign."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def let(self, instruction: str) -> str:
+        """Append an instruction; returns the name of its value."""
+        name = "%" + self.fresh()
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Append an instruction without a value."""
+        self.lines.append(f"  {instruction}")
+
+    def label(self, name: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{name}:")
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        """Go to one of two blocks."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def branch_rarely(self, condition: str, yes: str, no: str) -> None:
+        """Go to one of two blocks, of which the first is laid out of the way."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}, !prof !0")
+
+    def pointer(self, pointee: str) -> str:
+        """Type of a pointer."""
+        return f"{pointee}*" if self.typed_pointers else "ptr"
+
+    def at(self, address: str, pointee: str, offset: int = 0) -> str:
+        """A typed pointer to `address` + `offset` bytes, with its type in front."""
+        if offset:
+            address = self.let(f"add i64 {address}, {offset}")
+        pointer = self.pointer(pointee)
+        return f"{pointer} " + self.let(f"inttoptr i64 {address} to {pointer}")
+
+    def load(self, kind: str, address: str, offset: int = 0, align: int = 8) -> str:
+        """Read a value of that type."""
+        place = self.at(address, kind, offset)
+        return self.let(f"load {kind}, {place}, align {align}")
+
+    def store(self, kind: str, value: str, address: str, offset: int = 0, align: int = 8) -> None:
+        """Write a value of that type."""
+        place = self.at(address, kind, offset)
+        self.do(f"store {kind} {value}, {place}, align {align}")
+
+    def address_of(self, variable: str, kind: str) -> str:
+        """Address of a variable of the module."""
+        return f"ptrtoint ({self.pointer(kind)} @{variable} to i64)"
+
+    def stack(self, kind: str, count: int, align: int = 64) -> str:
+        """Address of `count` values on the stack; call it in the first block of a function."""
+        pointer = self.let(f"alloca {kind}, i32 {count}, align {align}")
+        return self.let(f"ptrtoint {self.pointer(kind)} {pointer} to i64")
+
+    def copy(self, target: str, source: str, length: str) -> None:
+        """Copy bytes between addresses."""
+        places = f"{self.at(target, 'i8')}, {self.at(source, 'i8')}"
+        self.do(f"call void {self.memory('cpy')}({places}, i64 {length}, i1 false)")
+
+    def fill(self, target: str, length: str) -> None:
+        """Set bytes to zero."""
+        self.do(
+            f"call void {self.memory('set')}({self.at(target, 'i8')}, i8 0, i64 {length}, i1 false)"
+        )
+
+    def memory(self, what: str) -> str:
+        """Name of the intrinsic that copies ("cpy") or fills ("set") memory."""
+        places = 2 if what == "cpy" else 1
+        suffix = "p0i8" if self.typed_pointers else "p0"
+        return f"@llvm.mem{what}{f'.{suffix}' * places}.i64"
+
+    def function(self, signature: str, attributes: str = "") -> str:
+        """The finished function, e.g. of the signature `define void @f(i64 %x)`."""
+        body = "\n".join(self.lines)
+        return f"{signature} {attributes} {{\nentry:\n{body}\n}}\n"
+
+
+def argument(name: str) -> str:
+    """The parameter of a native function that holds the address of an input or output."""
+    return f"%at_{name}"
+
+
+SineCosine = Callable[[Code, list[str]], list[tuple[str, str]]]
+"""Writes the sine and cosine of a list of values that are known at one time."""
+
+
+def emit_body(
+    code: Code,
+    program: Program,
+    lanes: Lanes,
+    load_input: Callable[[str, int], str],
+    sine_cosine: SineCosine,
+) -> dict[str, list[str]]:
+    """Write the operations of a program.
+
+    All sines and cosines whose angles are known come first, in one go: that lets them share
+    vector instructions and one test for huge angles. Angles that depend on other sines follow.
+
+    Products and sums carry the `contract` flag: LLVM may join a product and a sum into one fused
+    operation, which is faster and rounds once. Nothing else is allowed to change results.
+
+    Args:
+        code: Where to write.
+        program: The equations.
+        lanes: Type of every value.
+        load_input: Gives the value of an input entry, by name and flat position; called once
+            for every entry that is used, just before its first use.
+        sine_cosine: Writes sines and cosines.
+
+    Returns:
+        The values of the entries of every output.
+    """
+    value: dict[int, str] = {}
+    waves: dict[int, tuple[str, str]] = {}  # sine and cosine, by the index of the angle
+
+    def emit(nodes: Iterable[Expression]) -> None:
+        for node in nodes:
+            if node.index in value:
+                continue
+            operands = [value[x.index] for x in node.args]
+            if node.op == INPUT:
+                value[node.index] = load_input(*node.value)
+            elif node.op in (SIN, COS):
+                value[node.index] = waves[node.args[0].index][node.op == COS]
+            elif (known := constant_value(node)) is not None:
+                value[node.index] = lanes.number(known)
+            else:
+                value[node.index] = emit_operation(code, lanes, node.op, operands)
+
+    for angles in angle_levels(program):
+        emit(live_nodes(angles))
+        pairs = sine_cosine(code, [value[angle.index] for angle in angles])
+        waves.update(zip((angle.index for angle in angles), pairs, strict=True))
+    emit(program.nodes)
+    return {
+        name: [value[entry.index] for entry in output.entries]
+        for name, output in program.outputs.items()
+    }
+
+
+def angle_levels(program: Program) -> list[list[Expression]]:
+    """Arguments of sines and cosines: those that depend on no other, then on those, and so on."""
+    level: dict[int, int] = {}
+    levels: list[dict[int, Expression]] = []
+    for node in program.nodes:
+        own = max((level[x.index] for x in node.args), default=0)
+        if node.op in (SIN, COS):
+            if own == len(levels):
+                levels.append({})
+            levels[own][node.args[0].index] = node.args[0]
+            own += 1
+        level[node.index] = own
+    return [list(angles.values()) for angles in levels]
+
+
+_ARITHMETIC = {ADD: "fadd contract", SUBTRACT: "fsub contract", MULTIPLY: "fmul contract"}
+_INTRINSICS = {SQRT: "sqrt", ABS: "fabs"}
+_LIBRARY = (EXP, TANH)
+
+
+def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> str:
+    """Write one operation other than a sine or cosine; returns its value."""
+    kind, x = lanes.type, operands[0]
+    if op in _ARITHMETIC:
+        return code.let(f"{_ARITHMETIC[op]} {kind} {x}, {operands[1]}")
+    if op == NEGATE:
+        return code.let(f"fneg {kind} {x}")
+    if op == RECIPROCAL:
+        return code.let(f"fdiv {kind} {lanes.number(1.0)}, {x}")
+    if op in _INTRINSICS:
+        return code.let(f"call {kind} @llvm.{_INTRINSICS[op]}.{lanes.suffix}({kind} {x})")
+    if op in _LIBRARY:
+        return by_lane(code, lanes, x, op)
+    if op in VECTOR_OPERATIONS:
+        raise BackendError("numbers side by side belong in `Program.at_once`, not in the program")
+    raise BackendError(f"native code has no operation '{op}'; add it to compiler/ir.py")
+
+
+def by_lane(code: Code, lanes: Lanes, x: str, function: str) -> str:
+    """Call a function of the C library, of one double, for every lane."""
+    result = "undef"
+    for i in range(lanes.width):
+        lane = x if lanes.width == 1 else code.let(f"extractelement {lanes.type} {x}, i32 {i}")
+        if lanes.scalar == "float":
+            lane = code.let(f"fpext float {lane} to double")
+        lane = code.let(f"call double @{function}(double {lane})")
+        if lanes.scalar == "float":
+            lane = code.let(f"fptrunc double {lane} to float")
+        if lanes.width == 1:
+            return lane
+        result = code.let(f"insertelement {lanes.type} {result}, {lanes.scalar} {lane}, i32 {i}")
+    return result
+
+
+class FiniteCheck:
+    """Finds out whether any of many values is infinite or not a number.
+
+    0 x is 0 for every number and nan otherwise, and a sum with nan is nan. There are four
+    sums, so that additions need not wait for each other.
+    """
+
+    def __init__(self, code: Code, lanes: Lanes) -> None:
+        self.code = code
+        self.lanes = lanes
+        self._zero = lanes.number(0.0)
+        self._sums = [self._zero] * 4
+        self._count = 0
+
+    def add(self, x: str) -> None:
+        """Write the test of one more value."""
+        kind, k = self.lanes.type, self._count % 4
+        product = self.code.let(f"fmul contract {kind} {x}, {self._zero}")
+        self._sums[k] = self.code.let(f"fadd contract {kind} {product}, {self._sums[k]}")
+        self._count += 1
+
+    def failed(self) -> str:
+        """True (i1) if a value is not finite."""
+        total, kind = self._sums[0], self.lanes.type
+        for other in self._sums[1:]:
+            total = self.code.let(f"fadd {kind} {total}, {other}")
+        flags = self.code.let(f"fcmp uno {kind} {total}, {self._zero}")
+        return any_lane(self.code, self.lanes, flags)
+
+
+def any_lane(code: Code, lanes: Lanes, flags: str) -> str:
+    """True (i1) if any of a vector of flags is true."""
+    if lanes.width == 1:
+        return flags
+    bits = code.let(f"bitcast {lanes.of('i1')} {flags} to i{lanes.width}")
+    return code.let(f"icmp ne i{lanes.width} {bits}, 0")
+
+
+LIBRARY_FUNCTIONS = ("sin", "cos", "exp", "tanh")
+"""Functions of the C library that native code may call, all of doubles."""
+
+MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
+"""Functions of the C library for memory; LLVM calls the last two for its intrinsics."""
+
+
+def module(functions: Iterable[str], types: Iterable[Lanes], typed_pointers: bool) -> str:
+    """A complete module: functions, and declarations of whatever they may call."""
+    spelling = Code(typed_pointers)
+    byte = spelling.pointer("i8")
+    lines = [
+        f"declare void {spelling.memory('cpy')}({byte}, {byte}, i64, i1)",
+        f"declare void {spelling.memory('set')}({byte}, i8, i64, i1)",
+        "declare i64 @malloc(i64)",
+        "declare void @free(i64)",
+    ]
+    lines += [f"declare double @{name}(double)" for name in LIBRARY_FUNCTIONS]
+    for lanes in dict.fromkeys(types):
+        kind, wide = lanes.type, lanes.suffix
+        lines += [f"declare {kind} @llvm.{name}.{wide}({kind})" for name in _INTRINSICS.values()]
+        lines += [f"declare {kind} @llvm.fma.{wide}({kind}, {kind}, {kind})"]
+    lines += ['!0 = !{!"branch_weights", i32 1, i32 1000000}']
+    return "\n".join([*lines, "", *functions])

@@ -1,0 +1,205 @@
+"""The LLVM toolchain, through llvmlite: text to object code, object code to addresses.
+
+llvmlite 0.41 (LLVM 14) is the oldest that works. Nothing is imported or
+initialised before the first kernel asks for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import platform
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+from robot_dynamics.compiler.native.ir import LIBRARY_FUNCTIONS, MEMORY_FUNCTIONS
+from robot_dynamics.errors import BackendError
+
+OLDEST = (0, 41)
+
+_LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidying up after it
+
+_lock = threading.RLock()  # LLVM's global context is not for two threads at once
+_library_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine that code is compiled for.
+
+    Args:
+        llvm: Versions of llvmlite and LLVM.
+        cpu: Name that LLVM has for the processor.
+        features: Its features, as LLVM reads them.
+        vector_bits: Width of a vector register.
+        fused: True if it multiplies and adds in one rounding.
+        typed_pointers: True for LLVM before 16.
+    """
+
+    llvm: str
+    cpu: str
+    features: str
+    vector_bits: int
+    fused: bool
+    typed_pointers: bool
+
+    def lanes(self, scalar: str) -> int:
+        """Number of values of that type in a vector register."""
+        return self.vector_bits // (64 if scalar == "double" else 32)
+
+
+@lru_cache(maxsize=1)
+def host() -> Host:
+    """Describe this machine.
+
+    Raises:
+        BackendError: If llvmlite is absent or too old, or the machine is not one of 64 bits.
+    """
+    binding = _binding()
+    version = import_module("llvmlite").__version__
+    features = binding.get_host_cpu_features()
+    machine = platform.machine().lower()
+    if machine in ("x86_64", "amd64"):
+        fused = features.get("fma", False)
+        bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
+    elif machine in ("aarch64", "arm64"):
+        fused, bits = True, 128
+    else:
+        fused, bits = False, 128
+    return Host(
+        llvm=f"llvmlite {version}, LLVM {'.'.join(map(str, binding.llvm_version_info))}",
+        cpu=binding.get_host_cpu_name(),
+        features=features.flatten(),
+        vector_bits=bits,
+        fused=fused,
+        typed_pointers=binding.llvm_version_info[0] < 16,
+    )
+
+
+def compile_object(ir: str, level: int = 2) -> bytes:
+    """Compile a module to relocatable object code for this machine.
+
+    Args:
+        ir: The module in LLVM's textual language.
+        level: Optimisation level of the code generator, 0 to 3.
+
+    Raises:
+        BackendError: If LLVM cannot compile it.
+    """
+    with _lock:
+        binding = _binding()
+        try:
+            module = binding.parse_assembly(ir)
+            code = bytes(_target_machine(level).emit_object(module))
+        except RuntimeError as error:
+            raise BackendError(f"LLVM does not accept the equations: {error}") from None
+        del module
+        if len(ir) > _LARGE_TEXT:
+            _return_memory()
+        return code
+
+
+def _return_memory() -> None:
+    """Give the megabytes that LLVM has freed back to the system, where the C library can."""
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
+
+class Loaded:
+    """Object code in memory; its addresses are valid as long as this lives.
+
+    Args:
+        code: Relocatable object code.
+        symbols: Names of the functions and variables that are asked for.
+        imports: Addresses of functions that the code calls, besides the C library's.
+
+    Attributes:
+        kept: Objects of Python that the code refers to and changes; see `door`.
+        following: A function of Python that the code refers to, or None.
+
+    Raises:
+        BackendError: If LLVM cannot link it.
+    """
+
+    def __init__(
+        self, code: bytes, symbols: Iterable[str], imports: Mapping[str, int] | None = None
+    ) -> None:
+        self.kept: list[Any] = []
+        self.following: Any = None
+        with _lock:
+            binding = _binding()
+            builder = binding.JITLibraryBuilder().add_object_img(code)
+            for name, address in {**_library_addresses(), **(imports or {})}.items():
+                builder.import_symbol(name, address)
+            for symbol in symbols:
+                builder.export_symbol(symbol)
+            name = f"robot_dynamics_{next(_library_numbers)}"
+            try:
+                self._tracker = builder.link(_jit(), name)
+            except RuntimeError as error:
+                raise BackendError(f"LLVM cannot load the code of a kernel: {error}") from None
+
+    def address(self, symbol: str) -> int:
+        """Where a symbol lies."""
+        return int(self._tracker[symbol])
+
+
+@lru_cache(maxsize=1)
+def _binding() -> Any:
+    """llvmlite.binding, initialised."""
+    try:
+        llvmlite, binding = import_module("llvmlite"), import_module("llvmlite.binding")
+    except (ImportError, OSError) as error:
+        raise BackendError(
+            f"native code needs llvmlite, which cannot be imported ({error}); "
+            "install it with 'pip install llvmlite'"
+        ) from None
+    version = tuple(int(part) for part in llvmlite.__version__.split(".")[:2])
+    if version < OLDEST:
+        raise BackendError(
+            f"native code needs llvmlite {OLDEST[0]}.{OLDEST[1]} or newer, found "
+            f"{llvmlite.__version__}; install it with 'pip install -U llvmlite'"
+        )
+    if sys.maxsize <= 2**32:
+        raise BackendError("native code needs a 64-bit Python")
+    with contextlib.suppress(RuntimeError):  # newer ones refuse: they initialise themselves
+        binding.initialize()
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@lru_cache(maxsize=4)
+def _target_machine(level: int) -> Any:
+    binding = _binding()
+    target = binding.Target.from_triple(binding.get_process_triple())
+    here = host()
+    return target.create_target_machine(cpu=here.cpu, features=here.features, opt=level, jit=True)
+
+
+@lru_cache(maxsize=1)
+def _jit() -> Any:
+    return _binding().create_lljit_compiler(_target_machine(2))
+
+
+@lru_cache(maxsize=1)
+def _library_addresses() -> dict[str, int]:
+    """Where the C library's functions lie in this process."""
+    if sys.platform == "win32":
+        library = ctypes.CDLL("ucrtbase")
+    else:
+        library = ctypes.CDLL(None)  # the interpreter itself is linked to libm
+        if not hasattr(library, "sin"):
+            library = ctypes.CDLL("libm.so.6")
+    return {
+        name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+        for name in (*LIBRARY_FUNCTIONS, *MEMORY_FUNCTIONS)
+    }

@@ -1,0 +1,344 @@
+"""Back end: native code through LLVM, compiled when needed and kept on disk.
+
+A kernel has up to four pieces of code: `single` for one sample and `batch` for many,
+of doubles or of floats. That for one sample of doubles is built at once, the others
+when they are first called. Each has a checked entry (`door`) that takes ordinary calls; the Python
+functions here take the others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+import logging
+import math
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
+from robot_dynamics.compiler.kernel_arguments import (
+    Arguments,
+    check_arguments,
+    check_threads,
+    refuse_non_finite,
+)
+from robot_dynamics.compiler.native import cache, door, llvm
+from robot_dynamics.compiler.native.batch import batch_functions
+from robot_dynamics.compiler.native.ir import Lanes, module
+from robot_dynamics.compiler.native.parallel import processors, run_blocks
+from robot_dynamics.compiler.native.single import single_functions
+from robot_dynamics.compiler.native.vector_lanes import single_functions_of_vectors
+from robot_dynamics.errors import ArgumentError
+
+_log = logging.getLogger(__name__)
+
+# Durations in operations; a vector of eight doubles does about ten of them per nanosecond
+_OPERATIONS_PER_BLOCK = 200_000_000  # a few ms, after which Ctrl-C is heard
+_OPERATIONS_FOR_THREADS = 20_000_000  # handing work to a thread costs tens of microseconds
+_OPERATIONS_FOR_RELEASE = 200_000  # releasing the global lock costs a fraction of a microsecond
+
+# With fewer, equations that put numbers side by side take more instructions than plain ones
+_LANES_FOR_VECTORS = 8
+
+# From here on the second level of LLVM's code generator takes up to five times as long as the
+# first, and the code is no faster
+_NODES_FOR_LEVEL_1 = 6_000
+
+
+def compile_native(
+    program: Given,
+    *,
+    key: str | None = None,
+    finite: bool = False,
+    use_cache: bool = True,
+) -> NativeKernel:
+    """Build a kernel of native code, or fetch it from disk.
+
+    Args:
+        program: The equations, or a function that makes them; it is called only when code has
+            to be compiled, so a kernel that is found on disk costs no tracing.
+        key: Fingerprint of everything that the equations depend on; by default their digest.
+        finite: Refuse NaN and infinity in arguments.
+        use_cache: Look on disk and keep the code there.
+
+    Raises:
+        BackendError: If there is no usable llvmlite.
+    """
+    # A call looks `__call__` up in the class, and a builtin function found there is called as it
+    # is, without a Python frame in between: so every kernel is the only object of its class.
+    own_class = type("NativeKernel", (NativeKernel,), {})
+    kernel: NativeKernel = own_class(_Builder(program, key, finite, use_cache))
+    if door.available():
+        own_class.__call__ = kernel.checked_entry()  # type: ignore[method-assign]
+    return kernel
+
+
+class NativeKernel(Kernel):
+    """A program as native code; see `compile_native`."""
+
+    def __init__(self, builder: _Builder) -> None:
+        about, code = builder.single()
+        inputs = {name: tuple(shape) for name, shape in about["inputs"].items()}
+        outputs = {name: tuple(shape) for name, shape in about["outputs"].items()}
+        super().__init__(about["name"], inputs, outputs, OperationCount(**about["operations"]))
+        self._builder = builder
+        self._code = code
+        self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
+        self._batches: dict[str, _Batch] = {}
+        self._ndim = len(next(iter(inputs.values()), ()))  # of one sample of the first input
+        self._entry = self.checked_entry(_decline) if door.available() else None
+
+    @property
+    def program(self) -> Program:
+        """The equations; made again if the code came from disk."""
+        return self._builder.program
+
+    def __call__(
+        self, *arrays: npt.ArrayLike, out: Any = None, threads: int | None = None
+    ) -> Results:
+        """See `Kernel.__call__`. Only unusual calls and batches come here."""
+        check_threads(threads)
+        if out is None and self._entry is not None:
+            answer = self._by_entry(arrays, threads)
+            if answer is not None:
+                return answer
+        call = check_arguments(self.inputs, self.outputs, arrays, out)
+        if call.batch is None and call.dtype == np.float64:
+            self._run_single(call)
+        else:
+            self._run_batch(call, processors() if threads is None else threads)
+        return self.results(call.finish())
+
+    def checked_entry(
+        self, unusual: Callable[..., Results] | None = None
+    ) -> Callable[..., Results]:
+        """The builtin function for ordinary calls of one sample.
+
+        Args:
+            unusual: What all other calls are passed to; by default the method above.
+        """
+        unusual = unusual or functools.partial(NativeKernel.__call__, self)
+        signature = f"{self.name}({', '.join(self.inputs)}, /, *, out=None, threads=None)"
+        return door.builtin_function(self._code, signature, "double", unusual, self.results_class)
+
+    def builtin_entry(self, unusual: Callable[..., Results]) -> Callable[..., Results] | None:
+        """See `Kernel.builtin_entry`."""
+        return self.checked_entry(unusual) if door.available() else None
+
+    def _entry_of_floats(self) -> Callable[..., Results]:
+        """The builtin function for one sample of float32, whose code is built now."""
+        _, code = self._builder.single("float")
+        return door.builtin_function(code, f"{self.name}()", "float", _decline, self.results_class)
+
+    def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
+        """Make arrays of the arguments and try the entries on them; None if they decline."""
+        try:
+            ready = [np.asarray(a) for a in arrays]
+        except (TypeError, ValueError):
+            return None
+        scalar = _SCALARS.get(ready[0].dtype.char) if ready else None
+        if scalar is None:
+            return None
+        if ready[0].ndim == self._ndim:
+            if scalar == "float" and self._code.following is None:
+                door.follow_with(self._code, self._entry_of_floats())
+            return self._entry(*ready) if self._entry else None
+        if ready[0].ndim != self._ndim + 1:
+            return None
+        batch = self._batch(scalar)
+        limit = batch.samples_per_block if threads == 1 else batch.samples_for_threads
+        return batch.entry(*ready) if batch.entry and len(ready[0]) <= limit else None
+
+    def _run_single(self, call: Arguments) -> None:
+        bad = self._single(*map(_address, (*call.inputs, *call.outputs)))
+        if bad:
+            self._name_culprit(call, 0)
+
+    def _run_batch(self, call: Arguments, threads: int) -> None:
+        """Run in blocks, on threads if there is work enough for them."""
+        batch = self._batch("double" if call.dtype == np.float64 else "float")
+        count = 1 if call.batch is None else call.batch
+        width = batch.lanes.width
+        inputs, input_steps = [], []  # address of every input, and bytes from sample to sample
+        kept = []
+        for array, shape in zip(call.inputs, self.inputs.values(), strict=True):
+            single = array.ndim == len(shape)
+            kept.append(np.stack([array] * width) if single else array)
+            inputs.append(_address(kept[-1]))
+            input_steps.append(0 if single else math.prod(shape) * array.itemsize)
+        outputs = [_address(array) for array in call.outputs]
+        output_steps = [math.prod(shape) * call.dtype.itemsize for shape in self.outputs.values()]
+        places = list(zip([*inputs, *outputs], [*input_steps, *output_steps], strict=True))
+        block_steps = [step * width for step in input_steps]
+
+        def work(start: int, stop: int) -> int:
+            here = [address + start * step for address, step in places]
+            return int(batch.run(stop - start, *here, *block_steps))
+
+        block = batch.samples_per_block
+        if threads > 1 and count > batch.samples_for_threads:
+            share = -(-count // (4 * threads))  # a few blocks for every thread even out the load
+            block = min(block, width * -(-share // width))
+        else:
+            threads = 1
+        given_up = run_blocks(work, count, block, threads)
+        if given_up is not None:
+            self._name_culprit(call, given_up)
+
+    def _name_culprit(self, call: Arguments, start: int) -> None:
+        """Raise the error for an input that is not finite, at sample `start` or soon after."""
+        for (name, shape), array in zip(self.inputs.items(), call.inputs, strict=True):
+            refuse_non_finite(name, array, start if array.ndim > len(shape) else 0)
+        raise ArgumentError("an argument changed while the equations read it; pass a copy")
+
+    def _batch(self, scalar: str) -> _Batch:
+        """The code for many samples, built on first use."""
+        if scalar not in self._batches:
+            self._batches[scalar] = _Batch(self, self._builder, scalar)
+        return self._batches[scalar]
+
+
+class _Batch:
+    """The code of a kernel for many samples of one type."""
+
+    def __init__(self, kernel: NativeKernel, builder: _Builder, scalar: str) -> None:
+        self.lanes = Lanes(scalar, llvm.host().lanes(scalar))
+        count = kernel.operation_count
+        operations = count.arithmetic + 20 * count.sines_cosines + 10 * count.divisions + 1
+        width = self.lanes.width
+        self.samples_per_block = width * max(1, _OPERATIONS_PER_BLOCK // operations // width)
+        self.samples_for_threads = max(width, _OPERATIONS_FOR_THREADS // operations)
+        release_from = max(1, _OPERATIONS_FOR_RELEASE // operations)
+        self._code = builder.batch(self.lanes, release_from)
+        values = 1 + 2 * len(kernel.inputs) + len(kernel.outputs)
+        self.run = _function(self._code, "batch", ctypes.c_int64, values)
+        self.entry: Callable[..., Results] | None = None
+        if door.available():
+            self.entry = door.builtin_function(
+                self._code, f"{kernel.name}()", scalar, _decline, kernel.results_class
+            )
+
+
+def _decline(*_: Any, **__: Any) -> None:
+    """What an entry answers that leaves unusual calls to its caller."""
+
+
+class _Builder:
+    """Makes the pieces of code of one kernel, or finds them on disk."""
+
+    def __init__(
+        self,
+        program: Given,
+        key: str | None,
+        finite: bool,
+        use_cache: bool,
+    ) -> None:
+        self._given = program
+        self._finite = finite
+        self._use_cache = use_cache
+        self._host = llvm.host()
+        self._key = key
+
+    @cached_property
+    def program(self) -> Program:
+        """The equations."""
+        return program_of(self._given)
+
+    @cached_property
+    def _digest(self) -> str:
+        """Fingerprint of the equations, however they are written."""
+        at_once = self.program.at_once
+        return self.program.digest + ("" if at_once is None else at_once().digest)
+
+    def single(self, scalar: str = "double") -> tuple[Mapping[str, Any], llvm.Loaded]:
+        """The code for one sample, and what there is to know about the kernel."""
+
+        def ir() -> str:
+            program, host = self.program, self._host
+            at_once = program.at_once if scalar == "double" else None
+            if at_once is not None and host.lanes(scalar) >= _LANES_FOR_VECTORS:
+                functions = single_functions_of_vectors(at_once(), host, self._finite)
+            else:
+                functions = single_functions(program, host, self._finite, scalar)
+            shapes = {name: output.shape for name, output in program.outputs.items()}
+            if door.available():
+                pointers = host.typed_pointers
+                functions += door.single_entry(program.inputs, shapes, scalar, pointers)
+            lanes = Lanes(scalar), Lanes(scalar, host.lanes(scalar))
+            return module(functions, lanes, host.typed_pointers)
+
+        what = "single" if scalar == "double" else f"single of {scalar}"
+        return self._piece(what, ["single"], ir)
+
+    def batch(self, lanes: Lanes, release_from: int) -> llvm.Loaded:
+        """The code for many samples."""
+
+        def ir() -> str:
+            program, host = self.program, self._host
+            functions = batch_functions(program, lanes, host, self._finite)
+            shapes = {name: output.shape for name, output in program.outputs.items()}
+            if door.available():
+                functions += door.batch_entry(
+                    program.inputs, shapes, lanes, release_from, host.typed_pointers
+                )
+            return module(functions, [lanes], host.typed_pointers)
+
+        return self._piece(f"batch of {lanes.scalar}", ["batch"], ir)[1]
+
+    def _piece(
+        self, what: str, symbols: list[str], ir: Callable[[], str]
+    ) -> tuple[Mapping[str, Any], llvm.Loaded]:
+        """Object code from disk, else from the compiler."""
+        imports = {}
+        if door.available():
+            symbols = [*symbols, "call", "objects"]
+            imports = door.imports()
+        here = self._host
+        name = cache.key_of(
+            what,
+            self._key or self._digest,
+            f"finite={self._finite}, door={door.available()}",
+            cache.source_fingerprint(),
+            *(here.llvm, here.cpu, here.features),
+        )
+        found = cache.load(name) if self._use_cache else None
+        if found is not None:
+            about, code = found
+        else:
+            about = _about(self.program)
+            large = len(self.program.nodes) > _NODES_FOR_LEVEL_1
+            code = llvm.compile_object(ir(), level=1 if large else 2)
+            _log.debug("compiled %s, %s: %d bytes", self.program.name, what, len(code))
+            if self._use_cache:
+                cache.store(name, about, code)
+        return about, llvm.Loaded(code, symbols, imports)
+
+
+_SCALARS = {"d": "double", "f": "float"}
+
+
+def _about(program: Program) -> dict[str, Any]:
+    """What a kernel needs to know about its program, as JSON keeps it."""
+    return {
+        "name": program.name,
+        "inputs": dict(program.inputs),
+        "outputs": {name: output.shape for name, output in program.outputs.items()},
+        "operations": dataclasses.asdict(operation_count(program)),
+    }
+
+
+def _function(code: llvm.Loaded, symbol: str, result: Any, integers: int) -> Callable[..., Any]:
+    """A native function of integers that lets other threads run."""
+    prototype = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * integers)
+    return prototype(code.address(symbol))
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])

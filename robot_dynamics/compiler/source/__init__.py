@@ -1,0 +1,1 @@
+"""A program written out: Python, C, text and LaTeX."""

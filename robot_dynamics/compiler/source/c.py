@@ -1,0 +1,150 @@
+"""Back end: one self-contained C99 file, and a C++ header around it.
+
+The C function reads its inputs and writes its outputs through pointers and has no
+other effect: no allocation, no globals, no library but <math.h>. Arrays stand row
+by row.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from robot_dynamics.compiler.graph.expression import ABS, COS, EXP, INPUT, SIN, SQRT, TANH
+from robot_dynamics.compiler.graph.trace import Program, Shape
+from robot_dynamics.compiler.source.straight_line import Syntax, header_lines, straight_line
+from robot_dynamics.errors import ArgumentError
+
+SCALARS = ("double", "float")
+
+
+def c_source(
+    program: Program, *, scalar: str = "double", header: Mapping[str, str] | None = None
+) -> str:
+    """Write a program as one C99 file with one function.
+
+    It is named like the program, with "_f" behind it in single precision: C links a function of
+    floats to a call with doubles without a word.
+
+    Args:
+        program: The equations.
+        scalar: "double" or "float".
+        header: More lines for the comment at the top, by key: robot, formulation, units.
+
+    Raises:
+        ArgumentError: If `scalar` is neither.
+    """
+    syntax, program = _syntax(scalar), _named(program, scalar)
+    text = straight_line(program, syntax)
+    body = [f"const {scalar} {name} = {value};" for name, value in text.terms]
+    for name, values in text.outputs.items():
+        body += [f"{name}[{i}] = {value};" for i, value in enumerate(values)]
+    unused = set(program.inputs) - {node.value[0] for node in program.nodes if node.op == INPUT}
+    body = [f"(void){name};" for name in program.inputs if name in unused] + body
+    lines = "\n".join(f"    {line}" for line in body)
+    return (
+        f"{_comment(program, header)}\n#include <math.h>\n\n"
+        f"{_prototype(program, scalar)};\n\n{_prototype(program, scalar)}\n{{\n{lines}\n}}\n"
+    )
+
+
+def cpp_header(
+    program: Program, *, scalar: str = "double", header: Mapping[str, str] | None = None
+) -> str:
+    """Write a C++17 header that declares the C function and wraps it in `std::array`.
+
+    Compile the file of `c_source` as C, for instance in the CMakeLists.txt of a ros2_control
+    controller, and include this header: calls neither allocate nor lock nor throw.
+
+    Args:
+        program: The equations, as given to `c_source`.
+        scalar: As given to `c_source`.
+        header: More lines for the comment at the top.
+
+    Raises:
+        ArgumentError: If `scalar` is neither "double" nor "float".
+    """
+    _syntax(scalar)  # refuses other scalars
+    program = _named(program, scalar)
+    sizes = {name: math.prod(shape) for name, shape in program.inputs.items()}
+    results = {name: math.prod(output.shape) for name, output in program.outputs.items()}
+    guard = f"ROBOT_DYNAMICS_{program.name.upper()}_HPP_"
+    parameters = ", ".join(f"const std::array<{scalar}, {n}> & {name}" for name, n in sizes.items())
+    fields = "\n".join(f"    std::array<{scalar}, {n}> {name}{{}};" for name, n in results.items())
+    arguments = [*(f"{n}.data()" for n in sizes), *(f"results.{n}.data()" for n in results)]
+    return f"""{_comment(program, header)}
+#ifndef {guard}
+#define {guard}
+
+#include <array>
+
+extern "C" {_prototype(program, scalar)};
+
+namespace robot_dynamics
+{{
+
+/// Results of {program.name}; matrices stand row by row.
+struct {_camel(program.name)}Results
+{{
+{fields}
+}};
+
+/// Evaluate {program.name}: no allocation, no exception, constant time.
+inline {_camel(program.name)}Results {program.name}({parameters}) noexcept
+{{
+    {_camel(program.name)}Results results;
+    ::{program.name}({", ".join(arguments)});
+    return results;
+}}
+
+}}  // namespace robot_dynamics
+
+#endif  // {guard}
+"""
+
+
+def _named(program: Program, scalar: str) -> Program:
+    return replace(program, name=f"{program.name}_f") if scalar == "float" else program
+
+
+def _syntax(scalar: str) -> Syntax:
+    if scalar not in SCALARS:
+        raise ArgumentError(f"scalar must be 'double' or 'float', got {scalar!r}")
+    f = "f" if scalar == "float" else ""
+    names = {SIN: "sin", COS: "cos", SQRT: "sqrt", EXP: "exp", TANH: "tanh", ABS: "fabs"}
+    calls = {op: f"{name}{f}({{}})" for op, name in names.items()}
+    return Syntax(
+        input=lambda name, i: f"{name}[{i}]",
+        constant=lambda value: (
+            f"{value:.9g}" + ("" if _is_real(f"{value:.9g}") else ".0") + "f" if f else repr(value)
+        ),
+        calls=calls,
+        width=80,
+    )
+
+
+def _is_real(text: str) -> bool:
+    """True if C reads the text as a real number and not as an integer."""
+    return any(c in text for c in ".e")
+
+
+def _prototype(program: Program, scalar: str) -> str:
+    inputs = [f"const {scalar} {name}[{_size(shape)}]" for name, shape in program.inputs.items()]
+    outputs = [
+        f"{scalar} {name}[{_size(output.shape)}]" for name, output in program.outputs.items()
+    ]
+    return f"void {program.name}({', '.join([*inputs, *outputs])})"
+
+
+def _size(shape: Shape) -> int:
+    return max(1, math.prod(shape))  # C has no arrays without elements
+
+
+def _comment(program: Program, header: Mapping[str, str] | None) -> str:
+    lines = [line.replace("*/", "* /") for line in header_lines(program, header)]
+    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
+
+
+def _camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))

@@ -1,0 +1,152 @@
+"""Back end: equations to read, as text and as LaTeX, for programs small enough.
+
+Symbols are chosen by the reader: {"q": ["theta1", "theta2"]} says what the entries
+of an input or output are called, row by row. Sines and cosines are written as
+papers on arms do, by the numbers of the joints whose positions add up to the
+angle: s1 = sin(q1), c23 = cos(q2 + q3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from robot_dynamics.compiler.graph.expression import (
+    ABS,
+    ADD,
+    COS,
+    EXP,
+    INPUT,
+    SIN,
+    SQRT,
+    TANH,
+    Expression,
+)
+from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.source.straight_line import StraightLine, Syntax, straight_line
+from robot_dynamics.errors import ShapeError
+
+Symbols = Mapping[str, Sequence[str]]
+"""Symbols of the entries of inputs and outputs, by name of the array, row by row."""
+
+
+def text_equations(program: Program, symbols: Symbols | None = None) -> str:
+    """Write a program as plain text, one line per intermediate term and output entry.
+
+    Args:
+        program: The equations.
+        symbols: What entries are called; by default q1, q2, ... for entries of q.
+
+    Raises:
+        ShapeError: If an array has another number of entries than symbols.
+    """
+    names = _symbols(program, symbols or {}, "{}{}")
+    if _ambiguous(names):  # entry 11 of q, and entry 1 of q1
+        names = _symbols(program, symbols or {}, "{}_{}")
+    angles = next(iter(program.inputs), "")
+    syntax = Syntax(
+        input=lambda name, i: names[name][i],
+        constant=_short,
+        name_of=lambda node: _wave_name(node, "{}{}", angles),
+        width=100,
+    )
+    text = straight_line(program, syntax)
+    return "".join(f"{left} = {right}\n" for left, right in _lines(text, names))
+
+
+def latex_equations(program: Program, symbols: Symbols | None = None) -> str:
+    r"""Write a program as an align* environment of LaTeX.
+
+    Args:
+        program: The equations.
+        symbols: What entries are called; by default q_{1}, q_{2}, ... for entries of q.
+
+    Raises:
+        ShapeError: If an array has another number of entries than symbols.
+    """
+    names = _symbols(program, symbols or {}, "{}_{{{}}}")
+    angles = next(iter(program.inputs), "")
+    calls = {SIN: r"\sin", COS: r"\cos", EXP: r"\exp", TANH: r"\tanh"}
+    syntax = Syntax(
+        input=lambda name, i: names[name][i],
+        constant=_latex_number,
+        term="t_{{{}}}".format,
+        calls={op: f"{call} \\left( {{}} \\right)" for op, call in calls.items()}
+        | {SQRT: r"\sqrt{{{}}}", ABS: r"\left| {} \right|"},
+        times=r" \, ",
+        over=r"\frac{{{}}}{{{}}}",
+        over_groups=False,
+        group=r"\left( {} \right)",
+        name_of=lambda node: _wave_name(node, "{}_{{{}}}", angles),
+        width=160,
+    )
+    text = straight_line(program, syntax)
+    lines = " \\\\\n".join(f"{left} &= {right}" for left, right in _lines(text, names))
+    return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}\n"
+
+
+def _lines(text: StraightLine, names: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    results = [
+        line
+        for name, values in text.outputs.items()
+        for line in zip(names[name], values, strict=True)
+    ]
+    return [*text.terms, *results]
+
+
+def _symbols(program: Program, given: Symbols, pattern: str) -> dict[str, list[str]]:
+    """Symbols of all entries, chosen or made from the name of the array and a number."""
+    shapes = dict(program.inputs) | {n: output.shape for n, output in program.outputs.items()}
+    names = {}
+    for name, shape in shapes.items():
+        count = math.prod(shape)
+        numbers = [pattern.format(name, i + 1) for i in range(count)]
+        if len(shape) == 2:
+            rows, columns = shape
+            between = "," if max(shape) > 9 else ""
+            numbers = [
+                pattern.format(name, f"{i + 1}{between}{j + 1}")
+                for i in range(rows)
+                for j in range(columns)
+            ]
+        names[name] = list(given.get(name, [name] if not shape else numbers))
+        if len(names[name]) != count:
+            raise ShapeError(
+                f"'{name}' has {count} entries but {len(names[name])} symbols are given"
+            )
+    return names
+
+
+def _ambiguous(names: Mapping[str, Sequence[str]]) -> bool:
+    every = [symbol for symbols in names.values() for symbol in symbols]
+    return len(set(every)) < len(every)
+
+
+def _wave_name(node: Expression, pattern: str, of: str) -> str | None:
+    """s1 for the sine of the first entry of an array, c12 for the cosine of the first two."""
+    if node.op not in (SIN, COS):
+        return None
+    terms, stack = [], [node.args[0]]
+    while stack:
+        x = stack.pop()
+        if x.op == ADD:
+            stack.extend(x.args)
+        elif x.op == INPUT:
+            terms.append(x.value)
+        else:
+            return None
+    if any(name != of for name, _ in terms):
+        return None
+    digits = sorted(position + 1 for _, position in terms)
+    separator = "," if digits[-1] > 9 and len(digits) > 1 else ""
+    return pattern.format("s" if node.op == SIN else "c", separator.join(map(str, digits)))
+
+
+def _short(value: float) -> str:
+    """A number to read: 2 instead of 2.0."""
+    return repr(value).removesuffix(".0")
+
+
+def _latex_number(value: float) -> str:
+    mantissa, _, exponent = _short(value).partition("e")
+    return mantissa if not exponent else rf"{mantissa} \cdot 10^{{{int(exponent)}}}"

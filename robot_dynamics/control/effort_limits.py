@@ -1,0 +1,53 @@
+"""Limits on commanded efforts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.robot import Robot
+
+
+class Limited(NamedTuple):
+    """Efforts within limits, shape (n,), and which joints were cut, shape (n,), bool."""
+
+    tau: Array
+    cut: Array
+
+
+def effort_limits(robot: Robot) -> Array:
+    """Effort limit of every joint, shape (n,), N m or N; infinite where the URDF gives none.
+
+    An effort of zero in a URDF means that nobody filled it in, not that the
+    joint is limp, so it counts as unknown too.
+    """
+    limit = robot.limits.effort
+    return np.where(limit > 0.0, limit, np.inf)
+
+
+def saturate(tau: Array, limit: Array) -> Limited:
+    """Cut efforts to [-limit, limit], and say which joints were cut.
+
+    Args:
+        tau: Wanted efforts, shape (n,), N m or N.
+        limit: Largest efforts, shape (n,), not negative, may be infinite.
+    """
+    within = np.minimum(np.maximum(tau, -limit), limit)
+    return Limited(within, within != tau)
+
+
+def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> Limited:
+    """Keep efforts within rate * dt of the previous ones, and say which joints were cut.
+
+    Args:
+        tau: Wanted efforts, shape (n,), N m or N.
+        previous: Efforts of the last cycle, shape (n,).
+        rate: Largest change per second, N m/s or N/s, may be infinite.
+        dt: Time since the last cycle, s, zero or more.
+    """
+    # Without time in between, no finite rate allows any change, and an infinite one allows all
+    step = np.asarray(rate) * dt if dt > 0.0 else np.where(np.isinf(rate), np.inf, 0.0)
+    within = np.minimum(np.maximum(tau, previous - step), previous + step)
+    return Limited(within, within != tau)

@@ -1,0 +1,1 @@
+"""Equations of motion in coordinates other than joint displacements."""

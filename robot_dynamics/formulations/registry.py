@@ -1,0 +1,65 @@
+"""Every formulation by name, and what a formulation looks like to a caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from types import ModuleType
+from typing import cast
+
+from robot_dynamics.algorithms import composite_body
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import check_known
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.robot import Robot
+
+InverseDynamics = Callable[[Robot, Array, Array, Array, Wrenches], Array]
+"""Signature of a formulation: robot without fixed joints, q, qd, qdd, wrenches by link index."""
+
+
+MassMatrix = Callable[[Robot, Array], Array]
+"""Signature of a mass matrix: robot without fixed joints, q."""
+
+
+FORMULATIONS: Mapping[str, str] = {
+    "newton_euler": "Luh, Walker, Paul: recursive Newton-Euler, link axes",
+    "augmented_body": "Renaud: Newton-Euler with augmented bodies, link axes",
+    "zero_reference": "Gupta: Newton-Euler in the zero reference position, base axes",
+    "kane": "Angeles, Ma, Rojas: Kane's equations, partial velocities, link axes",
+    "lagrange": "Asada, Slotine: Lagrange's equations in closed form, base axes",
+    "dalembert": "Lee, Lee, Nigam: generalized d'Alembert equations, structured closed form",
+}
+"""Name of every formulation, with the publication in a few words."""
+
+
+DEFAULT_FORMULATION = "augmented_body"
+
+
+def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:
+    """The inverse dynamics of one formulation, on a tree without fixed joints.
+
+    Args:
+        formulation: One of `FORMULATIONS`; or a function of that signature, such as a
+            `simplified.SimplifiedModel`, which is returned as it is.
+
+    Raises:
+        UnknownNameError: If there is no formulation of that name.
+    """
+    if callable(formulation):
+        return formulation
+    return cast(InverseDynamics, _module(formulation).inverse_dynamics)
+
+
+def mass_matrix_named(formulation: str | InverseDynamics) -> MassMatrix:
+    """The mass matrix of a formulation: its own where it has one, else by composite bodies.
+
+    Raises:
+        UnknownNameError: If there is no formulation of that name.
+    """
+    own = _module(formulation) if isinstance(formulation, str) else composite_body
+    return cast(MassMatrix, getattr(own, "mass_matrix", composite_body.mass_matrix))
+
+
+def _module(name: str) -> ModuleType:
+    check_known("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
+    return import_module(f"robot_dynamics.formulations.{name}")

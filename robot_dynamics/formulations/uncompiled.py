@@ -1,0 +1,68 @@
+"""Any formulation of any robot, as plain NumPy: nothing is traced or compiled.
+
+Fixed links are merged, mimic joints coupled and an endpoint wrench brought to its
+link here, so that no formulation needs to know.
+"""
+
+from __future__ import annotations
+
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array, vector
+from robot_dynamics.formulations.registry import (
+    DEFAULT_FORMULATION,
+    InverseDynamics,
+    formulation_named,
+)
+from robot_dynamics.robot.endpoint import wrench_on_link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+
+
+def inverse_dynamics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    qdd: npt.ArrayLike,
+    *,
+    gravity: npt.ArrayLike | None = None,
+    wrench: npt.ArrayLike | None = None,
+    frame: str | None = None,
+    formulation: str | InverseDynamics = DEFAULT_FORMULATION,
+) -> Array:
+    """Compute the joint efforts that produce the given accelerations, uncompiled.
+
+    Args:
+        robot: Any robot; n independent joints in the order of `robot.joint_names`.
+        q: Joint positions, shape (n,), rad (revolute) or m (prismatic).
+        qd: Joint velocities, shape (n,), rad/s or m/s.
+        qdd: Joint accelerations, shape (n,), rad/s^2 or m/s^2.
+        gravity: Acceleration of free fall, shape (3,), m/s^2, axes of the root link; by default
+            `robot.gravity`.
+        wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
+            its surroundings there, shape (6,), in the axes of `frame`.
+        frame: Link or named frame where the wrench acts; by default the only tip of the robot.
+        formulation: One of `FORMULATIONS`, or a function such as a `SimplifiedModel`.
+
+    Returns:
+        Joint efforts tau, shape (n,), N m or N, positive along each joint axis. The effort of a
+        joint that others mimic carries theirs, through their multipliers.
+
+    Raises:
+        ShapeError: If an argument does not have the shape above.
+        UnknownNameError: If there is no such formulation or frame.
+    """
+    equations = formulation_named(formulation)
+    tree = merge_fixed(robot)
+    if gravity is not None:
+        tree = tree.with_gravity(gravity)
+    n = robot.dof
+    q, qd, qdd = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
+    wrenches = {}
+    if wrench is not None:
+        link, force_moment = wrench_on_link(tree, vector("wrench", wrench, 6), frame)
+        wrenches[link] = force_moment
+    joints = tree.coupling
+    return joints.efforts(
+        equations(tree, joints.positions(q), joints.rates(qd), joints.rates(qdd), wrenches)
+    )

@@ -1,0 +1,1 @@
+"""controller_node: desired and measured motion in, effort commands out."""

@@ -1,0 +1,596 @@
+"""controller_node: desired and measured motion in, effort commands out.
+
+It answers every joint_states message at once, in the control mode of its
+parameter `mode`, within the effort limits of the URDF and the limits that its
+parameters set for each joint. Without a reference, and while nobody listens to
+its commands, it holds the joints where they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic, sleep
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import (
+    MODES,
+    Actuators,
+    Controller,
+    Gains,
+    Measured,
+    Model,
+    Reference,
+    Settings,
+    SoftLimits,
+    Status,
+    gains_for,
+    position_error,
+)
+from robot_dynamics.control.controller import (
+    HOLD,
+    ON_REFERENCE_TIMEOUT,
+    ON_STATE_TIMEOUT,
+    REST,
+    ZERO_EFFORT,
+)
+from robot_dynamics.control.history import History
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.nodes.ros.diagnostics import Fault, Level
+from robot_dynamics.nodes.ros.messages import (
+    SECOND,
+    JointReader,
+    effort_msg,
+    named_effort_msg,
+    time_msg,
+)
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.qos import LATEST, PUBLISHED, STATES
+from robot_dynamics.nodes.runtime.arm_model import ArmModel, ModelParameters, check_gravity
+from robot_dynamics.nodes.runtime.commands import (
+    NAMED,
+    PLAIN,
+    ActuatorParameters,
+    actuators_of,
+    other_publishers_of,
+)
+from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory.motions import middle_pose
+
+PATIENCE = 2.0
+"""Time without the states of all joints after which the node says so, s."""
+
+LOOK = 1.0
+"""Time between two looks for other nodes that command the same joints, s."""
+
+SMALL_ERROR = 0.02
+"""Position error to which feedback must be able to answer at its own speed, rad or m."""
+
+LONGEST_CYCLE = 5.0
+"""Periods of a late cycle that count for the limits on the change of efforts."""
+
+FARTHEST_SHIFT = 0.02
+"""Time by which a reference is brought ahead to that of a newer state, s."""
+
+
+@dataclass(frozen=True)
+class ControllerParameters(ActuatorParameters, ModelParameters):
+    """Parameters of controller_node."""
+
+    mode: str = parameter("feedforward", "Control law", one_of=MODES)
+    bandwidth: float = parameter(
+        20.0,
+        "Natural frequency of each joint under the default gains, rad/s",
+        low=0.1,
+        high=1000.0,
+        read_only=True,
+    )
+    damping_ratio: float = parameter(
+        1.0,
+        "Damping ratio of each joint under the default gains",
+        low=0.01,
+        high=10.0,
+        read_only=True,
+    )
+    fade: float = parameter(
+        0.2, "Time to pass from one mode or set of gains to another, s", low=0.0, high=10.0
+    )
+    state_timeout: float = parameter(
+        0.1, "Age of the last joint_states at which feedback stops, s", low=1e-3, high=3600.0
+    )
+    reference_timeout: float = parameter(
+        0.2,
+        "Age of the last reference at which the joints are brought to rest, s",
+        low=1e-3,
+        high=3600.0,
+    )
+    settle: float = parameter(
+        0.3,
+        "Time for which the arm is held where it is, before references are followed, once its "
+        "joint_states come or come again and somebody listens to its commands, s; more than its "
+        "brakes take to open",
+        low=0.0,
+        high=60.0,
+    )
+    join: float = parameter(
+        0.5,
+        "Least time to join references that are not where the arm is, as after a stop, s; more "
+        "where a joint would exceed a quarter of its speed limit",
+        low=1e-3,
+        high=60.0,
+    )
+    on_state_timeout: str = parameter(
+        REST,
+        "What becomes of an arm whose joint_states stop: it is brought to rest and held by its "
+        "model, or its efforts fade to zero",
+        one_of=ON_STATE_TIMEOUT,
+    )
+    on_reference_timeout: str = parameter(
+        HOLD,
+        "What becomes of an arm whose references stop: it comes to rest and is held, or only its "
+        "weight is",
+        one_of=ON_REFERENCE_TIMEOUT,
+    )
+    resume_by_itself: bool = parameter(
+        True, "Follow again as soon as messages come again; false: when ~/resume is called"
+    )
+    trust_measured_effort: bool = parameter(
+        False,
+        "Begin with the efforts that joint_states show; only where they are N m or N, no currents",
+    )
+    on_deactivate: str = parameter(
+        HOLD,
+        "The last command when the node is deactivated or ended, after coming to rest: what holds "
+        "the arm, or zero effort, faded to",
+        one_of=(HOLD, ZERO_EFFORT),
+    )
+
+
+@dataclass(frozen=True)
+class GainParameters:
+    """Gains of one joint."""
+
+    p: float = parameter(0.0, "Gain on the position error, N m/rad or N/m", low=0.0)
+    i: float = parameter(0.0, "Gain on its integral, N m/(rad s) or N/(m s)", low=0.0)
+    i_clamp_max: float = parameter(
+        0.0, "Largest effort of the integral part, N m or N; 0 for any", low=0.0
+    )
+    d: float = parameter(0.0, "Gain on the velocity error, N m s/rad or N s/m", low=0.0)
+
+
+@dataclass(frozen=True)
+class LimitParameters:
+    """What one joint may do; every limit is off at zero."""
+
+    effort_rate: float = parameter(
+        0.0, "Largest change of effort, N m/s or N/s; 0 for any", low=0.0
+    )
+    soft_margin: float = parameter(
+        0.0,
+        "Width of a spring and a damper inside both ends of the position range, rad or m; "
+        "0 for none",
+        low=0.0,
+    )
+    velocity: float = parameter(
+        0.0, "Speed above which d of the gains brakes, rad/s or m/s; 0 for none", low=0.0
+    )
+    tracking_error: float = parameter(
+        0.0, "Position error that stops the arm, rad or m; 0 for any", low=0.0
+    )
+
+
+class ControllerNode(RobotNode[ControllerParameters]):
+    """Closes the loop around the robot."""
+
+    NAME = "controller_node"
+    PARAMETERS = ControllerParameters
+
+    def begin(self) -> None:
+        """Work out the gains and open the topics."""
+        parameters = self.parameters
+        names = self.robot.joint_names
+        dynamics = Dynamics(self.robot, parameters.formulation)
+        default = gains_for(
+            dynamics, bandwidth=parameters.bandwidth, damping_ratio=parameters.damping_ratio
+        )
+        inertia = np.diag(dynamics.mass_matrix(middle_pose(self.robot)))
+        self._gains = [
+            self.group(
+                GainParameters,
+                f"gains.{name}",
+                defaults=GainParameters(p=float(default.kp[i]), d=float(default.kd[i])),
+                check=partial(check_gains, name, float(inertia[i])),
+                changed=lambda _: self._use_gains(),
+            )
+            for i, name in enumerate(names)
+        ]
+        self._limits = [
+            self.group(LimitParameters, f"limits.{name}", changed=lambda _: self._use_settings())
+            for name in names
+        ]
+        model = Model(
+            dynamics,
+            self._gains_now(),
+            bandwidth=parameters.bandwidth,
+            damping_ratio=parameters.damping_ratio,
+        )
+        self.arm = ArmModel(self, model)
+        self._slow: dict[str, float] = {}
+        """Joints whose limit on the change of effort has been warned of, and that limit."""
+        self._use_settings()
+        self._in_use = (self.arm.base, self._settings)
+        self.controller = Controller(self.arm.at(monotonic()), self._settings)
+        prepare(self.controller.model, parameters.mode)
+        self._doing: Status | None = None
+        self._braked_by: str | None = None
+        self._states = JointReader("joint_states", names, ("position", "velocity"))
+        self._reference = JointReader("reference", names, ("position", "velocity", "effort"))
+        self._history = History(FARTHEST_SHIFT)
+        self._reference_at = 0.0
+        self._output = self._output_of(self.robot)
+        self._command = self.create_publisher(Float64MultiArray, PLAIN, PUBLISHED)
+        self._named = self.create_publisher(JointState, NAMED, PUBLISHED)
+        self._states_in = self.fast_subscription(
+            JointState, "joint_states", self._on_joint_states, STATES
+        )
+        self._reference_in = self.fast_subscription(
+            JointState, "reference", self._on_reference, LATEST
+        )
+        self.saturated = np.zeros(len(names), dtype=np.int64)
+        """Cycles in which the effort of each joint was cut at its limit."""
+        unlimited = [
+            name for name, x in zip(names, self.controller.limit, strict=True) if np.isinf(x)
+        ]
+        if unlimited:
+            self.get_logger().warning(
+                f"no effort limit in the URDF for {', '.join(unlimited)}; not saturated"
+            )
+        self.get_logger().info(
+            f"control of robot '{self.robot.name}': {', '.join(names)}; mode '{parameters.mode}', "
+            f"gravity {self.arm.load.describe()['gravity']}"
+            + ("" if parameters.compensate_gravity else " as compensate_gravity is false")
+            + "; waiting for joint_states"
+        )
+        if parameters.actuator_space:
+            self.get_logger().info(
+                f"commands are efforts of actuators, in the order {', '.join(self._output[0])}"
+            )
+        self.create_service(Trigger, "~/resume", self._on_resume)
+        self._others: frozenset[str] = frozenset()
+        self.create_timer(LOOK, self._look_for_others)
+
+    def attach(self, loop: Loop) -> None:
+        """See `RobotNode.attach`: the first command holds the arm where it is."""
+        self._states.forget()
+        self._reference.forget()
+        self._history.forget()
+        self._doing = None
+        self._fresh = True
+        self._active_since = monotonic()
+        loop.add(
+            self.task,
+            self.parameters.rate,
+            self.tick,
+            inputs=[self._reference_in],
+            trigger=self._states_in,
+        )
+
+    def retire(self) -> None:
+        """See `RobotNode.retire`: come to rest, then hold or let go as `on_deactivate` says."""
+        sleep(self.controller.halt())
+        if self.parameters.on_deactivate == ZERO_EFFORT:
+            sleep(self.controller.let_go())
+
+    def exchange(self, robot: Robot) -> None:
+        """See `RobotNode.exchange`: efforts pass over to the new equations over `fade`."""
+        dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
+        prepare(replace(self.arm.base, dynamics=dynamics), self.parameters.mode)
+        self.robot = robot  # whose ranges the settings depend on
+        self._use_settings()
+        self.arm.use(dynamics)
+        self._output = output
+
+    def _output_of(self, robot: Robot) -> tuple[tuple[str, ...], Actuators | None]:
+        """Of what the efforts of commands are, in their order; and actuators, if it is these."""
+        joints = tuple(robot.joint_names[i] for i in self._order)
+        actuators = actuators_of(self.parameters, robot, joints, self._description.source)
+        return joints if actuators is None else actuators.names, actuators
+
+    # -- the fast work ----------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Publish the command for the last state and reference."""
+        now = monotonic()
+        self._take_up_changes(now)
+        if self._fresh and self._states.complete:
+            self._fresh = False
+            effort = self._states.effort
+            trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
+            self.controller.activate(effort.copy() if trusted else None)
+        if not self._listened_to:  # and followed no longer, or feedback would push at nothing
+            self.controller.unheard(now)
+        elif self._reference.complete:
+            self.controller.refer(self._reference_at_state(), self._reference_at)
+        command = self.controller.update(now)
+        if command is None:
+            self._remind(now)
+            return
+        names, actuators = self._output
+        efforts = command.tau[self._order]
+        if actuators is not None:
+            efforts = actuators.from_joints(efforts)
+        self._command.publish(effort_msg(efforts))
+        if self._named.get_subscription_count():
+            blind = command.status is Status.BLIND  # it answers no state
+            stamp = self.get_clock().now().to_msg() if blind else time_msg(self._states.stamp)
+            self._named.publish(named_effort_msg(names, efforts, stamp))
+        self.saturated += command.saturated
+        if self.controller.braked_by != self._braked_by:
+            self._braked_by = self.controller.braked_by
+            self._tell_of_brakes()
+        if command.status is not self._doing:
+            self._doing = command.status
+            if self._braked_by is None:  # or it would say, again and again, that it tries
+                self._tell(command.status)
+
+    @property
+    def _listened_to(self) -> bool:
+        """Whether anybody receives commands: the middleware may take seconds to introduce us."""
+        publishers = (self._named, self._command)
+        return any(publisher.get_subscription_count() for publisher in publishers)
+
+    def _remind(self, now: float) -> None:
+        """Say which joints nobody has told of, once they are overdue."""
+        if now > self._active_since + PATIENCE:
+            self.remind_of(self._states)
+
+    def _take_up_changes(self, now: float) -> None:
+        """Use what parameters and topics have changed; only the load passes over by itself."""
+        model, wanted = self.arm.at(now), (self.arm.base, self._settings)
+        if wanted != self._in_use:
+            self.controller.change(model, self._settings)
+            self._in_use = wanted
+        else:
+            self.controller.model = model
+
+    def _tell(self, status: Status) -> None:
+        log = self.get_logger()
+        if status is Status.STOPPED:
+            log.warning(
+                f"{status.value}, of joint '{self.controller.stopped_by}'; call "
+                f"{self.get_name()}/resume to go on"
+            )
+        elif status is Status.PAUSED:
+            log.warning(f"{status.value}; call {self.get_name()}/resume to go on")
+        elif status is Status.HOLDING and not self._listened_to:
+            log.info(f"holding still: nobody listens to {self._command.topic_name} yet")
+        else:
+            log.info(status.value)
+
+    def _tell_of_brakes(self) -> None:
+        if self._braked_by is None:
+            self.get_logger().info("the joints move")
+        else:
+            self.get_logger().warning(f"{self._closed_brakes} It is tried again and again")
+
+    @property
+    def _closed_brakes(self) -> str:
+        return (
+            f"joint '{self._braked_by}' does not move although it is pushed with half of its "
+            "effort limit; are its brakes closed?"
+        )
+
+    def _reference_at_state(self) -> Reference:
+        """Feedforward of now, and the motion of the time at which the state was measured.
+
+        Stamps differ by what messages take; at speed that would look like a tracking error.
+        """
+        reference = self._reference
+        then = self._history.at(self._states.stamp / SECOND)
+        q, qd = then or (reference.position, reference.velocity)
+        return Reference(q, qd, reference.effort)
+
+    def _on_joint_states(self, msg: JointState) -> None:
+        states = self._states
+        try:
+            if states.read(msg) and states.complete:
+                self.controller.measure(Measured(states.position, states.velocity), monotonic())
+        except RobotDynamicsError as error:
+            self.complaints.say("joint_states", error)
+
+    def _on_reference(self, msg: JointState) -> None:
+        try:
+            reference = self._reference
+            if reference.read(msg) and reference.complete:
+                stamp = reference.stamp / SECOND
+                self._history.add(stamp, reference.position, reference.velocity)
+            self._reference_at = monotonic()
+        except RobotDynamicsError as error:
+            self.complaints.say("reference", error)
+
+    # -- parameters, in the executor's thread; the loop takes them up between two cycles ------
+
+    def check(self, value: ControllerParameters) -> None:
+        """See `RobotNode.check`."""
+        check_gravity(value)
+
+    def changed(self, value: ControllerParameters) -> None:
+        """Use new settings from the next cycle on."""
+        prepare(self.controller.model, value.mode)
+        self.arm.changed()
+        self._use_settings()
+
+    def _use_gains(self) -> None:
+        self.arm.base = replace(self.arm.base, gains=self._gains_now())
+        self._use_settings()
+
+    def _use_settings(self) -> None:
+        self._settings = self._settings_now()
+        self._warn_of_slow_efforts(np.asarray(self._settings.effort_rate), self.arm.base.gains)
+
+    def _warn_of_slow_efforts(self, rate: Array, gains: Gains) -> None:
+        """Say which joints' efforts may not change as fast as their feedback of an error does.
+
+        Under PD an error e rings down within 1/w = d/p or so, and its effort p e with it.
+        """
+        least = np.divide(gains.kp**2, gains.kd, out=np.zeros_like(rate), where=gains.kd > 0.0)
+        slow = np.flatnonzero(rate < SMALL_ERROR * least)
+        told, self._slow = self._slow, {self.robot.joint_names[i]: rate[i] for i in slow}
+        for i in slow:
+            name = self.robot.joint_names[i]
+            if told.get(name) != rate[i]:
+                self.get_logger().warning(
+                    f"limits.{name}.effort_rate of {rate[i]:g} is reached by the feedback of an "
+                    f"error of {rate[i] / least[i]:.2g} rad or m, and one far larger may swing up; "
+                    f"lower p, or allow {SMALL_ERROR * least[i]:.3g}"
+                )
+
+    def _gains_now(self) -> Gains:
+        values = [declared.value for declared in self._gains]
+        terms = np.array([(v.p, v.d, v.i, v.i_clamp_max) for v in values]).reshape(-1, 4)
+        kp, kd, ki, clamp = terms.T
+        return Gains(kp, kd, ki, np.where(clamp > 0.0, clamp, np.inf))
+
+    def _settings_now(self) -> Settings:
+        parameters = self.parameters
+        return Settings(
+            mode=parameters.mode,
+            fade=parameters.fade,
+            effort_rate=self._limits_now("effort_rate"),
+            soft_limits=self._soft_limits_now(),
+            tracking_limit=self._limits_now("tracking_error"),
+            state_timeout=parameters.state_timeout,
+            reference_timeout=parameters.reference_timeout,
+            on_state_timeout=parameters.on_state_timeout,
+            on_reference_timeout=parameters.on_reference_timeout,
+            resume_by_itself=parameters.resume_by_itself,
+            settle=parameters.settle,
+            join=parameters.join,
+            longest_cycle=LONGEST_CYCLE / parameters.rate,
+        )
+
+    def _soft_limits_now(self) -> SoftLimits | None:
+        margin, velocity = self._limits_now("soft_margin"), self._limits_now("velocity")
+        none = np.isinf(margin)
+        if none.all() and np.isinf(velocity).all():
+            return None
+        zones = SoftLimits.of(self.robot, self._gains_now().kd, margin=np.where(none, 0.0, margin))
+        return replace(
+            zones,
+            lower=np.where(none, -np.inf, zones.lower),
+            upper=np.where(none, np.inf, zones.upper),
+            velocity=velocity,
+        )
+
+    def _limits_now(self, name: str) -> Array:
+        """One limit of all joints, shape (n,), infinite where it is off."""
+        values = np.array([getattr(declared.value, name) for declared in self._limits])
+        return np.where(values > 0.0, values, np.inf)
+
+    # -- the rest of the system, in the executor's thread -------------------------------------
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """What it does, how well, and with which terms and load."""
+        names = self.robot.joint_names
+        error: object = None
+        if self._states.complete and self._reference.complete:
+            q_d, q = self._reference.position, self._states.position
+            errors = position_error(q_d, q, self.arm.base.continuous).tolist()
+            error = dict(zip(names, errors, strict=True))
+        load = self.arm.load.describe()
+        cycles = zip(names, self.saturated.tolist(), strict=True)
+        return {
+            "mode": self.parameters.mode,
+            "status": (self._doing or Status.WAITING).value,
+            "tracking error (rad or m)": error,
+            "cycles saturated": {name: count for name, count in cycles if count},
+            "actuator_space": self.parameters.actuator_space,
+            "order of effort_command": self._output[0],
+            "compensate_gravity": self.parameters.compensate_gravity,
+            **{name: load[name] for name in ("gravity", "payload")},
+        }
+
+    def faults(self) -> Sequence[Fault]:
+        """See `RobotNode.faults`."""
+        found = [*super().faults(), *self.arm.faults()]
+        if self._doing is Status.STOPPED:
+            found.append(Fault(Level.ERROR, f"stopped by joint '{self.controller.stopped_by}'"))
+        if self._doing is Status.PAUSED:
+            found.append(Fault(Level.WARN, Status.PAUSED.value))
+        if self.active and not self._listened_to:
+            topic = self._command.topic_name
+            found.append(
+                Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")
+            )
+        if self._braked_by is not None:
+            found.append(Fault(Level.WARN, self._closed_brakes))
+        if self._others:
+            found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
+        return found
+
+    def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        response.success = self.controller.stopped_by is not None or self.controller.paused
+        response.message = "following the reference" if response.success else "not stopped"
+        self.controller.resume()
+        return response
+
+    def _look_for_others(self) -> None:
+        """Warn, once, of nodes that publish commands to the same topics."""
+        found = set(other_publishers_of(self, [self._command.topic_name, self._named.topic_name]))
+        new = found - self._others
+        if new:
+            self.get_logger().warning(
+                f"{_list(new)} publishes {self._command.topic_name} too; stop one of us, or the "
+                "joints get the commands of both by turns"
+            )
+        self._others = frozenset(found)
+
+
+def prepare(model: Model, mode: str) -> None:
+    """Have the kernels of a mode compiled, and those of holding still, before the loop asks."""
+    zero = np.zeros(model.dynamics.robot.dof)
+    model.feedforward(zero, zero, zero)
+    model.dynamics.gravity(zero)
+    model.forward(zero, zero, zero)  # for stopping blindly
+    MODES[mode](model, Reference(zero, zero, zero), Measured(zero, zero))
+
+
+def check_gains(name: str, inertia: float, gains: GainParameters) -> None:
+    """Refuse an integral gain that makes the joint swing up, whatever else is right.
+
+    A joint of that inertia under PID obeys M s^3 + d s^2 + p s + i = 0, whose
+    motions die out only if p d > M i (Routh).
+
+    Raises:
+        ArgumentError: If i is too large for p and d.
+    """
+    most = gains.p * gains.d / inertia if inertia > 0.0 else np.inf
+    if gains.i > 0.0 and gains.i >= most:
+        raise ArgumentError(
+            f"gains.{name}: i of {gains.i:g} makes the joint swing up; keep it below p d / "
+            f"inertia = {most:.4g}"
+        )
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node."""
+    sys.exit(run(ControllerNode, args=args))
+
+
+if __name__ == "__main__":
+    main()

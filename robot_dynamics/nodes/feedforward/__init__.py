@@ -1,0 +1,1 @@
+"""feedforward_node: trajectories in, the joint efforts that they take out."""

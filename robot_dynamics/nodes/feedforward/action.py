@@ -1,0 +1,305 @@
+"""The action FollowJointTrajectory: goals in, feedback and results out.
+
+As joint_trajectory_controller offers it to MoveIt and others. Nothing here
+waits: goals are answered as they come, a timer that runs while there is a goal
+sends feedback and the result, and what has become of a goal is decided by
+`trajectory.goal` in the thread that follows it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.action.server import ServerGoalHandle
+from rclpy.clock import Clock, ClockType
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.nodes.ros.messages import SECOND, duration_msg, nanoseconds
+from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
+from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerance, Tolerances, Verdict
+
+NAME = "~/follow_joint_trajectory"
+
+RESULTS_KEPT = 60
+"""Time for which a result is kept for a client that asks late, s; goals are kept with it."""
+
+LAST_WORD = 0.5
+"""Longest time that the end of a process waits for the result of a goal to be sent, s."""
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Parameters of the group constraints: when a goal has been reached."""
+
+    stopped_velocity_tolerance: float = parameter(
+        0.01,
+        "Speed below which a joint stands still at the end of a goal, rad/s or m/s; 0 for any",
+        low=0.0,
+    )
+    goal_time: float = parameter(
+        0.0,
+        "Time after the end of a goal in which it is to be reached, s; 0 to wait for ever",
+        low=0.0,
+    )
+
+
+@dataclass(frozen=True)
+class JointConstraints:
+    """Parameters of the group constraints.<joint>: how far off a goal may be."""
+
+    trajectory: float = parameter(
+        0.0, "Position error on the way at which a goal is aborted, rad or m; 0 for any", low=0.0
+    )
+    goal: float = parameter(
+        0.0, "Largest position error with which a goal is reached, rad or m; 0 for any", low=0.0
+    )
+
+
+class DefaultTolerances:
+    """The tolerances of goals that bring none, as parameters.
+
+    Args:
+        group: Declares a group of parameters: `RobotNode.group`.
+        joint_names: Names of the n joints.
+    """
+
+    def __init__(self, group: Callable[..., Declared[Any]], joint_names: Sequence[str]) -> None:
+        self._all: Declared[Constraints] = group(Constraints, "constraints")
+        self._each: list[Declared[JointConstraints]] = [
+            group(JointConstraints, f"constraints.{joint}") for joint in joint_names
+        ]
+
+    def now(self) -> Tolerances:
+        """As the parameters are now."""
+        every = self._all.value
+        joints = [declared.value for declared in self._each]
+        return Tolerances.from_parameters(
+            [joint.trajectory for joint in joints],
+            [joint.goal for joint in joints],
+            [every.stopped_velocity_tolerance] * len(joints),
+            every.goal_time,
+        )
+
+
+class Performer(Protocol):
+    """What follows trajectories: all that goals need of feedforward_node."""
+
+    goals: Goals
+
+    def perform(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
+        """Follow a trajectory.
+
+        Raises:
+            RobotDynamicsError: One line that says why not.
+        """
+
+    def stop(self) -> None:
+        """Come to rest and hold."""
+
+    def stamp(self, seconds: float) -> Time:
+        """A time of the goals as a stamp."""
+
+
+class GoalServer:
+    """Serves the goals of a node, one at a time; a new one takes the place of the one before.
+
+    Args:
+        node: The node, which is also what follows trajectories (`Performer`).
+        action: The type FollowJointTrajectory.
+        tolerances: Of goals that bring none.
+        rate: Rate of feedback, and of looking whether a goal has ended, Hz.
+    """
+
+    def __init__(self, node: Any, action: Any, tolerances: DefaultTolerances, rate: float) -> None:
+        self._node = node
+        self._performer: Performer = node
+        self._action = action
+        self._tolerances = tolerances
+        self._server = _Server(
+            node,
+            action,
+            NAME,
+            _never,
+            goal_callback=self._on_goal,
+            handle_accepted_callback=self._on_accepted,
+            cancel_callback=self._on_cancel,
+            result_timeout=RESULTS_KEPT,
+        )
+        # On steady time: results come even while a simulated clock stands
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(1.0 / rate, self.report, clock=steady)
+        self._timer.cancel()
+
+    def end(self, reason: str) -> None:
+        """Abort the goal that is under way, if any, and say so to its client."""
+        self._performer.goals.end(Verdict.INVALID_GOAL, reason)
+        self.report()
+        self._server.wait_until_sent()
+
+    def close(self) -> None:
+        """Offer the action no longer."""
+        self.end("the action is no longer offered")
+        self._node.destroy_timer(self._timer)
+        self._server.destroy()
+
+    # -- what clients ask for ---------------------------------------------------------------
+
+    def _on_goal(self, request: Any) -> GoalResponse:
+        try:
+            if request.multi_dof_trajectory.points:
+                raise TrajectoryError(
+                    "trajectory: multi_dof_trajectory is not followed; give the joints in "
+                    "trajectory"
+                )
+            goal = self._performer.perform(request.trajectory, self._tolerances_of(request))
+        except RobotDynamicsError as error:
+            # The answer to a client has no place for a reason
+            self._node.complaints.say("follow_joint_trajectory", f"goal rejected: {error}")
+            return GoalResponse.REJECT
+        before = self._performer.goals.accept(goal)
+        if before is not None:
+            self._tell(before)
+        self._timer.reset()
+        return GoalResponse.ACCEPT
+
+    def _tolerances_of(self, request: Any) -> Tolerances:
+        path, goal = (
+            {one.name: Tolerance(one.position, one.velocity) for one in given}
+            for given in (request.path_tolerance, request.goal_tolerance)
+        )
+        time = nanoseconds(request.goal_time_tolerance) / SECOND
+        names = self._performer.goals.joint_names
+        return self._tolerances.now().with_goal(names, path, goal, time)
+
+    def _on_accepted(self, handle: ServerGoalHandle) -> None:
+        goal = self._performer.goals.active
+        if goal is not None:  # always: nothing comes between acceptance and this call
+            goal.client = handle
+            handle.execute()
+            self._node.get_logger().info(
+                f"following a goal of {len(goal.times)} points, {goal.times[-1]:.3f} s"
+            )
+
+    def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
+        goals = self._performer.goals
+        if goals.active is None or goals.active.client != handle:
+            return CancelResponse.REJECT
+        if not goals.end(Verdict.CANCELED, "cancelled by its client; the arm comes to rest"):
+            return CancelResponse.REJECT  # it has ended; the result is on its way
+        self._performer.stop()
+        return CancelResponse.ACCEPT
+
+    # -- what clients are told --------------------------------------------------------------
+
+    def report(self) -> None:
+        """Send feedback, or the result once there is one."""
+        goals = self._performer.goals
+        ended, active = goals.collect(), goals.active
+        if ended is not None:
+            self._tell(ended)
+        if active is None:
+            self._timer.cancel()
+        elif active.client is None:  # the answer could not be sent: its client has gone
+            goals.end(Verdict.INVALID_GOAL, "its client has gone")
+            self._performer.stop()
+        elif active.moment is not None:
+            active.client.publish_feedback(self._feedback(active, active.moment))
+
+    def _tell(self, goal: Goal) -> None:
+        handle, (verdict, reason) = goal.client, goal.progress
+        if handle is None:
+            return
+        logger = self._node.get_logger()
+        if verdict is Verdict.SUCCESSFUL:
+            handle.succeed()
+            logger.info("goal reached")
+        elif verdict is Verdict.CANCELED:
+            handle.canceled()
+            logger.info(f"goal ended: {reason}")
+        else:
+            handle.abort()
+            logger.warning(f"goal aborted: {reason}")
+        result = self._action.Result()
+        result.error_code = verdict.error_code
+        result.error_string = reason
+        self._server.send_result(handle, result)
+
+    def _feedback(self, goal: Goal, moment: Moment) -> Any:
+        time = moment.now - goal.start
+        feedback = self._action.Feedback()
+        feedback.header.stamp = self._performer.stamp(moment.now)
+        feedback.joint_names = list(self._performer.goals.joint_names)
+        feedback.desired = _point(time, *moment.desired, effort=moment.effort)
+        feedback.actual = _point(time, moment.position, moment.velocity)
+        feedback.error = _point(time, moment.position_error, moment.velocity_error)
+        if hasattr(feedback, "index"):  # since control_msgs 6.3
+            feedback.index = goal.point(moment.now)
+        return feedback
+
+
+def serve_goals(node: Any, tolerances: DefaultTolerances, rate: float) -> GoalServer | None:
+    """The server of a node's goals, or None where control_msgs is not installed."""
+    try:
+        from control_msgs.action import FollowJointTrajectory  # noqa: PLC0415
+    except ImportError:
+        node.get_logger().debug("no action follow_joint_trajectory: control_msgs is not installed")
+        return None
+    return GoalServer(node, FollowJointTrajectory, tolerances, rate)
+
+
+class _Server(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it is absent
+    """Sends a result when there is one.
+
+    ActionServer calls back to execute a goal and takes the result from what is returned: a callback
+    that waits for the end would occupy the executor, and one that awaits it would have it spin.
+    """
+
+    _sent: threading.Event | None = None
+    _executor: int | None = None  # its thread
+
+    def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
+        """Do nothing: the goal is under way already."""
+        self._executor = threading.get_ident()
+
+    def send_result(self, goal_handle: ServerGoalHandle, result: Any) -> None:
+        """Have the executor send the result of a goal that has ended."""
+        sent = self._sent = threading.Event()
+
+        def answer(_: ServerGoalHandle) -> Any:
+            sent.set()
+            return result
+
+        super().notify_execute(goal_handle, answer)
+
+    def wait_until_sent(self) -> None:
+        """Give an executor in another thread, which may be about to end, time to send a result."""
+        if self._sent is not None and threading.get_ident() != self._executor:
+            self._sent.wait(LAST_WORD)
+
+
+def _never(_: ServerGoalHandle) -> Any:
+    raise NotImplementedError
+
+
+def _point(
+    time: float,
+    q: np.ndarray[Any, Any],
+    qd: np.ndarray[Any, Any],
+    qdd: Sequence[float] | np.ndarray[Any, Any] = (),
+    effort: Sequence[float] | np.ndarray[Any, Any] = (),
+) -> JointTrajectoryPoint:
+    """State at a time; velocities are left out where not all of them are known."""
+    return JointTrajectoryPoint(
+        time_from_start=duration_msg(time),
+        positions=list(map(float, q)),
+        velocities=list(map(float, qd)) if np.isfinite(qd).all() else [],
+        accelerations=list(map(float, qdd)),
+        effort=list(map(float, effort)),
+    )

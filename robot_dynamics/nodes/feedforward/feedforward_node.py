@@ -1,0 +1,556 @@
+"""feedforward_node: trajectories in, the joint efforts that they take out.
+
+It follows the trajectory that came last and publishes, at a steady rate, where
+the joints are to be and what efforts the model asks for there, with the payload
+that the arm carries and the wrench that it is to exert. Until the first
+trajectory it holds the joints where they are.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from time import monotonic
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import WrenchStamped
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import Gains, Model, Watchdog, continuous_joints, position_error
+from robot_dynamics.control.transitions import Fade
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
+from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.messages import (
+    SECOND,
+    JointReader,
+    effort_msg,
+    joint_state_msg,
+    nanoseconds,
+    time_msg,
+    trajectory_msg,
+    waypoints_from_msg,
+    wrench_from_msg,
+)
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.qos import LATEST, PUBLISHED, STATES, TRAJECTORIES
+from robot_dynamics.nodes.runtime.arm_model import ArmModel, ModelParameters, check_gravity
+from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
+from robot_dynamics.trajectory.admission import LIMITS, check_finite, check_start
+from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
+from robot_dynamics.trajectory.waypoint_effort import with_effort
+
+CLOCK_JUMP = 0.1
+"""Step back of the clock that is more than a correction: trajectories are then forgotten, s."""
+
+CLOCK_LEAP = 0.5
+"""Step ahead of the clock that is more than a correction, or than a coarse /clock, s."""
+
+FASTEST_CLOCK = 100.0
+"""Largest rate of a simulated clock, s/s."""
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion that is to be followed; times in s on the clock of the follower.
+
+    Args:
+        trajectory: Motion of all joints.
+        begin: Its time zero, when it takes over.
+        start: Time zero of its waypoints.
+        waypoints: What it goes through.
+        base: What was followed when it was planned, and what it therefore joins.
+        settled: Time by which it has joined its waypoints.
+    """
+
+    trajectory: Trajectory
+    begin: float
+    start: float
+    waypoints: Waypoints
+    base: Trajectory
+    settled: float
+
+    @property
+    def end(self) -> float:
+        """When it is at its last waypoint; other joints may go on with what they did before."""
+        end = self.begin + self.trajectory.end
+        if len(self.waypoints.joint_names) == len(self.trajectory.joint_names):
+            return end
+        return min(end, max(self.start + self.waypoints.duration, self.settled))
+
+
+LONGEST_STOP = 2.0
+"""Steady time after which the beginning or end of a motion is waited for no longer, s.
+
+The clock that motions follow may stand.
+"""
+
+PATIENCE = 2 * SECOND
+"""Time without the states of all joints after which the node says so, ns."""
+
+
+@dataclass(frozen=True)
+class FeedforwardParameters(ModelParameters):
+    """Parameters of feedforward_node."""
+
+    blend: float = parameter(
+        0.2,
+        "Time to join a trajectory that does not start at the present state, s",
+        low=1e-3,
+        high=10.0,
+    )
+    preparation: float = parameter(
+        0.01,
+        "Least time between the arrival of a trajectory and its start, in which it is prepared, s",
+        low=0.0,
+        high=10.0,
+    )
+    limits: str = parameter(
+        "warn",
+        "What becomes of a trajectory beyond the limits of the URDF",
+        one_of=LIMITS,
+    )
+    allow_partial_joints_goal: bool = parameter(
+        True, "Accept trajectories of some of the joints; the others go on with what they do"
+    )
+    allow_nonzero_velocity_at_trajectory_end: bool = parameter(
+        False,
+        "Accept trajectories that end in motion, as a stream of them does; the last one is then "
+        "brought to rest",
+    )
+    empty_trajectory: str = parameter(
+        "reject",
+        "What a trajectory without points means: stop comes to rest and holds",
+        one_of=("reject", "stop"),
+    )
+    effort_tolerance: float = parameter(
+        0.1,
+        "How far a straight line between two points of joint_trajectory_with_effort may be from "
+        "the true effort, N m or N",
+        low=1e-6,
+        high=1e6,
+    )
+    action_monitor_rate: float = parameter(
+        20.0,
+        "Rate of the feedback of ~/follow_joint_trajectory, Hz",
+        low=0.1,
+        high=1000.0,
+        read_only=True,
+    )
+    wrench_ramp: float = parameter(0.1, "Time to pass to another wrench, s", low=0.0, high=60.0)
+    wrench_timeout: float = parameter(
+        0.2, "Age of the last wrench at which it goes back to zero, s", low=1e-3, high=3600.0
+    )
+    fade: float = parameter(
+        0.2, "Time to pass to other terms of the model, such as friction, s", low=0.0, high=10.0
+    )
+
+
+class FeedforwardNode(RobotNode[FeedforwardParameters]):
+    """Publishes the desired motion and the efforts that it takes."""
+
+    NAME = "feedforward_node"
+    PARAMETERS = FeedforwardParameters
+
+    def begin(self) -> None:
+        """Compile the equations and open the topics."""
+        robot, n = self.robot, self.robot.dof
+        dynamics = Dynamics(robot, self.parameters.formulation)
+        no_feedback = Gains(np.zeros(n), np.zeros(n))
+        self.arm = ArmModel(self, Model(dynamics, no_feedback))
+        self.arm.load.wrench.duration = self.parameters.wrench_ramp
+        self._model = self.arm.at(monotonic())
+        self._terms = self.arm.base
+        self._fade = Fade(n, self.parameters.fade)
+        prepare(self._model)
+        self._wrench_watch = Watchdog(self.parameters.wrench_timeout)
+        self._states = JointReader("joint_states", self.robot.joint_names)
+        self._measurements = 0
+        turning = continuous_joints(robot)
+        self._turning = turning if turning.any() else None
+        self.goals = Goals(robot.joint_names)
+        self._taken = threading.Event()
+        self._trajectories: Subscription | None = None
+        self._forget()
+
+        self._reference = self.create_publisher(JointState, "reference", PUBLISHED)
+        self._effort = self.create_publisher(Float64MultiArray, "feedforward_effort", PUBLISHED)
+        self._with_effort = self.create_publisher(
+            JointTrajectory, "joint_trajectory_with_effort", TRAJECTORIES
+        )
+        self._states_in = self.fast_subscription(
+            JointState, "joint_states", self._on_joint_states, STATES
+        )
+        self._wrench_in = self.create_subscription(WrenchStamped, "wrench", self._on_wrench, LATEST)
+        tolerances = DefaultTolerances(self.group, robot.joint_names)
+        self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
+        self.get_logger().info(
+            f"feedforward of robot '{robot.name}': {', '.join(self.robot.joint_names)}; "
+            f"{self.parameters.formulation} at {self.parameters.rate:g} Hz, gravity "
+            f"{self.arm.load.describe()['gravity']}"
+            + ("" if self.parameters.compensate_gravity else " as compensate_gravity is false")
+        )
+
+    def _forget(self) -> None:
+        """Start afresh: where the joints are, and what they are to do, is not known yet."""
+        self._states.forget()
+        self._follower: Follower | None = None
+        self._next: Motion | None = None
+        self._stop = False
+        self._tau = np.zeros(self.robot.dof)
+        self._last, self._ticked = 0.0, monotonic()
+        self._epoch = self.get_clock().now().nanoseconds
+
+    def attach(self, loop: Loop) -> None:
+        """See `RobotNode.attach`."""
+        self._forget()
+        loop.add(self.task, self.parameters.rate, self.tick, inputs=[self._states_in])
+
+    def deactivate(self) -> None:
+        """See `ManagedNode.deactivate`: nobody is to send trajectories that nobody follows."""
+        super().deactivate()
+        if self._server is not None:
+            self._server.end(f"{self.get_name()} was deactivated")
+        self._follower = None
+        if self._trajectories is not None:
+            self.destroy_subscription(self._trajectories)
+            self._trajectories = None
+
+    def cleanup(self) -> None:
+        """See `ManagedNode.cleanup`."""
+        if self._server is not None:
+            self._server.close()
+        super().cleanup()
+
+    def exchange(self, robot: Robot) -> None:
+        """See `RobotNode.exchange`: the equations are built beside, and used once at rest."""
+        dynamics = Dynamics(robot, self.parameters.formulation)
+        prepare(replace(self.arm.base, dynamics=dynamics))
+        self._come_to_rest()
+        self.arm.use(dynamics)
+
+    def _come_to_rest(self) -> None:
+        """Have the loop end the motion that is under way, and wait for that."""
+        follower = self._follower
+        if follower is None or not follower.moving(self._now()):
+            return
+        self.get_logger().info("coming to rest for a new robot_description")
+        self.goals.end(Verdict.INVALID_GOAL, "stopped for a new robot_description")
+        self.stop()
+        end = monotonic() + LONGEST_STOP
+        while self.active and monotonic() < end and (self._stop or follower.moving(self._now())):
+            self._taken.wait(0.02)
+
+    # -- the fast work ----------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Publish what is due now."""
+        stamp = self.get_clock().now()
+        follower = self._follower or self._start_following(stamp.nanoseconds)
+        if follower is None:
+            return
+        now = self._without_jump_ahead(self._seconds(stamp.nanoseconds), monotonic())
+        if now < self._last - CLOCK_JUMP:
+            self.goals.end(Verdict.INVALID_GOAL, "the clock jumped back")
+            follower.clock_jumped(self._last, now)
+            self._next = None
+            self._taken.set()
+            self.get_logger().warning(
+                f"the clock jumped back by {self._last - now:.3f} s; trajectories are forgotten"
+            )
+        self._last = now
+        if self._stop:
+            follower.stop(now)
+            self._next = None
+            self._stop = False  # not before: what comes next is planned from the stop on
+            self._taken.set()
+        if self._next is not None and now >= self._next.begin:
+            self._take_over(follower, self._next)
+        state = follower.sample(now)
+        tau = self._tau = self._efforts_now(state, monotonic())
+        self._reference.publish(
+            joint_state_msg(self.robot.joint_names, state.q, state.qd, tau, stamp.to_msg())
+        )
+        self._effort.publish(effort_msg(tau[self._order]))
+        if self.goals.active is not None:
+            self._judge(follower, now, state, tau)
+
+    def _without_jump_ahead(self, now: float, steady: float) -> float:
+        """The time on the clock of the follower, for which a jump ahead has never happened.
+
+        The motion then goes on where it was: its end, where the clock says that
+        it should be, would be a step.
+        """
+        gone, self._ticked = steady - self._ticked, steady
+        jump = now - self._last
+        if jump <= CLOCK_LEAP + FASTEST_CLOCK * gone:
+            return now
+        self._epoch += round(jump * SECOND)
+        self.get_logger().warning(
+            f"the clock jumped ahead by {jump:.3f} s; the motion goes on where it was"
+        )
+        return self._last
+
+    def _take_over(self, follower: Follower, motion: Motion) -> None:
+        if follower.trajectory is motion.base:
+            follower.follow(motion.trajectory, motion.begin)
+        else:  # stopped between the last look of who planned it and now: it would begin with a jump
+            self.get_logger().warning(
+                "a trajectory was dropped: the motion that it was to join has been stopped; "
+                "send it again"
+            )
+        self._next = None
+        self._taken.set()
+
+    def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
+        """See how the goal stands, and give way if the arm has missed it."""
+        q, qd = self._states.position.copy(), self._states.velocity.copy()
+        error = position_error(state.q, q, self._turning)
+        moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
+        progress = self.goals.judge(moment)
+        if progress is not None and progress.verdict.missed:
+            # To where the arm is: it is not to be pressed on against what keeps it
+            rest = np.zeros((1, len(q)))
+            there = Waypoints(
+                follower.joint_names, np.array([follower.stop_time]), q[None], rest, rest
+            )
+            follower.accept(there, now)
+
+    def _start_following(self, ns: int) -> Follower | None:
+        """Hold the joints where they are, once that is known."""
+        if not self._states.complete:
+            if ns - self._epoch > PATIENCE:
+                self.remind_of(self._states)
+            return None
+        self._follower = Follower(
+            self.robot.joint_names,
+            self._states.position,
+            continuous=self._turning,
+            blend=self.parameters.blend,
+        )
+        self._terms = self.arm.base  # there is no effort yet to pass over from
+        self._last, self._ticked = self._seconds(ns), monotonic()
+        # Not before: a trajectory that came earlier could not be joined to where the robot is
+        self._trajectories = self.create_subscription(
+            JointTrajectory, "joint_trajectory", self._on_trajectory, TRAJECTORIES
+        )
+        self.get_logger().info("holding the measured position; ready for trajectories")
+        return self._follower
+
+    def _efforts_now(self, state: State, now: float) -> Array:
+        """Efforts of the state that is due, shape (n,), under the load of this moment."""
+        if self._wrench_watch.change(now) == "stale":
+            self.arm.load.wrench.aim(np.zeros(6))
+            self.get_logger().warning(
+                f"no wrench for {self._wrench_watch.timeout:g} s; it goes back to zero"
+            )
+        self._model = self.arm.at(now)
+        tau = self._efforts_of(state)
+        if self._terms is not self.arm.base:
+            self._terms = self.arm.base
+            self._fade.begin(self._tau - tau, now)
+        return tau + self._fade.value(now)
+
+    def _efforts_of(self, state: State) -> Array:
+        """Efforts that a motion takes under the present load, shape (n,) or (N, n), N m or N."""
+        return self._model.feedforward(*state)
+
+    def _on_joint_states(self, msg: JointState) -> None:
+        try:
+            self._measurements += self._states.read(msg)
+        except RobotDynamicsError as error:
+            self.complaints.say("joint_states", error)
+
+    # -- load and terms, in the executor's thread -------------------------------------------
+
+    def check(self, value: FeedforwardParameters) -> None:
+        """See `RobotNode.check`."""
+        check_gravity(value)
+
+    def changed(self, value: FeedforwardParameters) -> None:
+        """Use new terms, another gravity and other times from now on."""
+        self._fade.duration = value.fade
+        self._wrench_watch.timeout = value.wrench_timeout
+        self.arm.load.wrench.duration = value.wrench_ramp
+        self.arm.changed()
+
+    def _on_wrench(self, msg: WrenchStamped) -> None:
+        if self._follower is None:
+            return
+        load = self.arm.load
+        try:
+            q = self._follower.sample(self._last).q
+            load.exert(wrench_from_msg(msg), load.pose(msg.header.frame_id, q))
+        except RobotDynamicsError as error:
+            self.complaints.say("wrench", f"wrench refused: {error}")
+            return
+        self._wrench_watch.feed(monotonic())
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """What it does, and with which terms and load."""
+        follower, parameters = self._follower, self.parameters
+        doing = "waiting for joint_states"
+        if follower is not None:
+            doing = "following" if follower.moving(self._now()) else "holding"
+        return {
+            "motion": doing,
+            "goal": "none" if self.goals.active is None else "under way",
+            "compensate_gravity": parameters.compensate_gravity,
+            "compensate_friction": parameters.compensate_friction,
+            "compensate_rotor_inertia": parameters.compensate_rotor_inertia,
+            **self.arm.load.describe(),
+        }
+
+    def faults(self) -> Sequence[Fault]:
+        """See `RobotNode.faults`."""
+        return [*super().faults(), *self.arm.faults()]
+
+    # -- trajectories, in the executor's thread ---------------------------------------------
+
+    def _on_trajectory(self, msg: JointTrajectory) -> None:
+        if self._follower is None:
+            return
+        if not msg.points and self.parameters.empty_trajectory == "stop":
+            self.goals.end(Verdict.INVALID_GOAL, "stopped by a trajectory without points")
+            self.stop()
+            self.get_logger().info("stopping: a trajectory without points came")
+            return
+        try:
+            waypoints = self._follow(msg, "a trajectory on the topic joint_trajectory").waypoints
+        except RobotDynamicsError as error:
+            self.complaints.say("joint_trajectory", f"refused: {error}")
+            return
+        self.get_logger().info(
+            f"following a trajectory of {len(waypoints.times)} points, "
+            f"{waypoints.duration:.3f} s, of {', '.join(waypoints.joint_names)}",
+            throttle_duration_sec=1.0,
+        )
+
+    def perform(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
+        """See `Performer.perform`."""
+        motion = self._follow(msg, "a new goal")
+        times = motion.waypoints.times.tolist()
+        return Goal(motion.trajectory, motion.begin, motion.start, motion.end, times, tolerances)
+
+    def stop(self) -> None:
+        """See `Performer.stop`."""
+        self._taken.clear()
+        self._stop = True
+
+    def _follow(self, msg: JointTrajectory, what: str) -> Motion:
+        """Have the loop follow a trajectory, and publish it with effort.
+
+        Args:
+            msg: The trajectory.
+            what: What it is, to tell the client whose goal it ends.
+
+        Raises:
+            RobotDynamicsError: One line that says why it cannot be followed.
+        """
+        follower = self._follower
+        if not self.active or follower is None:
+            raise TrajectoryError(
+                f"trajectory: {self.get_name()} is not active or has no joint_states yet"
+            )
+        waypoints = waypoints_from_msg(
+            msg,
+            self.robot.joint_names,
+            allow_partial=self.parameters.allow_partial_joints_goal,
+            allow_end_velocity=self.parameters.allow_nonzero_velocity_at_trajectory_end,
+        )
+        stamp = nanoseconds(msg.header.stamp)
+        if stamp:
+            now = self.get_clock().now().nanoseconds
+            check_start(stamp / SECOND, waypoints.duration, now / SECOND)
+        motion = self._plan(follower, waypoints, stamp, what)
+        if self._with_effort.get_subscription_count() > 0:
+            try:
+                filled = with_effort(
+                    motion.trajectory, self._efforts_of, tolerance=self.parameters.effort_tolerance
+                )
+            except RobotDynamicsError as error:
+                self.complaints.say("joint_trajectory_with_effort", f"not published: {error}")
+            else:  # on arrival, if so the input
+                begin = self.stamp(motion.begin) if stamp else None
+                self._with_effort.publish(trajectory_msg(filled, begin))
+        return motion
+
+    def _plan(self, follower: Follower, waypoints: Waypoints, stamp_ns: int, what: str) -> Motion:
+        """Have the loop follow waypoints from a moment shortly ahead, without a jump."""
+        lead = self.parameters.preparation
+        patience = monotonic() + LONGEST_STOP
+        while self.active and self.context.ok():
+            if self._stop or self._next is not None:  # begins in a moment; plan on from there
+                self._taken.wait(0.1)
+                if monotonic() > patience:
+                    raise TrajectoryError(
+                        "trajectory: the one before has not begun yet, as the clock stands; "
+                        "send it again once time goes on"
+                    )
+                continue
+            epoch = self._epoch
+            begin = self._now() + lead
+            # A stamp of exactly zero would mean now
+            stamp = (self._seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
+            base = follower.trajectory
+            plan = partial(follower.plan, now=begin, stamp=stamp)
+            trajectory, fitting, remark = LIMITS[self.parameters.limits](
+                waypoints, plan, self.robot, self._efforts_of
+            )
+            check_finite(trajectory, self._efforts_of)
+            start = stamp or begin
+            settled = max(start, begin) + follower.blend
+            motion = Motion(trajectory, begin, start, fitting, base, settled)
+            self._taken.clear()
+            if self._now() > begin:
+                lead += 2.0 * (self._now() - begin)  # planning took longer than that
+            elif follower.trajectory is base and self._epoch == epoch:
+                # else the loop has stopped it meanwhile, or the clock has jumped
+                self.goals.end(Verdict.INVALID_GOAL, f"{what} has taken its place")
+                self._next = motion
+                if remark:
+                    self.get_logger().warning(remark, throttle_duration_sec=1.0)
+                return motion
+        raise TrajectoryError("trajectory: the node is shutting down")
+
+    # -- time -------------------------------------------------------------------------------
+
+    def _seconds(self, ns: int) -> float:
+        """A time of the node's clock on the clock of the follower: seconds since we began."""
+        return (ns - self._epoch) / SECOND
+
+    def stamp(self, seconds: float) -> Time:
+        """See `Performer.stamp`."""
+        return time_msg(self._epoch + round(seconds * SECOND))
+
+    def _now(self) -> float:
+        return self._seconds(self.get_clock().now().nanoseconds)
+
+
+def prepare(model: Model) -> None:
+    """Have what the loop and a trajectory ask for compiled before they do."""
+    n = model.dynamics.robot.dof
+    for shape in ((n,), (1, n)):
+        model.feedforward(*np.zeros((3, *shape)))
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node."""
+    sys.exit(run(FeedforwardNode, args=args))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""ROS 2 as values: messages, parameters, quality of service, diagnostics."""

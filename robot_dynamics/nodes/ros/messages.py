@@ -1,0 +1,393 @@
+"""Messages of ROS 2 to plain values and back; joints are always matched by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
+from sensor_msgs.msg import Imu, JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.trajectory import Point, Waypoints, read_points
+from robot_dynamics.trajectory.trajectory_files import points_of
+
+SECOND = 1_000_000_000
+"""Nanoseconds."""
+
+FIELDS = ("position", "velocity", "effort")
+"""What a JointState may give for each joint."""
+
+
+def nanoseconds(time: Time | Duration) -> int:
+    """A stamp or duration as one whole number, ns."""
+    return int(time.sec) * SECOND + int(time.nanosec)
+
+
+def time_msg(ns: int) -> Time:
+    """Stamp of a time in ns."""
+    return Time(sec=ns // SECOND, nanosec=ns % SECOND)
+
+
+def duration_msg(seconds: float) -> Duration:
+    """Duration of a time in s, rounded to the nearest ns."""
+    ns = round(seconds * SECOND)
+    return Duration(sec=ns // SECOND, nanosec=ns % SECOND)
+
+
+class JointReader:
+    """Joint values as messages bring them, in the order of one robot.
+
+    A message may name the joints in any order, hold joints of other robots,
+    or only some of ours: values are gathered over messages. A message with a
+    fault changes nothing.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+        joint_names: Joints to read, in the order of all arrays.
+        required: Fields that every message must give, finite, for the joints it names. A field
+            that is not required is NaN where it is absent.
+    """
+
+    def __init__(
+        self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
+    ) -> None:
+        self.topic = topic
+        self.joint_names = tuple(joint_names)
+        self._required = frozenset(required)
+        self._column = {name: i for i, name in enumerate(self.joint_names)}
+        self._places: dict[tuple[str, ...], tuple[Array, Array]] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Start again, as if no message had come."""
+        n = len(self.joint_names)
+        self.position, self.velocity, self.effort = (np.full(n, np.nan) for _ in FIELDS)
+        self._seen = np.zeros(n, dtype=bool)
+        self.complete = n == 0
+        self._stamps: dict[tuple[str, ...], int] = {}  # by list of names: several may publish
+        self.stamp = 0
+        """Stamp of the last message, ns."""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Joints that no message has named yet."""
+        return tuple(
+            name for name, seen in zip(self.joint_names, self._seen, strict=True) if not seen
+        )
+
+    def read(self, msg: JointState) -> bool:
+        """Take the values of one message.
+
+        Returns:
+            True if the message named any of our joints.
+
+        Raises:
+            ArgumentError: If a name stands twice, a length does not fit, entries have no names, a
+                required number is not finite, or the message is a little older than the one before
+                of the same joints.
+        """
+        names = tuple(msg.name)
+        places = self._places.get(names)
+        if places is None:
+            places = self._places_of(names)
+        source, target = places
+        if len(target) == 0:
+            self._check_named(msg)
+            return False
+        stamp = nanoseconds(msg.header.stamp)
+        back = self._stamps.get(names, 0) - stamp
+        if 0 < back < SECOND and stamp:
+            raise ArgumentError(
+                f"{self.topic}: the stamp goes back by {back / SECOND:g} s; the message came out "
+                "of order and is ignored"
+            )
+        new = []
+        for field in FIELDS:
+            values = np.frombuffer(getattr(msg, field) or b"", dtype=np.float64)
+            if len(values) == len(names):
+                taken = values[source]
+                # One product instead of a test per number: any NaN or infinity spoils it
+                if field in self._required and not math.isfinite(taken.dot(taken)):
+                    ours = [self.joint_names[i] for i in target]
+                    raise _not_finite(f"{self.topic}: {field} of joint", ours, taken)
+            elif len(values) == 0 and field not in self._required:
+                taken = None
+            else:
+                raise ShapeError(
+                    f"{self.topic}: {field} has {len(values)} entries for {len(names)} names; "
+                    "give one per name" + ("" if field in self._required else " or none")
+                )
+            new.append(taken)
+        for values, taken in zip((self.position, self.velocity, self.effort), new, strict=True):
+            values[target] = np.nan if taken is None else taken
+        if not self.complete:
+            self._seen[target] = True
+            self.complete = bool(self._seen.all())
+        self.stamp = stamp
+        if names in self._places:  # as many as are remembered
+            self._stamps[names] = stamp
+        return True
+
+    def _check_named(self, msg: JointState) -> None:
+        """Refuse entries without any names, which could not be told from those of another robot."""
+        for field in FIELDS:
+            count = len(getattr(msg, field))
+            if count and not msg.name:
+                raise ArgumentError(
+                    f"{self.topic}: {field} has {count} entries, but name is empty; the message is "
+                    "ignored; name the joint of every entry"
+                )
+
+    def _places_of(self, names: tuple[str, ...]) -> tuple[Array, Array]:
+        """Where the entries of a message stand and where they go; remembered per list of names."""
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ArgumentError(f"{self.topic}: joint '{twice}' stands twice; name each joint once")
+        source = [i for i, name in enumerate(names) if name in self._column]
+        target = [self._column[names[i]] for i in source]
+        places = np.array(source, dtype=np.intp), np.array(target, dtype=np.intp)
+        if len(self._places) < 64:  # more lists of names than publishers can only be a fault
+            self._places[names] = places
+        return places
+
+
+class EffortReader:
+    """Efforts of a command, in the order of the parameter `joints`.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+        joints: Joints in the order of the entries.
+    """
+
+    def __init__(self, topic: str, joints: Sequence[str]) -> None:
+        self.topic = topic
+        self.joints = tuple(joints)
+
+    def read(self, msg: Float64MultiArray) -> Array:
+        """Efforts, shape (n,), N m or N.
+
+        Raises:
+            ShapeError: If there is not one entry per joint.
+            ArgumentError: If an entry is not finite.
+        """
+        efforts = np.frombuffer(msg.data or b"", dtype=np.float64)
+        if len(efforts) != len(self.joints):
+            raise ShapeError(
+                f"{self.topic}: {len(efforts)} efforts for {len(self.joints)} joints "
+                f"({', '.join(self.joints)}); the message is ignored; set the same parameter "
+                "'joints' on both sides"
+            )
+        if not math.isfinite(efforts.dot(efforts)):
+            raise _not_finite(f"{self.topic}: effort of joint", self.joints, efforts)
+        return efforts
+
+
+class NamedEffortReader:
+    """Efforts of a command that names its joints, in the order of one robot.
+
+    A command may name them in any order, and others beside them, but it must name all of ours: an
+    effort that is not renewed with the others is as old as one that has stopped coming.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+        names: Joints, or actuators, in the order of the result.
+    """
+
+    def __init__(self, topic: str, names: Sequence[str]) -> None:
+        self.topic = topic
+        self.names = tuple(names)
+        self._last: list[str] | None = None  # names of the last message, and
+        self._source: Array | None = None  # where ours stand among them; None if in our order
+
+    def read(self, msg: JointState) -> Array:
+        """Efforts, shape (n,), N m or N.
+
+        Raises:
+            ArgumentError: If a name is missing or stands twice, or an effort is not finite.
+            ShapeError: If there is not one effort per name.
+        """
+        names = msg.name
+        if names != self._last:
+            self._source = self._places_of(names)
+            self._last = names
+        efforts = np.frombuffer(msg.effort or b"", dtype=np.float64)
+        if len(efforts) != len(names):
+            raise ShapeError(
+                f"{self.topic}: effort has {len(efforts)} entries for {len(names)} names; the "
+                "message is ignored; give one per name"
+            )
+        if self._source is not None:
+            efforts = efforts[self._source]
+        if not math.isfinite(efforts.dot(efforts)):
+            raise _not_finite(f"{self.topic}: effort of", self.names, efforts)
+        return efforts
+
+    def _places_of(self, names: list[str]) -> Array | None:
+        if tuple(names) == self.names:
+            return None
+        place = {name: i for i, name in enumerate(names)}
+        if len(place) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ArgumentError(
+                f"{self.topic}: '{twice}' stands twice; the message is ignored; name each joint "
+                "once"
+            )
+        missing = [name for name in self.names if name not in place]
+        if missing:
+            raise ArgumentError(
+                f"{self.topic}: names {', '.join(names) or 'nothing'}, but not "
+                f"{', '.join(missing)}; the message is ignored; command all of "
+                f"{', '.join(self.names)} together"
+            )
+        return np.array([place[name] for name in self.names], dtype=np.intp)
+
+
+def _not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:
+    """The refusal of a message for the first of its numbers that is not finite."""
+    wrong = int(np.argmin(np.isfinite(values)))
+    return ArgumentError(f"{what} '{names[wrong]}' is {values[wrong]:g}; the message is ignored")
+
+
+def effort_msg(tau: Array) -> Float64MultiArray:
+    """Efforts, shape (n,), as a command."""
+    return Float64MultiArray(data=tau.tolist())
+
+
+def named_effort_msg(names: Sequence[str], tau: Array, stamp: Time) -> JointState:
+    """Efforts, shape (n,), as a command that says which joints and when."""
+    msg = JointState()
+    msg.header.stamp = stamp
+    msg.name = list(names)
+    msg.effort = tau.tolist()
+    return msg
+
+
+def joint_state_msg(
+    names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: Time
+) -> JointState:
+    """Joint values, shape (n,) each, as a message."""
+    msg = JointState()
+    msg.header.stamp = stamp
+    msg.name = list(names)
+    msg.position = position.tolist()
+    msg.velocity = velocity.tolist()
+    msg.effort = effort.tolist()
+    return msg
+
+
+def waypoints_from_msg(
+    msg: JointTrajectory,
+    known: Sequence[str],
+    *,
+    allow_partial: bool = True,
+    allow_end_velocity: bool = False,
+) -> Waypoints:
+    """Checked waypoints of a trajectory message; see `read_points`.
+
+    Raises:
+        TrajectoryError: One line that names joint, point and field, and the remedy.
+    """
+    points = [
+        Point(
+            nanoseconds(point.time_from_start) / SECOND,
+            point.positions,
+            point.velocities,
+            point.accelerations,
+            point.effort,
+        )
+        for point in msg.points
+    ]
+    return read_points(
+        msg.joint_names,
+        points,
+        known,
+        allow_partial=allow_partial,
+        allow_end_velocity=allow_end_velocity,
+    )
+
+
+def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTrajectory:
+    """Waypoints as a message; without a stamp the motion starts when it is received."""
+    msg = JointTrajectory(joint_names=list(waypoints.joint_names))
+    if stamp is not None:
+        msg.header.stamp = stamp
+    msg.points = [
+        JointTrajectoryPoint(
+            time_from_start=duration_msg(point.time),
+            positions=point.positions,
+            velocities=point.velocities,
+            accelerations=point.accelerations,
+            effort=point.effort,
+        )
+        for point in points_of(waypoints)
+    ]
+    return msg
+
+
+def wrench_from_msg(msg: WrenchStamped) -> Array:
+    """Force (N) over moment (N m), shape (6,), in axes and about the origin of its frame.
+
+    Raises:
+        ArgumentError: If a number is not finite.
+    """
+    wrench = [*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)]
+    _check_finite([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
+    return np.array(wrench)
+
+
+def body_from_msg(msg: InertiaStamped) -> tuple[float, list[float], list[float]]:
+    """Mass, kg, mass centre x, y, z, m, and moments about it xx, xy, xz, yy, yz, zz, kg m^2.
+
+    All in axes of the frame of the message.
+
+    Raises:
+        ArgumentError: If a number is not finite, or the mass is negative.
+    """
+    body = msg.inertia
+    com = [*_xyz(body.com)]
+    moments = [body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz]
+    names = ("m", "com.x", "com.y", "com.z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    _check_finite(names, [body.m, *com, *moments])
+    if body.m < 0.0:
+        raise ArgumentError(f"m is {body.m:g} kg; a mass must be zero or positive")
+    return body.m, com, moments
+
+
+def _check_finite(names: Sequence[str], values: Sequence[float]) -> None:
+    for name, value in zip(names, values, strict=True):
+        if not math.isfinite(value):
+            raise ArgumentError(f"{name} is {value:g}; every number must be finite")
+
+
+PLAUSIBLE_GRAVITY = (5.0, 20.0)
+"""Accelerations that an IMU may show and gravity is taken from, m/s^2; one in g shows 1."""
+
+
+def gravity_from_msg(msg: Imu) -> Array:
+    """Acceleration of free fall in axes of the IMU, shape (3,), m/s^2.
+
+    At rest an accelerometer shows what holds it up.
+
+    Raises:
+        ArgumentError: If the message has no acceleration, or none that gravity could be part of.
+    """
+    acceleration = np.array(_xyz(msg.linear_acceleration))
+    low, high = PLAUSIBLE_GRAVITY
+    if msg.linear_acceleration_covariance[0] == -1.0:
+        raise ArgumentError("imu: it says that it measures no linear_acceleration")
+    if not low <= float(np.linalg.norm(acceleration)) <= high:  # NaN is not
+        raise ArgumentError(
+            f"imu: linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not from "
+            f"{low:g} to {high:g}; the message is ignored"
+        )
+    return -acceleration
+
+
+def _xyz(vector: Vector3) -> tuple[float, float, float]:
+    return vector.x, vector.y, vector.z

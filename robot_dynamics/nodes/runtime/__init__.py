@@ -1,0 +1,1 @@
+"""What every node runs on: its robot, its life cycle, its loop and its process."""

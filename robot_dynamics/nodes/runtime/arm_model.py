@@ -1,0 +1,367 @@
+"""ArmModel: the model behind a node, kept up to date by parameters and topics while a loop uses it.
+
+Which terms it has is a matter of parameters. Payload and gravity come by
+parameters or topics, are ramped, and are inputs of equations that have been
+compiled before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import exp
+from time import monotonic
+
+import numpy as np
+from geometry_msgs.msg import InertiaStamped
+from rclpy.parameter import Parameter
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import Imu
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import Friction, Load, Model
+from robot_dynamics.control.friction import DEFAULT_WIDTH
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
+from robot_dynamics.nodes.ros.diagnostics import Fault, Level
+from robot_dynamics.nodes.ros.messages import body_from_msg, gravity_from_msg
+from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
+from robot_dynamics.nodes.ros.qos import STATES, TRAJECTORIES
+from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.plausibility import body_faults
+from robot_dynamics.spatial.inertia import Inertia
+
+SILENT = 1.0
+"""Age of the last message of an IMU that is worth a report, s."""
+
+
+@dataclass(frozen=True)
+class ModelParameters(LoopParameters):
+    """Parameters of nodes that use a model of the arm."""
+
+    formulation: str = parameter(
+        DEFAULT_FORMULATION,
+        "Equations that the kernels are compiled from",
+        one_of=FORMULATIONS,
+        read_only=True,
+    )
+    compensate_gravity: bool = parameter(
+        True, "Whether efforts hold the weight; false for arms that hold their own"
+    )
+    compensate_friction: bool = parameter(
+        True, "Add the friction of the URDF at the desired velocity"
+    )
+    compensate_rotor_inertia: bool = parameter(
+        True, "Add what it takes to accelerate the rotors, rotor.<joint>.inertia"
+    )
+    friction_width: float = parameter(
+        0.01,
+        "Speed at which compensated Coulomb friction reaches 76 %, rad/s or m/s",
+        low=1e-6,
+        high=10.0,
+    )
+    gravity: tuple[float, ...] = parameter(
+        (), "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot"
+    )
+    gravity_from_imu: bool = parameter(
+        False, "Take gravity from the topic imu, whose frame must be fixed to the root link"
+    )
+    imu_filter: float = parameter(
+        0.5, "Time constant of the low-pass on the topic imu, s", low=1e-3, high=60.0
+    )
+    load_ramp: float = parameter(
+        0.5, "Time to pass to another payload or gravity, s", low=0.0, high=60.0
+    )
+
+
+@dataclass(frozen=True)
+class PayloadParameters:
+    """What the endpoint carries; set together with `set_parameters_atomically`."""
+
+    mass: float = parameter(0.0, "Mass, kg", low=0.0)
+    com: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "Centre of mass in frame, m", length=3)
+    inertia: tuple[float, ...] = parameter(
+        (0.0,) * 6,
+        "Inertia about the centre of mass in axes of frame: xx, xy, xz, yy, yz, zz, kg m^2",
+        length=6,
+    )
+    frame: str = parameter("", "Link or frame of com and inertia; empty for the only tip")
+
+
+@dataclass(frozen=True)
+class RotorParameters:
+    """Motor of one joint."""
+
+    inertia: float = parameter(0.0, "Inertia of motor and gears at the motor, kg m^2", low=0.0)
+    ratio: float = parameter(1.0, "Turns of the motor per rad or m of the joint, rad/rad or rad/m")
+
+
+@dataclass(frozen=True)
+class FrictionParameters:
+    """Friction of one joint, where it is known better than the URDF has it."""
+
+    viscous: float = parameter(
+        -1.0, "Viscous friction, N m s/rad or N s/m; negative for that of the URDF"
+    )
+    coulomb: float = parameter(-1.0, "Sliding friction, N m or N; negative for that of the URDF")
+    stiction: float = parameter(
+        0.0, "By how much friction near rest exceeds sliding friction, N m or N", low=0.0
+    )
+    stribeck: float = parameter(
+        DEFAULT_WIDTH, "Speed at which that excess has fallen to 1/e, rad/s or m/s", low=1e-6
+    )
+
+
+def check_gravity(parameters: ModelParameters) -> None:
+    """Refuse a gravity of one or two numbers.
+
+    Raises:
+        ArgumentError: If there are neither three nor none.
+    """
+    if len(parameters.gravity) not in (0, 3):
+        raise ArgumentError(
+            f"parameter 'gravity' has {len(parameters.gravity)} entries; give three numbers, "
+            "m/s^2, or an empty list for the gravity of the robot"
+        )
+
+
+class ArmModel:
+    """The model of an arm, with its terms, its payload and its gravity.
+
+    The loop asks for the model of the moment by `at`; all else happens in the
+    executor's thread.
+
+    Args:
+        node: Node whose parameters and topics these are.
+        model: Equations and gains; its terms and load are those of the parameters.
+
+    """
+
+    def __init__(self, node: RobotNode[ModelParameters], model: Model) -> None:
+        self._node = node
+        robot = model.dynamics.robot
+        self._rotors = [
+            node.group(RotorParameters, f"rotor.{name}", changed=lambda _: self.change_terms())
+            for name in robot.joint_names
+        ]
+        self._frictions = [
+            node.group(
+                FrictionParameters, f"friction.{name}", changed=lambda _: self.change_friction()
+            )
+            for name in robot.joint_names
+        ]
+        self._imu_gravity: Array | None = None
+        self._imu_at = self._imu_since = 0.0
+        self._imu_in: Subscription | None = None
+        self._begun = False
+        self.payload: Declared[PayloadParameters] = node.group(
+            PayloadParameters, "payload", check=self._check, changed=self._carry
+        )
+        self._present = self._made(model, self.payload.value.frame)
+        self.change_load()
+        self._begun = True
+        self._payload_in = node.create_subscription(
+            InertiaStamped, "payload", self._on_payload, TRAJECTORIES
+        )
+
+    @property
+    def base(self) -> Model:
+        """The model without load; replaced as a whole when its terms change."""
+        return self._present[0]
+
+    @base.setter
+    def base(self, model: Model) -> None:
+        self._present = model, self.load
+
+    @property
+    def load(self) -> Load:
+        """What acts on the arm."""
+        return self._present[1]
+
+    # -- in the loop ------------------------------------------------------------------------
+
+    def at(self, now: float) -> Model:
+        """The model at steady time `now`, s; the same object while nothing changes."""
+        base, load = self._present  # read at once: another thread may replace both
+        return load.on(base, now)
+
+    # -- another robot ----------------------------------------------------------------------
+
+    def use(self, dynamics: Dynamics) -> None:
+        """Pass over to the equations of another robot of the same joints, carrying the same load.
+
+        Raises:
+            RobotDynamicsError: If the new robot does not have the frame that carries the load.
+        """
+        before = self.load
+        base, load = self._made(replace(self.base, dynamics=dynamics), before.endpoint or "")
+        load.wrench = before.wrench
+        self._present = base, load
+        self.change_load()
+
+    def _made(self, model: Model, endpoint: str) -> tuple[Model, Load]:
+        """A model with the terms and the load of the parameters, ready for the loop."""
+        robot = model.dynamics.robot
+        self._friction = self._friction_of(robot)
+        base = self._with_terms(model)
+        load = Load(robot, endpoint or None, self._gravity(robot))
+        load.prepare(base)
+        self._put(self.payload.value, base, load)
+        load.on(base, monotonic())  # what it carries from the start, it carries at once
+        return base, load
+
+    # -- diagnostics ------------------------------------------------------------------------
+
+    def faults(self) -> list[Fault]:
+        """What is wrong with what the model is told."""
+        if not self._node.parameters.gravity_from_imu:
+            return []
+        age = monotonic() - max(self._imu_at, self._imu_since)
+        if age < SILENT:
+            return []
+        kept = "its last direction" if self._imu_at else "the direction of the parameter"
+        return [Fault(Level.STALE, f"no imu for {age:.1f} s; gravity keeps {kept}")]
+
+    # -- parameters -------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Take up new parameters of the node."""
+        self.change_terms()
+        self.change_load()
+
+    def change_terms(self) -> None:
+        """Build the model anew if it has other terms than before."""
+        self.base = self._with_terms(self.base)
+
+    def _with_terms(self, base: Model) -> Model:
+        """The model with the terms that parameters ask for; the same object if it has them."""
+        parameters = self._node.parameters
+        friction = self._friction if parameters.compensate_friction else None
+        width = parameters.friction_width
+        rotors = np.zeros(len(self._rotors))
+        if parameters.compensate_rotor_inertia:
+            rotors += [r.value.inertia * r.value.ratio**2 for r in self._rotors]
+        before = np.zeros(len(rotors)) if base.rotor_inertia is None else base.rotor_inertia
+        same = friction is base.friction and width == base.friction_width
+        if same and np.array_equal(rotors, before):
+            return base
+        return replace(
+            base,
+            friction=friction,
+            friction_width=width,
+            rotor_inertia=rotors if rotors.any() else None,
+        )
+
+    def change_friction(self) -> None:
+        """Use the friction that parameters tell of."""
+        self._friction = self._friction_of(self.base.dynamics.robot)
+        self.change_terms()
+
+    def _friction_of(self, robot: Robot) -> Friction:
+        urdf, given = Friction.of(robot), [declared.value for declared in self._frictions]
+        viscous, coulomb = (
+            np.array([getattr(v, k) for v in given]) for k in ("viscous", "coulomb")
+        )
+        return Friction(
+            np.where(viscous < 0.0, urdf.viscous, viscous),
+            np.where(coulomb < 0.0, urdf.coulomb, coulomb),
+            np.array([v.stiction for v in given]),
+            np.array([v.stribeck for v in given]),
+        )
+
+    def change_load(self) -> None:
+        """Aim at the gravity that parameters ask for, and open the topic imu when it is needed."""
+        parameters = self._node.parameters
+        self.load.payload.duration = self.load.gravity.duration = parameters.load_ramp
+        if not parameters.gravity_from_imu:
+            self._imu_gravity = None
+        elif self._imu_in is None:
+            self._imu_since = monotonic()
+            self._imu_in = self._node.create_subscription(Imu, "imu", self._on_imu, STATES)
+        gravity = self._gravity(self.base.dynamics.robot)
+        if not np.array_equal(gravity, self.load.gravity.target):
+            self.load.gravity.aim(gravity)
+
+    def _gravity(self, robot: Robot) -> Array:
+        """Acceleration of free fall that efforts work against, m/s^2."""
+        if not self._node.parameters.compensate_gravity:
+            return np.zeros(3)
+        return self._given_gravity(robot) if self._imu_gravity is None else self._imu_gravity
+
+    def _given_gravity(self, robot: Robot) -> Array:
+        given = self._node.parameters.gravity
+        return np.array(given) if given else robot.gravity
+
+    def _check(self, payload: PayloadParameters) -> None:
+        """Refuse what no body is, and a frame that does not move with the endpoint."""
+        points = not any(payload.inertia)  # as most grippers are told their load
+        for fault in () if points else body_faults(payload.mass, *_com_and_inertia(payload)):
+            raise ArgumentError(f"payload: {fault}")
+        if self._begun and payload.frame:
+            self.load.carries(payload.frame)
+        elif self._begun and payload.mass:
+            self.load.pose()
+
+    def _carry(self, payload: PayloadParameters) -> None:
+        """Take a payload up, or put it down; nothing is compiled unless another body carries it."""
+        before = self.load
+        if before.endpoint is None or before.carries(payload.frame) or not payload.mass:
+            self._put(payload, self.base, before)
+        else:
+            # A model of its own, so that efforts pass over to it as to other terms
+            base, load = self._made(replace(self.base), payload.frame)
+            load.wrench.duration = before.wrench.duration
+            self._present = base, load
+            self.change_load()
+        self._node.get_logger().info(f"payload: {self.load.describe()['payload']}")
+
+    def _put(self, payload: PayloadParameters, base: Model, load: Load) -> None:
+        if load.endpoint is None:
+            if not payload.frame and not payload.mass:
+                return
+            load.pose(payload.frame)  # refuses a payload that has no frame, with the tips
+            load.prepare(base, payload.frame)
+        body = Inertia.from_com(payload.mass, *_com_and_inertia(payload))
+        load.carry(body, payload.frame if payload.mass else "")
+
+    # -- topics -----------------------------------------------------------------------------
+
+    def _on_payload(self, msg: InertiaStamped) -> None:
+        """Set the parameters to what the message says, so that they always tell what is carried."""
+        try:
+            mass, com, moments = body_from_msg(msg)
+        except RobotDynamicsError as error:
+            self._node.complaints.say("payload", f"payload refused: {error}")
+            return
+        result = self._node.set_parameters_atomically(
+            [
+                Parameter("payload.mass", value=mass),
+                Parameter("payload.com", value=com),
+                Parameter("payload.inertia", value=moments),
+                Parameter("payload.frame", value=msg.header.frame_id),
+            ]
+        )
+        if not result.successful:
+            self._node.complaints.say("payload", f"payload refused: {result.reason}")
+
+    def _on_imu(self, msg: Imu) -> None:
+        parameters, now = self._node.parameters, monotonic()
+        if not parameters.gravity_from_imu:
+            return
+        try:
+            gravity = self.load.to_root(gravity_from_msg(msg), msg.header.frame_id)
+        except RobotDynamicsError as error:
+            self._node.complaints.say("imu", error)
+            return
+        robot = self.base.dynamics.robot
+        before = self._given_gravity(robot) if self._imu_gravity is None else self._imu_gravity
+        share = 1.0 - exp(-(now - self._imu_at) / parameters.imu_filter) if self._imu_at else 0.0
+        self._imu_at = now
+        self._imu_gravity = before + share * (gravity - before)
+        self.load.gravity.aim(self._gravity(robot))
+
+
+def _com_and_inertia(payload: PayloadParameters) -> tuple[Array, Array]:
+    xx, xy, xz, yy, yz, zz = payload.inertia
+    return np.array(payload.com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])

@@ -1,0 +1,288 @@
+"""Commands: efforts as nodes exchange them, in order or by name, of joints or of actuators.
+
+`effort_command` is what ros2_control takes: bare numbers in an agreed order. Our own nodes also
+speak `effort_command_named`, with names and the stamp of the state that is answered, and a
+receiver of both prefers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import Actuators
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.messages import SECOND, EffortReader, NamedEffortReader
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.urdf.transmissions import read_transmissions
+
+PLAIN, NAMED = "effort_command", "effort_command_named"
+
+
+@dataclass(frozen=True)
+class ActuatorParameters:
+    """Of what the efforts of a command are: of joints, or of the motors that drive them."""
+
+    actuator_space: bool = parameter(
+        False,
+        "Efforts of commands are those of actuators, in the places of the joints that they drive; "
+        "false for those of joints",
+        read_only=True,
+    )
+    actuator_coupling: tuple[float, ...] = parameter(
+        (),
+        "Movement of every actuator per rad or m of every joint, row by row (one per actuator, in "
+        "the order of joints); empty for the <transmission> elements of the URDF",
+        read_only=True,
+    )
+
+
+def actuators_of(
+    parameters: ActuatorParameters, robot: Robot, joints: Sequence[str], source: object
+) -> Actuators | None:
+    """The actuators that parameters ask for, in the order of `joints`; None for joint space.
+
+    Args:
+        parameters: Those of the node.
+        robot: The robot whose joints they drive.
+        joints: Its joints in the order of a command.
+        source: Its URDF: path or text.
+
+    Raises:
+        ArgumentError: If there is a coupling but no use for it.
+        RobotDynamicsError: If joints and actuators do not fit together; see `Actuators`.
+    """
+    coupling = parameters.actuator_coupling
+    if not parameters.actuator_space:
+        if coupling:
+            raise ArgumentError(
+                "parameter 'actuator_coupling' is given but 'actuator_space' is false; set it to "
+                "true, or leave the coupling empty"
+            )
+        return None
+    if coupling:
+        return Actuators.of_coupling(joints, coupling)
+    return Actuators.of_transmissions(robot, read_transmissions(str(source))).in_order(joints)
+
+
+class Form(Enum):
+    """How commands arrive."""
+
+    NONE = "none yet"
+    PLAIN = f"{PLAIN}, in order"
+    NAMED = f"{NAMED}, by name"
+
+
+class _Readers(NamedTuple):
+    """How to read a command; replaced as a whole, so that a loop sees no half of it."""
+
+    plain: EffortReader
+    named: NamedEffortReader
+    actuators: Actuators | None
+
+
+class Commands:
+    """The effort commands to one robot: by name while they come so, else in order.
+
+    Args:
+        robot: The robot.
+        order: Index into its joints of every entry of a plain command, shape (n,).
+        actuators: What the efforts are of, in the order of a plain command; by default joints.
+
+    Attributes:
+        tau: Joint efforts of the last command in the order of the robot, shape (n,), N m or N.
+        at: Steady time of the last command, s; None if there is none.
+        form: How it came.
+    """
+
+    def __init__(self, robot: Robot, order: Array, actuators: Actuators | None = None) -> None:
+        self._joints = tuple(robot.joint_names[i] for i in order)
+        self._order = order
+        self.tau = np.zeros(len(order))
+        self.use(actuators)
+        self.forget()
+
+    def use(self, actuators: Actuators | None) -> None:
+        """Read commands of other actuators of the same joints from now on; from any thread."""
+        names = self._joints if actuators is None else actuators.names
+        self._readers = _Readers(
+            EffortReader(PLAIN, names), NamedEffortReader(NAMED, names), actuators
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of what the efforts of a plain command are, in their order."""
+        return self._readers.plain.joints
+
+    def forget(self) -> None:
+        """Start again, as if no command had come."""
+        self.tau[:] = 0.0
+        self.at: float | None = None
+        self.form = Form.NONE
+        self._named_at: float | None = None
+
+    def named_at_work(self, now: float, timeout: float) -> bool:
+        """Whether commands come by name, so that plain ones, which are the same, do not count.
+
+        Args:
+            now: Steady time, s.
+            timeout: Time after the last named one from which plain ones count again, s.
+        """
+        return self._named_at is not None and now - self._named_at <= timeout
+
+    def heard_named(self, now: float) -> None:
+        """Note that commands come by name, though this one is not to be used."""
+        self._named_at = now
+
+    def read_plain(self, msg: Float64MultiArray, now: float) -> None:
+        """Take the efforts of a plain command.
+
+        Raises:
+            ArgumentError: If the command is refused; the one before stays in force.
+        """
+        readers = self._readers
+        self._take(readers.plain.read(msg), readers, now)
+        self.form = Form.PLAIN
+
+    def read_named(self, msg: JointState, now: float) -> None:
+        """Take the efforts of a named command.
+
+        Raises:
+            ArgumentError: If the command is refused; the one before stays in force.
+        """
+        readers = self._readers
+        self._take(readers.named.read(msg), readers, now)
+        self.form = Form.NAMED
+        self._named_at = now
+
+    def _take(self, efforts: Array, readers: _Readers, now: float) -> None:
+        if readers.actuators is not None:
+            efforts = readers.actuators.to_joints(efforts)
+        self.tau[self._order] = efforts
+        self.at = now
+
+
+class Pairing:
+    """Which state a named command answers: it carries the stamp of that state.
+
+    A stamp of zero says nothing, and the command counts for whatever state was the last.
+
+    Attributes:
+        twice: Answers in lockstep to a state that had been answered.
+    """
+
+    def __init__(self) -> None:
+        self.twice = 0
+        self._told: int | None = None
+        self._answered: int | None = None
+        self._newest = 0
+
+    def told(self, stamp: int) -> None:
+        """Note the stamp of the state that was told last, ns."""
+        self._told = stamp
+
+    def answered(self) -> None:
+        """Note that the state told last has its answer."""
+        self._answered = self._told
+
+    def forget(self) -> None:
+        """Wait for the next state: what is still to come answers one before the robot was moved."""
+        self._told, self._answered, self._newest = None, self._told, 0
+
+    def is_first_answer(self, stamp: int) -> bool:
+        """Whether a command is the answer, in lockstep, to the last state; the second one is not.
+
+        Args:
+            stamp: Of the command, ns.
+
+        Raises:
+            ArgumentError: If it answers no state that can be on its way.
+        """
+        told = self._told
+        if stamp in (0, told):
+            return True
+        if told is None or stamp == self._answered:
+            self.twice += 1
+            return False
+        raise ArgumentError(
+            f"{NAMED}: stamp is {_apart(stamp, told)} that of the last joint_states; the message "
+            "is ignored; in lockstep copy the stamp of the joint_states that it answers, or leave "
+            "it zero"
+        )
+
+    def check(self, stamp: int, now: int, allowed: int) -> None:
+        """Refuse a command of another time.
+
+        One with the stamp of the one before corrects it, however old it is: so a controller goes
+        on while no states reach it.
+
+        Args:
+            stamp: Of the command, ns.
+            now: Time in which states are stamped, ns.
+            allowed: How far it may be before the last state or after now, ns.
+
+        Raises:
+            ArgumentError: If it is of another time, or older than the one before.
+        """
+        told = self._told
+        if told is None or stamp in (0, self._newest):
+            return
+        if not told - allowed <= stamp <= now + allowed:
+            raise ArgumentError(
+                f"{NAMED}: stamp is {_apart(stamp, told)} that of the last joint_states; the "
+                "message is ignored; copy the stamp of the joint_states that it answers, and set "
+                "use_sim_time alike in all nodes"
+            )
+        if stamp < self._newest <= told:  # where the newest is in the future, time has gone back
+            raise ArgumentError(f"{NAMED}: older than the one before; the message is ignored")
+        self._newest = stamp
+
+
+def _apart(stamp: int, told: int) -> str:
+    """In few digits, so that a stream of such messages is one complaint."""
+    return f"{abs(stamp - told) / SECOND:.2g} s {'after' if stamp > told else 'before'}"
+
+
+def discard(subscription: Subscription) -> None:
+    """Drop the messages that wait in a subscription."""
+    while subscription.handle.take_message(subscription.msg_type, True) is not None:
+        pass
+
+
+def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
+    """Nodes that publish some topics, fully qualified, one entry per node and publisher of its own.
+
+    A node that publishes several of the topics stands once; one that publishes the same topic
+    twice stands twice.
+
+    Args:
+        node: Node that looks.
+        topics: Names of the topics, resolved.
+    """
+    found: list[str] = []
+    for topic in topics:
+        names = [
+            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+            for info in node.get_publishers_info_by_topic(topic)
+        ]
+        for name in set(names):
+            found += [name] * (names.count(name) - found.count(name))
+    return sorted(found)
+
+
+def other_publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
+    """As `publishers_of`, without the node that looks itself; another of its name stays."""
+    publishers, me = publishers_of(node, topics), node.get_fully_qualified_name()
+    if me in publishers:
+        publishers.remove(me)
+    return publishers

@@ -1,0 +1,191 @@
+"""Composed: robot, feedforward and controller in one process, over real topics.
+
+The wiring of `launch/bringup.launch.py` without launch: for programs by `composed`, and as one
+executable, `composed_nodes`, for one robot or for several, each in a namespace of its own.
+Messages leave every node and enter the next one through the middleware, exactly as between
+processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.logging import LoggingSeverity
+from rclpy.parameter import Parameter
+
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.nodes.controller.controller_node import ControllerNode
+from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
+from robot_dynamics.nodes.recorder_node import RecorderNode
+from robot_dynamics.nodes.runtime.process import Process, own_arguments, run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.runtime.timing import TimingReport
+from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
+from robot_dynamics.nodes.trajectory_node import TrajectoryNode
+
+LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+
+SAFE_DOMAINS = range(1, 102)
+"""Domains whose ports stay below those that Linux hands out, and that are not everybody's own."""
+
+Values = Mapping[str, Any]
+
+
+class Composed:
+    """A simulated robot and its control in this process. Built by `composed`.
+
+    Attributes:
+        simulator: The robot.
+        feedforward: Follows trajectories.
+        controller: Closes the loop.
+        trajectory: Sends the motion when it is told to.
+        recorder: Records while it is told to.
+    """
+
+    def __init__(self, context: Context, common: Values, **own: Values) -> None:
+        def made(kind: type[RobotNode[Any]]) -> Any:
+            accepted = {field.name for field in fields(kind.PARAMETERS)}
+            values = {name: value for name, value in common.items() if name in accepted}
+            values.update(own.get(kind.NAME, {}))
+            overrides = [Parameter(name, value=value) for name, value in values.items()]
+            node = kind(context=context, parameter_overrides=overrides)
+            node.get_logger().set_level(LoggingSeverity.WARN)
+            return node
+
+        self.simulator: SimulatorNode = made(SimulatorNode)
+        self.feedforward: FeedforwardNode = made(FeedforwardNode)
+        self.controller: ControllerNode = made(ControllerNode)
+        self.trajectory: TrajectoryNode = made(TrajectoryNode)
+        self.recorder: RecorderNode = made(RecorderNode)
+        # In this order a state is answered within the cycle that published it
+        nodes = (self.simulator, self.feedforward, self.controller, self.recorder, self.trajectory)
+        self.process = Process(nodes, context)
+
+    @property
+    def timings(self) -> dict[str, TimingReport]:
+        """How every node with a rate keeps it, since `reset_timings`."""
+        return {
+            name: timing.report()
+            for name, timing in self.process.loop.timings.items()
+            if name != RecorderNode.NAME
+        }
+
+    def reset_timings(self) -> None:
+        """Count cycles anew."""
+        for timing in self.process.loop.timings.values():
+            timing.reset()
+
+    @property
+    def scheduling(self) -> str:
+        """How the system schedules the loop, in words."""
+        return self.process.loop.scheduling
+
+    def set(self, node: RobotNode[Any], **values: Any) -> None:
+        """Set parameters of a node, all or none.
+
+        Raises:
+            ArgumentError: If the node refuses.
+        """
+        changes = [Parameter(name, value=value) for name, value in values.items()]
+        result = node.set_parameters_atomically(changes)
+        if not result.successful:
+            raise ArgumentError(result.reason)
+
+    def sleep(self, seconds: float) -> None:
+        """Let the nodes work for a while.
+
+        Raises:
+            BaseException: What stopped the nodes, if something did.
+        """
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            time.sleep(min(left, 0.05))
+            if self.process.failure is not None:
+                raise self.process.failure
+
+    def wait_until_holding(self, timeout: float = 20.0) -> None:
+        """Wait until the robot is held by feedforward and controller.
+
+        Raises:
+            RobotDynamicsError: If that takes longer than `timeout` seconds.
+        """
+        end = time.monotonic() + timeout
+        while not self.simulator.commanded:
+            if time.monotonic() > end:
+                raise RobotDynamicsError(
+                    f"no effort_command reached simulator_node within {timeout:g} s; is another "
+                    "process using the same topics on this ROS_DOMAIN_ID?"
+                )
+            self.sleep(0.05)
+
+
+@contextmanager
+def composed(
+    robot: str,
+    *,
+    rate: float = 1000.0,
+    domain: int | None = None,
+    priority: int = 0,
+    **own: Values,
+) -> Iterator[Composed]:
+    """Run simulator, feedforward, controller and a source of trajectories in this process.
+
+    Args:
+        robot: Name of a known robot, or path of a URDF.
+        rate: Rate of all nodes, Hz.
+        domain: ROS domain; by default one that depends on the process.
+        priority: Real-time priority of the loop, 1 to 99, where the system allows it; 0 for none.
+        own: Further parameters by name of the node.
+
+    Yields:
+        The nodes, running.
+    """
+    os.environ.setdefault(LOCAL, "LOCALHOST")
+    if domain is None:
+        domain = SAFE_DOMAINS[os.getpid() % len(SAFE_DOMAINS)]
+    context = Context()
+    rclpy.init(context=context, domain_id=domain)
+    try:
+        common = {"urdf_path": robot, "rate": rate, "realtime_priority": priority}
+        nodes = Composed(context, common, **own)
+        with nodes.process as process:
+            process.start()
+            nodes.wait_until_holding()
+            yield nodes
+    finally:
+        context.try_shutdown()
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the nodes of one robot or of several in this process, until SIGINT or SIGTERM."""
+    given = sys.argv if args is None else args
+    parser = argparse.ArgumentParser(
+        prog="composed_nodes",
+        description="Simulator, feedforward and controller in one process; parameters as for the "
+        "single nodes, after --ros-args.",
+    )
+    parser.add_argument(
+        "--namespaces", nargs="+", default=[""], metavar="NAME", help="one robot in each"
+    )
+    parser.add_argument(
+        "--hardware", action="store_true", help="leave the simulator out: the robots are real"
+    )
+    options = parser.parse_args(own_arguments("composed_nodes", given))
+    kinds: list[type[RobotNode[Any]]] = [] if options.hardware else [SimulatorNode]
+    kinds += [FeedforwardNode, ControllerNode]
+    made = [partial(kind, namespace=name) for name in options.namespaces for kind in kinds]
+    sys.exit(run(*made, args=given))
+
+
+if __name__ == "__main__":
+    main()

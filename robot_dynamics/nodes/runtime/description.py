@@ -1,0 +1,149 @@
+"""Description: where a node gets its robot from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.qos import LATCHED
+from robot_dynamics.robot import Robot, find_robot, read_urdf
+from robot_dynamics.simulation import check_physical
+
+TOPIC = "robot_description"
+
+REMINDER = 10.0
+"""Time between two log lines of a node that waits for its robot, s."""
+
+
+@dataclass(frozen=True)
+class RobotParameters:
+    """Where the robot comes from and what of it moves, for every node."""
+
+    robot_description: str = parameter(
+        "",
+        "URDF text; where it is empty, urdf_path counts. One of the same joints may replace it at "
+        "any time",
+    )
+    urdf_path: str = parameter(
+        "",
+        "URDF file, or the name of a known robot; where it is empty, the topic robot_description "
+        "is read",
+        read_only=True,
+    )
+    joints: tuple[str, ...] = parameter(
+        (),
+        "Joints that move, in the order of effort_command and feedforward_effort; empty for all "
+        "joints of the robot",
+        read_only=True,
+    )
+    autostart: bool = parameter(
+        True,
+        "Configure and activate the node at its start; false to leave that to lifecycle "
+        "transitions",
+        read_only=True,
+    )
+
+
+class Description:
+    """The robot of a node: from its parameters, or else from the topic `robot_description`.
+
+    Args:
+        node: The node.
+        parameters: Its parameters.
+        changed: Called with every text that comes by topic and differs from the one before.
+        require_inertia: Whether every joint must accelerate something, and every moving body be
+            one that there can be, as simulation needs.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        parameters: RobotParameters,
+        changed: Callable[[str], None],
+        *,
+        require_inertia: bool = False,
+    ) -> None:
+        self._node = node
+        self._path = parameters.urdf_path
+        self._changed = changed
+        self._require_inertia = require_inertia
+        self._arrived = False
+        self._remind_at = monotonic() + 1.0
+        self.text = parameters.robot_description
+        """The description that came last."""
+        self._by_topic = not self.text and not self._path
+        if self._by_topic:
+            self._subscription = node.create_subscription(String, TOPIC, self._on_text, LATCHED)
+
+    def ready(self) -> bool:
+        """Whether there is a robot; asked again and again, it says now and then that it waits.
+
+        What comes by topic and cannot be read is refused with one line, and the wait goes on.
+        """
+        if not self._by_topic:
+            return True
+        topic, now = self._node.resolve_topic_name(TOPIC), monotonic()
+        if self._arrived:
+            self._arrived = False
+            try:
+                self.read(self.text)
+                return True
+            except RobotDynamicsError as error:
+                self._node.get_logger().error(f"topic {topic}: {error}")
+        if now > self._remind_at:
+            self._remind_at = now + REMINDER
+            self._node.get_logger().info(
+                f"waiting for a robot on topic {topic}; publish one, or set the parameter "
+                "urdf_path or robot_description"
+            )
+        return False
+
+    def robot(self) -> Robot:
+        """The robot as it was described last.
+
+        Raises:
+            UrdfError: If the description cannot be read.
+            UnknownNameError: If `urdf_path` is neither a file nor a known robot.
+            RobotDynamicsError: If there is none yet.
+        """
+        if self.text:
+            return self.read(self.text)
+        if self._path:
+            return self.read(find_robot(self._path))
+        raise RobotDynamicsError(
+            f"no robot yet; publish one on {self._node.resolve_topic_name(TOPIC)}, or set the "
+            "parameter urdf_path or robot_description"
+        )
+
+    @property
+    def source(self) -> str:
+        """The description itself: text, or path of a file.
+
+        Raises:
+            UnknownNameError: If `urdf_path` is neither a file nor a known robot.
+        """
+        return self.text or str(find_robot(self._path))
+
+    def read(self, source: object) -> Robot:
+        """A robot from URDF text or from a path.
+
+        Raises:
+            UrdfError: If it cannot be read.
+            RobotError: If it is to be simulated and has bodies that cannot be.
+        """
+        robot = read_urdf(str(source), require_inertia=self._require_inertia)
+        if self._require_inertia:
+            check_physical(robot)
+        return robot
+
+    def _on_text(self, msg: String) -> None:
+        if msg.data != self.text:
+            self.text = msg.data
+            self._arrived = True
+            self._changed(msg.data)

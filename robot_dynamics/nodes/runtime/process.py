@@ -1,0 +1,289 @@
+"""Process: nodes in one process, with an executor beside the loop, from start to a clean end."""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import signal
+import sys
+import threading
+from ast import literal_eval
+from collections.abc import Callable, Sequence
+from time import sleep
+from types import TracebackType
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+
+LOOK = 0.1
+"""Time between two looks whether the process is to end, s; each takes the loop's interpreter."""
+
+REBUILD = 1.0
+"""Time after which an executor without work looks again, s: every look takes milliseconds, in which
+the loop competes for the interpreter."""
+
+
+LEAVE = 3.0
+"""Time within which the middleware must let go of the nodes of a process that ends, s.
+
+Fast DDS 2.14 in the wheels of ROS 2 may spin for ever when another node goes at that moment, and
+keeps the interpreter's lock. By then arms are at rest and everything is said."""
+
+
+class Process:
+    """Nodes whose fast work runs in one loop, and all the rest in an executor in a second thread.
+
+    Use it in a `with` statement; leaving it destroys the nodes and joins the threads.
+
+    Args:
+        nodes: Nodes of one context, in the order in which their fast work is to run.
+        context: Their context.
+        ended: When set, `start` gives up and `wait` returns: what a signal handler is to do.
+        leave_within: Ends this process with status 1, and says where it was, if destroying the
+            nodes takes longer, s.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[RobotNode[Any]],
+        context: Context,
+        ended: threading.Event | None = None,
+        leave_within: float | None = None,
+    ) -> None:
+        self.nodes = tuple(nodes)
+        self.context = context
+        self.loop = Loop(context)
+        self.failure: BaseException | None = None
+        self._ended = ended or threading.Event()
+        self._leave_within = leave_within
+        # A function of its own: rclpy forgets a method whose object is gone with a traceback
+        context.on_shutdown(lambda: self._ended.set())  # noqa: PLW0108
+        self._leaving = threading.Event()
+        self._executor = SingleThreadedExecutor(context=context)
+        self._thread = threading.Thread(target=self._spin, name="executor", daemon=True)
+        self._loop_thread: threading.Thread | None = None
+
+    def __enter__(self) -> Process:
+        for node in self.nodes:
+            node.loop = self.loop
+            asked = node.parameters
+            self.loop.priority = max(self.loop.priority, getattr(asked, "realtime_priority", 0))
+            self.loop.cpus = self.loop.cpus or getattr(asked, "cpu_affinity", ())
+            self._executor.add_node(node)
+        if self.loop.priority or self.loop.cpus:
+            self.loop.tell = self._tell
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for node in reversed(self.nodes):  # whoever commands comes to rest before what it moves
+            node.shut_down()
+        self.loop.stop()
+        if self._loop_thread is not None:
+            self._loop_thread.join()
+        self._leaving.set()
+        self._executor.wake()
+        self._thread.join()
+        self._executor.shutdown()
+        if self._leave_within is not None:  # watched by a thread that needs no interpreter
+            faulthandler.dump_traceback_later(self._leave_within, exit=True)
+        for node in self.nodes:
+            node.destroy_node()
+        if self._leave_within is not None:
+            faulthandler.cancel_dump_traceback_later()
+
+    def start(self) -> bool:
+        """Start the loop, and every node that starts by itself as soon as it has a robot.
+
+        Returns:
+            False if the process is to end instead.
+
+        Raises:
+            RobotDynamicsError: If a node cannot start.
+        """
+        self._loop_thread = threading.Thread(target=self._run_loop, name="loop", daemon=True)
+        self._loop_thread.start()
+        waiting = [node for node in self.nodes if node.parameters.autostart]
+        while waiting and self._ok():
+            for node in [node for node in waiting if node.has_robot]:
+                node.start_up()
+                waiting.remove(node)
+            if waiting:
+                sleep(LOOK)
+        return self._ok()
+
+    def wait(self) -> None:
+        """Wait until the process is to end.
+
+        Raises:
+            BaseException: What a callback raised, if one did.
+        """
+        # Not Event.wait: a signal that another thread received would not wake it, and a handler
+        # that ran inside it would wait for its lock
+        while not self._ended.is_set():
+            sleep(LOOK)
+        if self.failure is not None:
+            raise self.failure
+
+    def _ok(self) -> bool:
+        return bool(self.context.ok()) and self.failure is None and not self._ended.is_set()
+
+    def _run_loop(self) -> None:
+        try:
+            self.loop.run()
+        except BaseException as error:  # handed to the thread that asks
+            self._fail(error)
+
+    def _spin(self) -> None:
+        try:
+            # Left before the executor is shut down, which frees what a wait under way still uses
+            while self.context.ok() and not self._leaving.is_set():
+                self._executor.spin_once(timeout_sec=REBUILD)
+        except BaseException as error:  # a fault in a callback ends the process, not only a thread
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        if self.context.ok():  # without a context, whatever is under way fails: not a fault
+            self.failure = error
+        self._ended.set()
+
+    def _tell(self, scheduling: str) -> None:
+        log = self.nodes[0].get_logger()
+        if "refused" in scheduling or "only supported" in scheduling:
+            log.warning(scheduling)
+        else:
+            log.info(scheduling)
+
+
+def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> int:
+    """Run nodes in this process until SIGINT or SIGTERM.
+
+    Args:
+        kinds: Each makes a node; in the order in which their fast work is to run.
+        args: Command line, as `rclpy.init` reads it; by default that of the process. One node takes
+            --help and nothing else but ROS arguments; who runs several has read the others.
+
+    Returns:
+        Exit status: 0 after a signal or --help, 1 if a node could not start or a ROS argument is
+        wrong, 2 if there is an argument that is not known.
+    """
+    given = sys.argv if args is None else args
+    if len(kinds) == 1 and {"-h", "--help"}.intersection(given[1:]):
+        print(usage(kinds[0]))
+        return 0
+    # Not rclpy's handlers: they shut the context down under calls of other threads. Ours have the
+    # process end in order: loop, executor, node, context.
+    name = getattr(kinds[0], "NAME", "nodes") if len(kinds) == 1 else "nodes"
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    unknown = own_arguments(name, given)
+    if unknown and len(kinds) == 1:
+        return _refuse(name, unknown)
+    try:
+        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+    except rclpy_implementation.RCLError as error:
+        return _refuse_ros(name, error)
+    context = rclpy.get_default_context()
+    try:
+        nodes = [kind() for kind in kinds]
+        with LogsOf(nodes[0]), Process(nodes, context, ended, LEAVE) as process:
+            try:
+                if process.start():
+                    process.wait()
+            finally:
+                for task, timing in process.loop.timings.items():
+                    print(f"{task}: {timing.report()}", file=sys.stderr)  # the log has gone
+    except RobotDynamicsError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    finally:
+        rclpy.try_shutdown()
+    return 0
+
+
+def own_arguments(name: str, given: Sequence[str]) -> list[str]:
+    """The arguments of a command line that are not for ROS.
+
+    Args:
+        name: Executable, for a message.
+        given: Command line.
+
+    Raises:
+        SystemExit: If ROS does not understand those that are for it; the reason is printed.
+    """
+    try:
+        return list(remove_ros_args(given)[1:])
+    except rclpy_implementation.UnknownROSArgsError as error:
+        sys.exit(_refuse(name, literal_eval(str(error))))
+    except rclpy_implementation.RCLError as error:
+        sys.exit(_refuse_ros(name, error))
+
+
+def usage(kind: Callable[[], RobotNode[Any]]) -> str:
+    """What `--help` shows: what a node is for, as its module says, and where its parameters are."""
+    name = getattr(kind, "NAME", "node")
+    purpose = (sys.modules[kind.__module__].__doc__ or name).splitlines()[0]
+    return (
+        f"{purpose}\n\n"
+        f"usage: {name} --ros-args -p NAME:=VALUE ... [--params-file FILE] [-r FROM:=TO ...]\n"
+        f"  as:  {name} --ros-args -p urdf_path:=panda\n\n"
+        f"Parameters and topics: docs/nodes.md; while it runs, 'ros2 param describe /{name} NAME'"
+    )
+
+
+def _refuse(name: str, unknown: Sequence[str]) -> int:
+    """Say which arguments a node does not know; its exit status."""
+    print(
+        f"{name}: unknown argument {', '.join(map(repr, unknown))}; parameters go behind "
+        "--ros-args -p, as in '--ros-args -p urdf_path:=panda'; --help says more",
+        file=sys.stderr,
+    )
+    return 2
+
+
+def _refuse_ros(name: str, error: Exception) -> int:
+    """Say what is wrong behind --ros-args; the exit status."""
+    reason = str(error).split(", at ")[0].strip()  # without lines of rcl's source
+    print(f"{name}: {reason}; correct --ros-args or the parameter file", file=sys.stderr)
+    return 1
+
+
+class LogsOf(logging.Handler):
+    """Sends what the package logs, such as warnings about a URDF, to the log of a node."""
+
+    def __init__(self, node: RobotNode[Any]) -> None:
+        super().__init__()
+        self._logger = node.get_logger()
+        self._source = logging.getLogger("robot_dynamics")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass one record on."""
+        text = record.getMessage()
+        if record.levelno >= logging.ERROR:
+            self._logger.error(text)
+        elif record.levelno >= logging.WARNING:
+            self._logger.warning(text)
+        else:
+            self._logger.info(text)
+
+    def __enter__(self) -> LogsOf:
+        self._source.addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._source.removeHandler(self)

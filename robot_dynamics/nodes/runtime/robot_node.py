@@ -1,0 +1,366 @@
+"""RobotNode: what all nodes that work on one robot have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.clock import Clock, ClockType
+from rclpy.publisher import Publisher
+from rclpy.qos import QoSProfile, qos_policy_name_from_kind
+from rclpy.subscription import Subscription
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
+from robot_dynamics.nodes.ros.diagnostics import (
+    PERIOD,
+    TOPIC,
+    Fault,
+    Growth,
+    Input,
+    Level,
+    Recent,
+    array_msg,
+    input_values,
+    silent_inputs,
+    status_msg,
+    timing_faults,
+    timing_values,
+)
+from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
+from robot_dynamics.nodes.runtime.complaints import AGAIN, Complaints
+from robot_dynamics.nodes.runtime.description import Description, RobotParameters
+from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
+from robot_dynamics.nodes.runtime.loop import Loop, TakenByLoop
+from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory.motions import middle_pose
+
+try:
+    from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+except ImportError:  # Humble
+    from rclpy.qos_event import PublisherEventCallbacks, SubscriptionEventCallbacks
+
+P = TypeVar("P", bound=RobotParameters)
+G = TypeVar("G")
+
+
+@dataclass(frozen=True)
+class LoopParameters(RobotParameters):
+    """Parameters of nodes whose work is fast."""
+
+    rate: float = parameter(
+        1000.0, "Rate of the node's work, Hz", low=1.0, high=2000.0, read_only=True
+    )
+    realtime_priority: int = parameter(
+        0,
+        "Real-time priority (SCHED_FIFO) of the node's fast work; 0 for ordinary scheduling",
+        low=0,
+        high=99,
+        read_only=True,
+    )
+    cpu_affinity: tuple[int, ...] = parameter(
+        (), "Processors that the node's fast work may run on; empty for all", low=0, read_only=True
+    )
+
+
+class RobotNode(ManagedNode, Generic[P]):
+    """A node that works on one robot, alone in its process or together with others.
+
+    Its life: built with its parameters; configured, when it has a robot: `begin` makes what depends
+    on it; activated: `attach` hands its fast work to a loop. From the first moment on it says once
+    a second on /diagnostics how it is. A new description of the same joints is taken up by
+    `exchange` while it runs.
+
+    Args:
+        options: Options of `rclpy.node.Node`: context, namespace, parameter_overrides, ...
+
+    Attributes:
+        robot: The robot, its joints that are not to move locked; known once configured.
+        loop: Runs the fast work; set by the process.
+        task: Name of the fast work in the loop.
+        inputs: The topics that the loop reads.
+        growth: For reports: which counters have grown since the last one.
+    """
+
+    NAME: ClassVar[str]
+    PARAMETERS: ClassVar[type[Any]]
+    NEEDS_INERTIA: ClassVar[bool] = False
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(self.NAME, **options)
+        self.declared: Declared[P] = Declared(
+            self, self.PARAMETERS, check=self._check, changed=self._on_changed
+        )
+        self.complaints = Complaints(self.get_logger().warning)
+        self.robot: Robot
+        self.loop: Loop
+        self.task = self.get_fully_qualified_name().lstrip("/")
+        self._fast = TakenByLoop()
+        self._description = Description(
+            self, self.declared.value, self._on_description, require_inertia=self.NEEDS_INERTIA
+        )
+        self._groups: list[Declared[Any]] = []
+        self.inputs: list[Input] = []
+        self.growth = Growth()
+        self._recent: Recent | None = None
+        self._without_clock = False
+        self._reports = self.create_publisher(DiagnosticArray, TOPIC, 10)
+        # On steady time: a node whose /clock does not come must be able to say so
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(PERIOD, self._report, clock=steady)
+
+    @property
+    def parameters(self) -> P:
+        """The parameters as they are now."""
+        return self.declared.value
+
+    def check(self, value: P) -> None:
+        """Refuse a set of parameters by raising a RobotDynamicsError."""
+
+    def changed(self, value: P) -> None:
+        """Called after parameters have changed, once the node is configured."""
+
+    def group(self, kind: type[G], prefix: str, **options: Any) -> Declared[G]:
+        """Declare a group of parameters that depends on the robot; see `Declared`."""
+        declared = Declared(self, kind, prefix, **options)
+        self._groups.append(declared)
+        return declared
+
+    def _check(self, value: P) -> None:
+        given = value.robot_description
+        if self.configured and given != self.parameters.robot_description:
+            self._with_same_joints(self._description.read(given))
+        self.check(value)
+
+    def _on_changed(self, value: P) -> None:
+        if value.robot_description and value.robot_description != self._description.text:
+            self._description.text = value.robot_description
+            self._on_description(value.robot_description)
+        if self.configured:
+            self.changed(value)
+
+    # -- life ---------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Make what depends on the robot: equations, publishers, subscriptions."""
+        raise NotImplementedError
+
+    def attach(self, loop: Loop) -> None:
+        """Hand the fast work of the node to a loop, starting afresh."""
+        raise NotImplementedError
+
+    def exchange(self, robot: Robot) -> None:
+        """Work from now on with another description of the same joints, without a jump.
+
+        Afterwards it is `robot`.
+        """
+
+    def retire(self) -> None:
+        """Bring the work to an end in good order, while the loop still runs."""
+
+    @property
+    def has_robot(self) -> bool:
+        """Whether there is a robot to be configured with; see `Description.ready`."""
+        return self._description.ready()
+
+    def configure(self) -> None:
+        """See `ManagedNode.configure`."""
+        self.robot, self._order = self._moving(self._description.robot())
+        self.begin()
+        if line := unknown_parameters(self):
+            self.get_logger().warning(line)
+
+    def activate(self) -> None:
+        """See `ManagedNode.activate`."""
+        self.attach(self.loop)
+        timing = self.loop.timings.get(self.task)
+        self._recent = Recent(timing) if timing is not None else None
+
+    def deactivate(self) -> None:
+        """See `ManagedNode.deactivate`."""
+        if self.context.ok():
+            self.retire()
+        self.loop.remove(self.task)
+
+    def cleanup(self) -> None:
+        """See `ManagedNode.cleanup`."""
+        for group in self._groups:
+            group.close()
+        self._groups.clear()
+        self.inputs.clear()
+
+    # -- the robot ----------------------------------------------------------------------------
+
+    def _moving(self, robot: Robot) -> tuple[Robot, Array]:
+        return moved(robot, self.parameters.joints)
+
+    def _on_description(self, text: str) -> None:
+        """Take up a robot description that came while the node runs, or refuse it."""
+        if not self.configured:
+            return  # read when the node is configured
+        try:
+            robot = self._with_same_joints(self._description.read(text))
+            self.exchange(robot)
+        except RobotDynamicsError as error:
+            self.complaints.say("robot_description", f"robot_description refused: {error}")
+            return
+        self.robot = robot
+        self.get_logger().info(f"using the new description of robot '{robot.name}'")
+
+    def _with_same_joints(self, robot: Robot) -> Robot:
+        """The robot as it is to move, if it can take the place of the present one.
+
+        Raises:
+            RobotDynamicsError: If it has other joints.
+        """
+        new, _ = self._moving(robot)
+        theirs, ours = _joints(new), _joints(self.robot)
+        if theirs != ours:
+            raise ArgumentError(
+                f"robot '{robot.name}' has the joints {', '.join(theirs)}, but "
+                f"{self.get_name()} works on {', '.join(ours)}; restart the node to change joints"
+            )
+        return new
+
+    def create_subscription(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: Any, **options: Any
+    ) -> Subscription:
+        """As of rclpy; a publisher that offers too little is told on the log, with the remedy."""
+        if isinstance(qos, QoSProfile) and "event_callbacks" not in options:
+            told = partial(self._on_incompatible, "publish it", topic, qos)
+            options["event_callbacks"] = SubscriptionEventCallbacks(incompatible_qos=told)
+        return super().create_subscription(kind, topic, callback, qos, **options)
+
+    def create_publisher(self, kind: type, topic: str, qos: Any, **options: Any) -> Publisher:
+        """As of rclpy; a subscriber that asks for too much is told on the log, with the remedy."""
+        if isinstance(qos, QoSProfile) and "event_callbacks" not in options:
+            told = partial(self._on_incompatible, "subscribe to it", topic, qos)
+            options["event_callbacks"] = PublisherEventCallbacks(incompatible_qos=told)
+        return super().create_publisher(kind, topic, qos, **options)
+
+    def _on_incompatible(self, remedy: str, topic: str, qos: QoSProfile, info: Any) -> None:
+        policy = qos_policy_name_from_kind(info.last_policy_kind)
+        self.get_logger().warning(
+            f"{self.resolve_topic_name(topic)}: somebody's {policy.lower()} does not go with ours, "
+            f"so that no message passes; {remedy} as {qos.reliability.name.lower()}, "
+            f"{qos.durability.name.lower()}"
+        )
+
+    def fast_subscription(
+        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
+    ) -> Subscription:
+        """Subscription whose messages the loop takes; their number and age are reported."""
+        counted = Input(topic, callback)
+        self.inputs.append(counted)
+        return self.create_subscription(kind, topic, counted, qos, callback_group=self._fast)
+
+    def remind_of(self, reader: JointReader) -> None:
+        """Say now and then which joints nobody has told of yet."""
+        self.get_logger().warning(
+            f"waiting for {', '.join(reader.missing)} on {self.resolve_topic_name(reader.topic)}; "
+            "if the robot does not have them, name those that it has in the parameter joints",
+            throttle_duration_sec=AGAIN,
+        )
+
+    # -- diagnostics, in the executor's thread ------------------------------------------------
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """What the node reports of itself, by name; called once a second while it is active.
+
+        Timing, inputs and refused messages are reported for every node and need
+        not stand here. Values may be numbers, text, or lists of them.
+        """
+        return {}
+
+    def faults(self) -> Sequence[Fault]:
+        """What is wrong with the node now, besides its timing and refused messages.
+
+        By default inputs that had been coming and have stopped.
+        """
+        return silent_inputs(self.inputs)
+
+    def _report(self) -> None:
+        self._reports.publish(array_msg(self._status(), self.get_clock().now().to_msg()))
+
+    def _status(self) -> DiagnosticStatus:
+        name = self.task
+        if not self.active:
+            waiting = self.parameters.autostart and not self.configured
+            faults = [Fault(Level.WARN, "waiting for the robot")] if waiting else []
+            return status_msg(name, "", faults, {"state": self.state})
+        timing = self._recent.report() if self._recent is not None else None
+        faults = [*timing_faults(timing), *self._refusals(), *self._clock_faults()]
+        values = {"state": self.state, **timing_values(timing)}
+        values.update(input_values(self.inputs))
+        values.update({f"{t}: refused": n for t, n in self.complaints.count.copy().items()})
+        try:
+            faults += self.faults()
+            values.update(self.diagnostics())
+        except Exception as error:  # a report must not stop what it reports on
+            faults.append(Fault(Level.ERROR, f"diagnostics failed: {error!r}"))
+        return status_msg(name, self.robot.name, faults, values)
+
+    def _clock_faults(self) -> list[Fault]:
+        """A fault while time is to come from /clock but none has come; logged once."""
+        missing = (
+            self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds
+        )
+        if not missing:
+            return []
+        line = "use_sim_time is set but no /clock comes; start what publishes it, or unset it"
+        if not self._without_clock:
+            self._without_clock = True
+            self.get_logger().warning(line)
+        return [Fault(Level.ERROR, line)]
+
+    def _refusals(self) -> list[Fault]:
+        """A fault for every topic of which messages were refused since the last report."""
+        return [
+            Fault(Level.WARN, f"{new} refused, the last because {self.complaints.last(topic)}")
+            for topic, count in self.complaints.count.copy().items()
+            if (new := self.growth.of(topic, count))
+        ]
+
+
+def moved(robot: Robot, joints: Sequence[str]) -> tuple[Robot, Array]:
+    """The robot as the parameter `joints` has it move: its other joints are locked.
+
+    They count with their mass, in the middle of their ranges.
+
+    Args:
+        robot: Any robot.
+        joints: The joints that move, in any order; empty for all.
+
+    Returns:
+        The robot, and the index into its `joint_names` of every entry of `joints`, shape (n,).
+
+    Raises:
+        UnknownNameError: If the robot has no such independent joint.
+        ArgumentError: If a joint stands twice, or the robot has none.
+    """
+    if not robot.dof:
+        raise ArgumentError(
+            f"robot '{robot.name}' has no joint that moves, so there is nothing to do; give the "
+            "URDF of an arm"
+        )
+    names = tuple(joints) or robot.joint_names
+    for i, name in enumerate(names):
+        if name not in robot.joint_names:
+            raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
+        if name in names[:i]:
+            raise ArgumentError(f"parameter 'joints': '{name}' stands twice; name it once")
+    rest = dict(zip(robot.joint_names, middle_pose(robot).tolist(), strict=True))
+    locked = {name: q for name, q in rest.items() if name not in names}
+    if locked:
+        robot = robot.with_locked(locked)
+    return robot, np.array([robot.joint_names.index(name) for name in names], dtype=np.intp)
+
+
+def _joints(robot: Robot) -> tuple[str, ...]:
+    """What nodes rely on of the joints of a robot: names, types and order."""
+    return tuple(f"{joint.name} ({joint.type.value})" for joint in robot.moving_joints)

@@ -1,0 +1,1 @@
+"""simulator_node: effort commands in, joint states out."""

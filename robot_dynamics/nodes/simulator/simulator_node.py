@@ -1,0 +1,490 @@
+"""simulator_node: effort commands in, joint_states out: a robot where there is none.
+
+Until the first command arrives, and whenever commands stop coming, the joints
+are held where they are, as the brakes of a real arm do.
+
+Commands come as bare efforts in the order of `joints`, or by name and stamped;
+while they come by name, bare ones, which are the same, are not read.
+
+It follows the clock, or keeps its own time: with `publish_clock` other nodes
+live in simulated time, which may be faster or slower than real time, and with
+`lockstep` it waits for the answer to every state, so that a run repeats exactly.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from time import monotonic
+
+import numpy as np
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import SetBool, Trigger
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import Actuators
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, SimulationError
+from robot_dynamics.nodes.ros.diagnostics import Fault, Level
+from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, nanoseconds, time_msg
+from robot_dynamics.nodes.ros.qos import EVERY, LATEST, PUBLISHED
+from robot_dynamics.nodes.runtime.commands import (
+    NAMED,
+    PLAIN,
+    Commands,
+    Pairing,
+    actuators_of,
+    discard,
+    publishers_of,
+)
+from robot_dynamics.nodes.runtime.loop import Loop, take_all
+from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.simulator.other_robots import OtherRobots
+from robot_dynamics.nodes.simulator.simulator_parameters import (
+    HOLD,
+    SimulatorParameters,
+    check_simulation,
+)
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation import Plant, Reading, Sensor, perturbed, with_mass_scaled
+from robot_dynamics.trajectory.motions import middle_pose
+
+DRIFT = 0.75
+"""Steps by which simulated time may differ from the clock before it is put right."""
+
+MOST_STEPS = 100
+"""Steps that a late cycle makes up for; what is more is left out, and simulated time falls back."""
+
+QUIET = 0.5
+"""Time after which a state that nobody has answered in lockstep is sent again, s."""
+
+
+class Drive(Enum):
+    """What moves the joints."""
+
+    HELD = "held by the brakes"
+    COMMANDED = "commanded"
+    LIMP = "zero effort"
+
+
+class SimulatorNode(RobotNode[SimulatorParameters]):
+    """A simulated robot."""
+
+    NAME = "simulator_node"
+    PARAMETERS = SimulatorParameters
+    NEEDS_INERTIA = True
+
+    def check(self, value: SimulatorParameters) -> None:
+        """See `RobotNode.check`."""
+        check_simulation(value)
+
+    def begin(self) -> None:
+        """Place the robot and open the topics."""
+        parameters, robot = self.parameters, self.robot
+        self._start = self._initial_positions()
+        self._steps = max(1, int(np.ceil(1.0 / (parameters.rate * parameters.step) - 1e-9)))
+        self._step = 1.0 / (parameters.rate * self._steps)
+        self._world = parameters.world
+        self.plant = self._new_plant(parameters, self.robot)
+        self._next_plant: Plant | None = None
+        self._sensor = Sensor(parameters.imperfections)
+        self._next_sensor: Sensor | None = None
+        self.drive = Drive.HELD
+        self._opening_since: float | None = None  # steady time of the first command
+        self._paused = False
+        self._reset = False
+        self._own_time = parameters.publish_clock or parameters.lockstep
+        self._cycles = 0
+        self._time = 0 if self._own_time else self.get_clock().now().nanoseconds
+        """Time of the state of the plant, ns."""
+        self._told: JointState | None = None
+        self._told_at = 0.0
+        self._pairing = Pairing()
+        self._passed_over = False  # plain commands wait that are not to be read
+        self._diverged = 0
+        self._lost = 0
+
+        self._names = [joint.name for joint in self.robot.moving_joints]
+        leads = [joint.mimic is None for joint in self.robot.moving_joints]
+        self._leads = np.flatnonzero(leads)
+        self._commands = Commands(robot, self._order, self._actuators(robot))
+        self._states = self.create_publisher(JointState, "joint_states", PUBLISHED)
+        self._others = OtherRobots(self, self._states.topic_name, self._names)
+        self._clock_out = (
+            self.create_publisher(Clock, "/clock", PUBLISHED) if parameters.publish_clock else None
+        )
+        # In lockstep every command is a cycle, and a lost one would stop everything
+        qos = EVERY if parameters.lockstep else LATEST
+        self._plain_in = self.fast_subscription(Float64MultiArray, PLAIN, self._on_plain, qos)
+        self._named_in = self.fast_subscription(JointState, NAMED, self._on_named, qos)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        if parameters.actuator_space:
+            self.get_logger().info(
+                f"commands are efforts of actuators, in the order {', '.join(self._commands.names)}"
+            )
+        self.get_logger().info(
+            f"simulating robot '{robot.name}' at {parameters.rate:g} Hz in steps of "
+            f"{1e3 * self._step:g} ms, gravity {gravity_of(self.plant)}; held until the first "
+            "effort_command"
+        )
+
+    def attach(self, loop: Loop) -> None:
+        """See `RobotNode.attach`: the joints are held, at rest, until the first command."""
+        self._commands.forget()
+        self._pairing.forget()
+        self._told = None
+        self.drive, self._opening_since = Drive.HELD, None
+        self.plant.reset(self.plant.q)
+        for subscription in (self._plain_in, self._named_in):
+            discard(subscription)  # commands of before
+        rate = self.parameters.rate
+        if self.parameters.lockstep:
+            loop.add(self.task, rate, self.tick, trigger=(self._named_in, self._plain_in))
+        else:
+            # Plain commands are left in their queue while the same come by name: a take costs 10 us
+            real_rate = rate * self.parameters.real_time_factor
+            loop.add(self.task, real_rate, self.tick, inputs=[self._named_in])
+
+    def exchange(self, robot: Robot) -> None:
+        """See `RobotNode.exchange`: the joints move on with other links between them."""
+        plant, actuators = self._new_plant(self.parameters, robot), self._actuators(robot)
+        self._next_plant = plant
+        self._commands.use(actuators)
+
+    @property
+    def commanded(self) -> bool:
+        """Whether commands arrive."""
+        return self.drive is Drive.COMMANDED
+
+    def changed(self, value: SimulatorParameters) -> None:
+        """Swap in a plant of another mass, and sensors of other faults; the motion goes on."""
+        if value.world != self._world:
+            self._world = value.world
+            self._next_plant = plant = self._new_plant(value, self.robot)
+            if not np.array_equal(plant.robot.gravity, self.plant.robot.gravity):
+                self.get_logger().info(f"gravity: {gravity_of(plant)}")
+        if value.imperfections != self._sensor.imperfections:
+            self._next_sensor = Sensor(value.imperfections)
+
+    # -- in the loop's thread -----------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Bring the robot up to now and publish its state.
+
+        The effort of a command acts from the last state on: the robot answers
+        the command that its last state led to.
+        """
+        self._swap()
+        if not self.parameters.lockstep:
+            self._take_plain()
+            self._watch()
+            self._cycle()
+        elif self._told is None:
+            self._cycle()
+        elif monotonic() - self._told_at > QUIET:
+            self._publish(self._told)
+
+    def _cycle(self) -> None:
+        """Move by one cycle."""
+        standing = self._paused or self.drive is Drive.HELD
+        if self._own_time:
+            steps = self._steps
+            if not self._paused:
+                self._cycles += 1
+                self._time = round(self._cycles * SECOND / self.parameters.rate)
+        else:
+            now = self.get_clock().now().nanoseconds
+            if standing:
+                self._time = now
+            steps = self._steps_until(now)
+        if not standing:
+            self._advance(steps)
+        self._sense()
+
+    def _steps_until(self, now: int) -> int:
+        """Bring simulated time to that of the clock, to within a step; the steps that it takes."""
+        step = self._step * SECOND
+        behind = (now - self._time) / step
+        # The usual number, unless time has drifted: jitter must not make it 0 and 2 by turns
+        usual = abs(behind - self._steps) < DRIFT
+        steps = self._steps if usual else max(0, min(round(behind), MOST_STEPS))
+        self._time += round(steps * step)
+        if abs(now - self._time) > 2.0 * step:  # far too late, or the clock was set: go on from now
+            self._time = now
+        return steps
+
+    def _advance(self, steps: int) -> None:
+        try:
+            for _ in range(steps):
+                self.plant.step(self._commands.tau)
+        except SimulationError as error:
+            self._diverged += 1
+            self.get_logger().error(f"{error}; put back to the start")
+            self._place_at_start()
+
+    def _take_plain(self) -> None:
+        """Take plain commands, unless they come by name too."""
+        if self._commands.named_at_work(monotonic(), self.parameters.command_timeout):
+            self._passed_over = True
+        elif self._passed_over:
+            self._passed_over = False
+            discard(self._plain_in)  # it is as old as the last that came by name
+        else:
+            take_all(self._plain_in)
+
+    def _watch(self) -> None:
+        """Choose what moves the joints: the command while it is fresh."""
+        parameters, commanded_at = self.parameters, self._commands.at
+        if commanded_at is None:
+            self.drive = Drive.HELD
+            return
+        now = monotonic()
+        if now - commanded_at <= parameters.command_timeout:
+            self._opening_since = self._opening_since or now
+            if now - self._opening_since >= parameters.brake_time:
+                self.drive = Drive.COMMANDED
+            return
+        drive = Drive.HELD if parameters.on_command_timeout == HOLD else Drive.LIMP
+        if drive is self.drive:
+            return
+        self.drive = drive
+        doing = "holding the joints" if drive is Drive.HELD else "zero effort"
+        self.get_logger().warning(
+            f"no effort_command for {parameters.command_timeout:g} s; {doing} until one arrives"
+        )
+        self._commands.tau[:] = 0.0
+        if drive is Drive.HELD:
+            self.plant.reset(self.plant.q)
+
+    def _sense(self) -> None:
+        """Publish what the sensors report, unless it is lost."""
+        plant, coupling = self.plant, self.robot.coupling
+        told = self._sensor.read(Reading(plant.q, plant.qd, plant.tau, self._time))
+        if told is None:
+            self._lost += 1
+            self._publish_clock()
+            return
+        self._pairing.told(int(told.time))
+        efforts = np.zeros(len(self._names))
+        efforts[self._leads] = told.tau
+        self._publish(
+            joint_state_msg(
+                self._names,
+                coupling.positions(told.q),
+                coupling.rates(told.qd),
+                efforts,
+                time_msg(int(told.time)),
+            )
+        )
+
+    def _publish(self, state: JointState) -> None:
+        self._publish_clock()  # first, so that nobody is told of a state from the future
+        self._states.publish(state)
+        self._told, self._told_at = state, monotonic()
+
+    def _publish_clock(self) -> None:
+        if self._clock_out is not None:
+            self._clock_out.publish(Clock(clock=time_msg(self._time)))
+
+    # -- commands, in the loop's thread -------------------------------------------------------
+
+    def _on_plain(self, msg: Float64MultiArray) -> None:
+        now = monotonic()
+        if self._commands.named_at_work(now, self.parameters.command_timeout):
+            return
+        try:
+            self._commands.read_plain(msg, now)
+        except RobotDynamicsError as error:
+            self.complaints.say(PLAIN, error)
+            return
+        self._obey()
+
+    def _on_named(self, msg: JointState) -> None:
+        now = monotonic()
+        if self.parameters.lockstep:
+            self._commands.heard_named(now)  # whatever it answers: plain ones would answer nothing
+        try:
+            if not self._is_due(nanoseconds(msg.header.stamp)):
+                return
+            self._commands.read_named(msg, now)
+        except RobotDynamicsError as error:
+            self.complaints.say(NAMED, error)
+            return
+        self._obey()
+
+    def _is_due(self, stamp: int) -> bool:
+        """Whether a command of that stamp, ns, counts; in lockstep only the first answer does."""
+        parameters = self.parameters
+        if parameters.lockstep:
+            return self._pairing.is_first_answer(stamp)
+        allowed = parameters.command_timeout * max(1.0, parameters.real_time_factor)
+        self._pairing.check(stamp, self._time, round(allowed * SECOND))
+        return True
+
+    def _obey(self) -> None:
+        """In lockstep every command moves the robot by one cycle."""
+        if self.parameters.lockstep and not self._paused:
+            self._pairing.answered()
+            self._swap()
+            self.drive = Drive.COMMANDED
+            self._cycle()
+
+    # -- in the executor's thread, carried out between two cycles ---------------------------
+
+    def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._reset = True
+        response.success = True
+        response.message = "back at the start, held until the next effort_command"
+        return response
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        self._paused = request.data
+        response.success = True
+        response.message = "paused" if request.data else "running"
+        return response
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """See `RobotNode.diagnostics`."""
+        parameters = self.parameters
+        commands = self._commands
+        age = None if commands.at is None else monotonic() - commands.at
+        return {
+            "joints": self.drive.value,
+            "commands": commands.form.value,
+            "actuator_space": parameters.actuator_space,
+            "order of effort_command": commands.names,
+            "paused": self._paused,
+            "age of the command (s)": age,
+            "simulated time (s)": f"{self._time / SECOND:.3f}",
+            "real_time_factor": parameters.real_time_factor,
+            "lockstep": parameters.lockstep,
+            "states answered twice": self._pairing.twice,
+            "gravity": gravity_of(self.plant),
+            "effort cut at the limit": [
+                name
+                for name, cut in zip(self.robot.joint_names, self.plant.saturated, strict=True)
+                if cut
+            ],
+            "joint_states lost on purpose": self._lost,
+            "times diverged": self._diverged,
+        }
+
+    def faults(self) -> Sequence[Fault]:
+        """See `RobotNode.faults`."""
+        faults = []
+        if self.growth.of("diverged", self._diverged):
+            faults.append(Fault(Level.ERROR, "the motion diverged; put back to the start"))
+        commanded_at, doing = self._commands.at, self.drive.value
+        if commanded_at is None:
+            faults.append(Fault(Level.WARN, f"no effort_command yet; {doing}"))
+        elif not self.commanded:
+            age = monotonic() - commanded_at
+            faults.append(Fault(Level.STALE, f"no effort_command for {age:.1f} s; {doing}"))
+        if self._paused:
+            faults.append(Fault(Level.WARN, "paused"))
+        topics = [subscription.topic_name for subscription in (self._plain_in, self._named_in)]
+        publishers = publishers_of(self, topics)
+        if len(publishers) > 1:
+            text = f"{len(publishers)} publishers of effort_command; leave only one"
+            faults.append(Fault(Level.WARN, f"{text} of {', '.join(publishers)}"))
+        self._others.look()
+        if self._others.found:
+            faults.append(Fault(Level.WARN, self._others.line))
+        if self._clock_out is not None and self.count_publishers("/clock") > 1:
+            text = f"{self.count_publishers('/clock')} publishers of /clock; leave only one"
+            faults.append(Fault(Level.WARN, text))
+        return faults
+
+    def _swap(self) -> None:
+        """Carry out what services and parameters have asked for."""
+        if self._next_plant is not None:
+            new, self._next_plant = self._next_plant, None
+            new.reset(self.plant.q, self.plant.qd)
+            self.plant = new
+        if self._next_sensor is not None:
+            self._sensor, self._next_sensor = self._next_sensor, None
+        if self._reset:
+            self._reset = False
+            self._place_at_start()
+
+    def _place_at_start(self) -> None:
+        self.plant.reset(self._start)
+        self._sensor = Sensor(self._sensor.imperfections)
+        self._commands.forget()
+        self.drive, self._opening_since = Drive.HELD, None
+        self._pairing.forget()
+        self._told = None
+
+    # -- building ---------------------------------------------------------------------------
+
+    def _actuators(self, robot: Robot) -> Actuators | None:
+        joints = [robot.joint_names[i] for i in self._order]
+        return actuators_of(self.parameters, robot, joints, self._description.source)
+
+    def _initial_positions(self) -> Array:
+        q = middle_pose(self.robot)
+        given = self.parameters.initial_positions
+        if given:
+            if len(given) != self.robot.dof:
+                raise ArgumentError(
+                    f"parameter 'initial_positions' has {len(given)} entries for "
+                    f"{self.robot.dof} joints; give one per joint, in the order of joints"
+                )
+            q[self._order] = given
+            if self.parameters.joint_stops:
+                check_in_range(self.robot, q)
+        return q
+
+    def _new_plant(self, parameters: SimulatorParameters, robot: Robot) -> Plant:
+        if parameters.gravity:
+            robot = robot.with_gravity(parameters.gravity)
+        if parameters.mass_factor != 1.0:
+            robot = with_mass_scaled(robot, parameters.mass_factor)
+        if parameters.mass_spread:
+            robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
+        plant = Plant(robot, self._start, stops=parameters.joint_stops, step=self._step)
+        plant.step(np.zeros(robot.dof))  # compiles before the first cycle
+        plant.reset(self._start)
+        return plant
+
+
+def check_in_range(robot: Robot, q: Array) -> None:
+    """Refuse a start beyond the stops; followers have none, and continuous joints no range.
+
+    Args:
+        robot: The robot.
+        q: Positions of its joints at the start, shape (n,), rad or m.
+
+    Raises:
+        ArgumentError: If a joint is out of its range; the first one is named.
+    """
+    limits, rotates = robot.limits, [joint.type.rotates for joint in robot.independent_joints]
+    outside = np.flatnonzero((q < limits.lower) | (q > limits.upper))
+    if not len(outside):
+        return
+    i = outside[0]
+    unit = "rad" if rotates[i] else "m"
+    in_degrees = (np.abs(q[rotates]) > 2.0 * np.pi).any()  # more than a turn
+    raise ArgumentError(
+        f"parameter 'initial_positions': joint '{robot.joint_names[i]}' at {q[i]:.7g} {unit} is "
+        f"outside its range, {limits.lower[i]:.7g} to {limits.upper[i]:.7g} {unit}; "
+        + ("give rad, not degrees" if in_degrees else "start within, or set joint_stops to false")
+    )
+
+
+def gravity_of(plant: Plant) -> str:
+    """Acceleration of free fall in axes of the root link, in words."""
+    return ", ".join(f"{x:.4g}" for x in plant.robot.gravity) + " m/s^2"
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node."""
+    sys.exit(run(SimulatorNode, args=args))
+
+
+if __name__ == "__main__":
+    main()

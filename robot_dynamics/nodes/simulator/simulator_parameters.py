@@ -1,0 +1,137 @@
+"""Parameters of simulator_node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.runtime.commands import ActuatorParameters
+from robot_dynamics.nodes.runtime.robot_node import LoopParameters
+from robot_dynamics.simulation import Imperfections
+
+HOLD, ZERO_EFFORT = "hold", "zero_effort"
+
+
+@dataclass(frozen=True)
+class SimulatorParameters(ActuatorParameters, LoopParameters):
+    """Parameters of simulator_node."""
+
+    step: float = parameter(
+        0.001, "Longest time step of the integration, s", low=1e-5, high=0.01, read_only=True
+    )
+    initial_positions: tuple[float, ...] = parameter(
+        (),
+        "Where the joints start, in the order of joints, rad or m; empty for the middle of their "
+        "ranges",
+        read_only=True,
+    )
+    command_timeout: float = parameter(
+        0.1,
+        "Age of the last command at which on_command_timeout counts, s",
+        low=0.0,
+        high=3600.0,
+    )
+    on_command_timeout: str = parameter(
+        HOLD,
+        "What happens when commands stop: the joints are held, or their effort is zero",
+        one_of=(HOLD, ZERO_EFFORT),
+    )
+    brake_time: float = parameter(
+        0.2,
+        "Time from the first command since the start or a reset to the opening of the brakes, in "
+        "which whoever commands sees where the joints are, s",
+        low=0.0,
+        high=10.0,
+    )
+    publish_clock: bool = parameter(
+        False,
+        "Keep simulated time, from zero, and publish it on /clock for nodes with use_sim_time",
+        read_only=True,
+    )
+    real_time_factor: float = parameter(
+        1.0,
+        "Simulated time per real time, s/s; other than 1 only with publish_clock",
+        low=0.001,
+        high=100.0,
+        read_only=True,
+    )
+    lockstep: bool = parameter(
+        False,
+        "Move by one cycle per command and stand still in between; simulated time from zero",
+        read_only=True,
+    )
+    position_noise: float = parameter(
+        0.0, "Standard deviation of positions in joint_states, rad or m", low=0.0, high=1.0
+    )
+    velocity_noise: float = parameter(
+        0.0, "Standard deviation of velocities in joint_states, rad/s or m/s", low=0.0, high=100.0
+    )
+    effort_noise: float = parameter(
+        0.0, "Standard deviation of efforts in joint_states, N m or N", low=0.0, high=1000.0
+    )
+    delay: float = parameter(
+        0.0, "Age of joint_states when they are published, whole cycles, s", low=0.0, high=1.0
+    )
+    loss: float = parameter(
+        0.0, "Part of the joint_states that are never published", low=0.0, high=0.99
+    )
+    noise_seed: int = parameter(
+        0, "The same seed gives the same noise and the same losses", low=0, high=2**31 - 1
+    )
+    mass_factor: float = parameter(
+        1.0,
+        "Factor on mass and inertia of every link, against those of the URDF",
+        low=0.01,
+        high=100.0,
+    )
+    mass_spread: float = parameter(
+        0.0, "Largest relative error of the mass of each link, at random", low=0.0, high=0.99
+    )
+    mass_seed: int = parameter(
+        0, "The same seed gives the same errors of mass", low=0, high=2**31 - 1
+    )
+    joint_stops: bool = parameter(True, "Stop the joints at their position limits", read_only=True)
+    gravity: tuple[float, ...] = parameter(
+        (), "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot"
+    )
+
+    @property
+    def world(self) -> tuple[object, ...]:
+        """What a change of needs another plant."""
+        return self.mass_factor, self.mass_spread, self.mass_seed, self.gravity
+
+    @property
+    def imperfections(self) -> Imperfections:
+        """How joint_states differ from the truth."""
+        return Imperfections(
+            position_noise=self.position_noise,
+            velocity_noise=self.velocity_noise,
+            effort_noise=self.effort_noise,
+            delay=round(self.delay * self.rate),
+            loss=self.loss,
+            seed=self.noise_seed,
+        )
+
+
+def check_simulation(value: SimulatorParameters) -> None:
+    """Refuse settings that cannot work together.
+
+    Raises:
+        ArgumentError: One line that names the parameter and the remedy.
+    """
+    if value.real_time_factor != 1.0 and not value.publish_clock:
+        raise ArgumentError(
+            f"parameter 'real_time_factor' is {value.real_time_factor:g} but nobody would "
+            "know the time; set publish_clock, and use_sim_time of the other nodes"
+        )
+    if value.lockstep and value.loss:
+        raise ArgumentError(
+            f"parameter 'loss' is {value.loss:g} in lockstep, where a lost state is never "
+            "answered; set loss to 0"
+        )
+    if len(value.gravity) not in (0, 3):
+        raise ArgumentError(
+            f"parameter 'gravity' has {len(value.gravity)} entries; give three numbers, "
+            "m/s^2, or an empty list for the gravity of the robot"
+        )

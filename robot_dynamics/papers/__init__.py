@@ -1,0 +1,1 @@
+"""What only a reader of the papers calls: their arms, motions, simplified models and counts."""

@@ -1,0 +1,125 @@
+"""Simplified models: the structured equations with some of their terms left out.
+
+[Lee1982], section 3: far from the base the rotation of links dominates, near it their
+translation, and velocity efforts may be negligible. A `SimplifiedModel` says for every joint
+which terms of its equation (29) stay. It is a formulation like any other: the same signature,
+any scalar, so that it traces, counts and compiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.algorithms.base_axes import base_axes, endpoint_efforts
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import EmptyModelError, unknown_name
+from robot_dynamics.formulations.dalembert import equations_on_tree
+from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.robot import Robot
+
+TERMS: Mapping[str, str] = {
+    "D_tran": "inertia of moving the mass centres, second term of (30)",
+    "D_rot": "inertia of turning the links, first term of (30)",
+    "H_tran": "centrifugal and Coriolis efforts of the mass centres (31)",
+    "H_rot": "centrifugal and Coriolis efforts of turning links (32)",
+    "G": "gravity efforts (33)",
+}
+"""Terms of the equation of a joint that a model can keep, with what each is."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimplifiedModel:
+    """Structured equations with the kept terms alone; call it as any formulation.
+
+    The efforts of an endpoint wrench always stay. Rows are simplified one by one, as the paper
+    does: where joints i and j keep different parts of the inertia, D_ij and D_ji differ, which
+    inverse dynamics may do and forward dynamics may not.
+
+    Args:
+        kept: Names of the kept terms by joint name, for every moving joint of the robot.
+    """
+
+    kept: Mapping[str, frozenset[str]]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kept", MappingProxyType(dict(self.kept)))
+
+    def __repr__(self) -> str:
+        rows = (f"{joint}: {'+'.join(sorted(terms)) or '0'}" for joint, terms in self.kept.items())
+        return f"SimplifiedModel({', '.join(rows)})"
+
+    def __call__(
+        self,
+        robot: Robot,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+        wrenches: Wrenches,
+    ) -> Array:
+        """Compute the joint efforts of a motion; arguments as for `dalembert.inverse_dynamics`.
+
+        Raises:
+            UnknownNameError: If the robot has a joint that this model does not know.
+        """
+        axes = base_axes(robot, q)
+        e = equations_on_tree(robot, axes, qd)
+        tau: list[Any] = []
+        for i, joint in enumerate(robot.joints):
+            if joint.name not in self.kept:
+                raise unknown_name("joint", joint.name, "this simplified model", self.kept)
+            rows = {"D_tran": e.D_tran[i], "D_rot": e.D_rot[i]}
+            efforts = {"H_tran": e.H_tran[i], "H_rot": e.H_rot[i], "G": e.G[i]}
+            kept = self.kept[joint.name]
+            row = sum((r for name, r in rows.items() if name in kept), np.zeros(len(qdd)))
+            tau.append(sum((x for name, x in efforts.items() if name in kept), row @ qdd))
+        total = np.array(tau)
+        for effort in endpoint_efforts(axes, wrenches).values():
+            total = total + effort
+        return total
+
+
+def simplified_model(
+    robot: Robot,
+    keep: Mapping[str, Iterable[str]] | None = None,
+    *,
+    others: Iterable[str] = tuple(TERMS),
+) -> SimplifiedModel:
+    """Choose which terms of which joint a model keeps.
+
+    Args:
+        robot: Any robot.
+        keep: Names of `TERMS` to keep, by joint; an empty choice leaves that joint without
+            effort of its own.
+        others: Names of `TERMS` that all other joints keep; by default all.
+
+    Returns:
+        A formulation: call it, trace it, or compare it by `compare_models`.
+
+    Raises:
+        EmptyModelError: If no joint keeps any term.
+        UnknownNameError: If there is no such joint or term.
+    """
+    names = [joint.name for joint in robot.moving_joints]
+    chosen = {name: _known_terms(others) for name in names}
+    for name, terms in (keep or {}).items():
+        if name not in chosen:
+            raise unknown_name("joint", name, f"robot '{robot.name}'", names)
+        chosen[name] = _known_terms(terms)
+    if not any(chosen.values()):
+        raise EmptyModelError(
+            f"the simplified model of robot '{robot.name}' keeps no term of any joint; keep at "
+            f"least one of {', '.join(TERMS)} for one of the joints {', '.join(names)}"
+        )
+    return SimplifiedModel(chosen)
+
+
+def _known_terms(terms: Iterable[str]) -> frozenset[str]:
+    chosen = frozenset([terms] if isinstance(terms, str) else terms)
+    for term in sorted(chosen - set(TERMS)):
+        raise unknown_name("term", term, "the structured equations", TERMS)
+    return chosen

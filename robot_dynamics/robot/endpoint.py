@@ -1,0 +1,49 @@
+"""Where a robot meets its surroundings: which frame is meant, and a wrench brought to its link."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.vectors import cross
+
+Wrenches = Mapping[int, tuple[Array, Array]]
+"""For links by index: force (3,) N and moment (3,) N m about the origin of the link that the link
+exerts on its surroundings, in its axes."""
+
+
+def only_tip(robot: Robot) -> str:
+    """Name of the one link that carries no joint.
+
+    Raises:
+        ArgumentError: If the robot has several.
+    """
+    tips = robot.tips
+    if len(tips) != 1:
+        raise ArgumentError(
+            f"frame: robot '{robot.name}' has {len(tips)} tips ({', '.join(tips)}); "
+            "say which frame is meant"
+        )
+    return tips[0]
+
+
+def wrench_on_link(
+    robot: Robot, wrench: Array, frame: str | None
+) -> tuple[int, tuple[Array, Array]]:
+    """Bring a wrench at a frame to the origin and axes of the link that the frame is fixed to.
+
+    [AsadaSlotine1986], example 4-2: the force stays, the moment gains r x f.
+
+    Returns:
+        Index of the link, and force (3,) and moment (3,) there.
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+        ArgumentError: If no frame is given and the robot has several tips.
+    """
+    place = robot.frame(only_tip(robot) if frame is None else frame)
+    R, r = place.pose.rotation, place.pose.translation
+    force, moment = R @ wrench[:3], R @ wrench[3:]
+    return robot.link_index(place.link), (force, moment + cross(r, force))

@@ -1,0 +1,91 @@
+"""Joints: how one link moves on another, within which limits, and which joint it follows."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.spatial.pose import Pose
+
+
+class JointType(enum.Enum):
+    """The joint types of URDF that an arm is made of."""
+
+    REVOLUTE = "revolute"
+    CONTINUOUS = "continuous"
+    PRISMATIC = "prismatic"
+    FIXED = "fixed"
+
+    @property
+    def rotates(self) -> bool:
+        """True for revolute and continuous joints."""
+        return self in (JointType.REVOLUTE, JointType.CONTINUOUS)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Range of one joint: rad or m, per second, N m or N; infinite where unknown."""
+
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """Coupling of a joint to another: position = multiplier * position of `joint` + offset."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One joint, with the pose of its child link when its position is zero.
+
+    Args:
+        name: Name in the URDF.
+        type: Revolute, continuous, prismatic or fixed.
+        parent: Name of the link that carries the joint.
+        child: Name of the link that the joint moves.
+        origin: Pose X_PC of the child link in the parent link at position zero.
+        axis: Unit vector of the joint in child axes, shape (3,), right-handed positive sense.
+        limits: Position, velocity and effort range.
+        damping: Viscous friction, N m s/rad or N s/m.
+        friction: Coulomb friction, N m or N.
+        mimic: The joint that this one follows, if any.
+    """
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    origin: Pose
+    axis: Array = field(default_factory=lambda: frozen((1.0, 0.0, 0.0)))
+    limits: Limits = Limits()
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: Mimic | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", frozen(self.axis))
+
+    @property
+    def moves(self) -> bool:
+        """False for a fixed joint."""
+        return self.type is not JointType.FIXED
+
+
+@dataclass(frozen=True, eq=False)
+class JointLimits:
+    """Limits of all independent joints, in the order of `Robot.joint_names`, shape (n,) each."""
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    effort: Array

@@ -1,0 +1,272 @@
+"""Link frames that leave few operations behind: z along the joint, x on a common normal.
+
+A URDF puts link frames where its author found them convenient. The equations of
+motion are shortest where the z axis of a link lies on the joint that carries it
+and the x axis on the common normal to the next joint, as Craig and Renaud place
+them (modified Denavit-Hartenberg frames). A frame is a choice that no torque
+depends on, so all of this is Robot -> Robot.
+
+`joint_frames` places them, `reframe` moves any link frame, `snapped` removes the
+last digits that a URDF has from angles like 1.5707963, `in_length_unit` replaces
+the metre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.inertial_parameters import first_moment_size, second_mass_moment
+from robot_dynamics.robot.joint_axes import FrameOptions, perpendicular
+from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
+
+SUFFIX = " (joint frame)"
+"""Marks the name of a link whose frame has moved; the old name stays as a named frame."""
+
+
+# -- moving frames ---------------------------------------------------------------------------
+
+
+def reframe(robot: Robot, poses: Sequence[Pose]) -> Robot:
+    """Give every link but the root another frame; the motion of the robot stays.
+
+    Args:
+        robot: Tree without fixed joints.
+        poses: Pose X_LN of the new frame N in the present frame L, for links[1:]. The origin of
+            the frame of a revolute joint must stay on its axis.
+
+    Returns:
+        The same robot in new frames. The links get the suffix " (joint frame)", and their old
+        names remain as named frames, so that a wrench or a tool stays where it was.
+    """
+    X = [Pose.identity(), *poses]
+    names = [robot.links[0].name] + [joint_frame_name(link.name) for link in robot.links[1:]]
+    new_name = {link.name: name for link, name in zip(robot.links, names, strict=True)}
+    new_frame = {link.name: X_LN for link, X_LN in zip(robot.links, X, strict=True)}
+
+    frames = {
+        old: Frame(new, new_frame[old].inverse()) for old, new in new_name.items() if old != new
+    }
+    for name, frame in robot.frames.items():
+        frames[name] = Frame(new_name[frame.link], new_frame[frame.link].inverse() @ frame.pose)
+    joints = [
+        replace(
+            joint,
+            parent=new_name[joint.parent],
+            child=new_name[joint.child],
+            origin=new_frame[joint.parent].inverse() @ joint.origin @ new_frame[joint.child],
+            axis=new_frame[joint.child].rotation.T @ joint.axis,
+        )
+        for joint in robot.joints
+    ]
+    links = [
+        Link(name, link.inertia.expressed_in(X_LN.inverse()))
+        for name, link, X_LN in zip(names, robot.links, X, strict=True)
+    ]
+    return replace(robot, links=tuple(links), joints=tuple(joints), frames=frames)
+
+
+def joint_frame_name(link: str) -> str:
+    """Name of a link after its frame has moved."""
+    return link if link.endswith(SUFFIX) else link + SUFFIX
+
+
+# -- joint frames ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where the frame of a link stands on its joint axis, which becomes its z axis.
+
+    Args:
+        offset: Position of the origin along the joint axis, from the present origin, m.
+        x: Direction of the x axis in present axes, perpendicular to the joint axis, shape (3,).
+    """
+
+    offset: float
+    x: Array
+
+
+def joint_frames(robot: Robot, places: Sequence[Placement] | None = None) -> Robot:
+    """Re-express the link frames with z along the joints.
+
+    A revolute joint turns about the z axis of its link. A link on a prismatic joint keeps the
+    axes of its parent and, at joint position zero, its origin, as nothing turns between them;
+    only on the base, where any axes are free, does it slide along its own z axis.
+
+    Args:
+        robot: Tree without fixed joints.
+        places: One per joint, those of prismatic joints unused except on the base; by default
+            modified Denavit-Hartenberg frames (`FrameOptions.usual`).
+
+    Returns:
+        The same robot in new frames (see `reframe`).
+    """
+    if places is None:
+        places = [Placement(offset, x) for offset, x in FrameOptions(robot).usual]
+    poses = [Pose.identity()]
+    for joint, place, parent in zip(robot.joints, places, robot.parents, strict=True):
+        if joint.type.rotates or parent == 0:
+            z = joint.axis
+            x = perpendicular(place.x, z)
+            x = x / np.linalg.norm(x)
+            poses.append(Pose(np.column_stack([x, np.cross(z, x), z]), place.offset * z))
+        else:
+            poses.append(joint.origin.inverse() @ poses[parent])
+    moved = reframe(robot, poses[1:])
+    # What is z by construction carries no round-off; neither does a frame kept from the parent
+    joints = []
+    for joint, parent in zip(moved.joints, moved.parents, strict=True):
+        if joint.type.rotates or parent == 0:
+            joints.append(replace(joint, axis=np.array([0.0, 0.0, 1.0])))
+        else:
+            joints.append(replace(joint, origin=Pose.identity()))
+    return replace(moved, joints=tuple(joints))
+
+
+# -- constants -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Residual:
+    """The largest change that snapping made.
+
+    Args:
+        angle: Between the axes of neighbouring links, rad.
+        length: Of an origin, m.
+        inertia: Of a mass, first or second moment, relative to all that the joint carries.
+    """
+
+    angle: float
+    length: float
+    inertia: float
+
+
+def snapped(robot: Robot, tolerance: float, sizes: Sequence[Inertia]) -> tuple[Robot, Residual]:
+    """Replace constants that are almost exact by the exact ones.
+
+    Angles of a joint origin Rz(gamma) Rx(alpha) Rz(theta) within `tolerance` (rad) of a right
+    angle, lengths within `tolerance` (m) of zero, inertial parameters smaller than `tolerance`
+    times those of `sizes`, and equal second moments about x and y.
+
+    Args:
+        robot: Tree without fixed joints in joint frames, as numbers.
+        tolerance: Largest change, rad, m, or relative; 0 changes nothing but signs of zero.
+        sizes: For every link what the joint carries (`parameters.outward_bodies`).
+
+    Returns:
+        The robot with exact constants, and the largest changes made.
+    """
+    largest = {"angle": 0.0, "length": 0.0, "inertia": 0.0}
+
+    def snap(kind: str, values: Array, exact: Array, size: float = 1.0) -> Array:
+        """`exact` where it differs by no more than the tolerance allows, otherwise `values`."""
+        change = np.abs(values - exact)
+        near = change <= tolerance * size
+        largest[kind] = max(largest[kind], float(np.max(change[near], initial=0.0) / size))
+        return np.where(near, exact, values)
+
+    def snap_origin(X: Pose) -> Pose:
+        angles = zxz_angles(X.rotation, tolerance)
+        right = 0.5 * np.pi * np.round(angles / (0.5 * np.pi))
+        return Pose(
+            rotation_zxz(snap("angle", angles, right)),
+            snap("length", X.translation, np.zeros(3)),
+        )
+
+    def snap_body(body: Inertia, carried: Inertia) -> Inertia:
+        mass, moment = abs(carried.mass), abs(np.trace(second_mass_moment(carried)))
+        if mass == 0.0 or moment == 0.0:
+            return body
+        S = snap("inertia", second_mass_moment(body), np.zeros((3, 3)), moment)
+        S[1, 1] = snap("inertia", S[1:2, 1], S[0:1, 0], moment)[0]
+        return Inertia(
+            float(snap("inertia", np.array([body.mass]), np.zeros(1), mass)[0]),
+            snap("inertia", body.first_moment, np.zeros(3), first_moment_size(carried)),
+            np.trace(S) * np.eye(3) - S,
+        )
+
+    joints = []
+    for joint in robot.joints:
+        axis = snap("angle", joint.axis, np.zeros(3))
+        axis = axis / np.linalg.norm(axis)
+        joints.append(replace(joint, origin=snap_origin(joint.origin), axis=axis))
+    links = [
+        Link(link.name, snap_body(link.inertia, size))
+        for link, size in zip(robot.links, sizes, strict=True)
+    ]
+    g = robot.gravity
+    gravity = snap("angle", g, np.zeros(3), float(np.linalg.norm(g)) or 1.0)
+    exact = replace(robot, joints=tuple(joints), links=tuple(links), gravity=gravity)
+    return exact, Residual(**largest)
+
+
+def zxz_angles(R: Array, tolerance: float = 0.0) -> Array:
+    """Angles (gamma, alpha, theta) of R = Rz(gamma) Rx(alpha) Rz(theta), shape (3,), rad.
+
+    alpha is in [0, pi]. Where the z axes are parallel, within `tolerance` (rad), gamma is 0.
+    """
+    sine = float(np.hypot(R[0, 2], R[1, 2]))
+    alpha = np.arctan2(sine, R[2, 2])
+    if sine <= max(tolerance, 1e-15):
+        return np.array([0.0, alpha, np.arctan2(np.sign(R[2, 2]) * R[1, 0], R[0, 0])])
+    return np.array([np.arctan2(R[0, 2], -R[1, 2]), alpha, np.arctan2(R[2, 0], R[2, 1])])
+
+
+def rotation_zxz(angles: Array) -> Array:
+    """Rz(gamma) Rx(alpha) Rz(theta), shape (3, 3); right angles give exact zeros and ones."""
+    R = np.eye(3)
+    for angle, (i, j) in zip(angles, ((0, 1), (1, 2), (0, 1)), strict=True):
+        quarters = angle / (0.5 * np.pi)
+        c, s = np.cos(angle), np.sin(angle)
+        if quarters == np.round(quarters):
+            c, s = np.round(c), np.round(s)
+        turn = np.eye(3)
+        turn[i, i], turn[i, j], turn[j, i], turn[j, j] = c, -s, s, c
+        R = R @ turn
+    return R
+
+
+def in_length_unit(robot: Robot, unit: float) -> Robot:
+    """The same robot with lengths in another unit than the metre.
+
+    Masses scale so that torques (mass times length squared over time squared) keep their
+    numbers: a mass in kg becomes mass * unit^2. Forces come out multiplied by `unit`, and
+    positions of prismatic joints go in divided by it.
+
+    Args:
+        robot: Any robot.
+        unit: The new unit, m.
+    """
+    if unit == 1.0:
+        return robot
+
+    def rescaled(X: Pose) -> Pose:
+        return Pose(X.rotation, X.translation / unit)
+
+    joints = [replace(joint, origin=rescaled(joint.origin)) for joint in robot.joints]
+    links = [
+        Link(
+            link.name,
+            Inertia(
+                link.inertia.mass * unit**2,
+                link.inertia.first_moment * unit,
+                link.inertia.second_moment,
+            ),
+        )
+        for link in robot.links
+    ]
+    frames = {name: Frame(frame.link, rescaled(frame.pose)) for name, frame in robot.frames.items()}
+    return replace(
+        robot,
+        joints=tuple(joints),
+        links=tuple(links),
+        gravity=robot.gravity / unit,
+        frames=frames,
+    )

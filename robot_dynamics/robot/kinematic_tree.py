@@ -1,0 +1,171 @@
+"""A tree of links and joints, as an immutable value: what a robot is made of.
+
+It stands in its zero reference position: where each joint frame lies when
+every joint position is zero. Nothing here moves. Joints stand depth first in
+document order, and joint k carries link k + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.errors import RobotError, check_known, unknown_name
+from robot_dynamics.robot.coupling import Coupling
+from robot_dynamics.robot.joint import Joint, JointLimits, Mimic
+from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.spatial.pose import Pose
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+"""Default acceleration of free fall in the axes of the root link, m/s^2."""
+
+
+@dataclass(frozen=True, eq=False)
+class KinematicTree:
+    """A tree of links and joints in its zero reference position.
+
+    Args:
+        name: Name in the URDF.
+        links: Root link first; links[k + 1] is carried by joints[k].
+        joints: Depth first, in document order.
+        gravity: Acceleration of free fall in the axes of the root link, shape (3,), m/s^2.
+        frames: Named frames other than the links' own, as links leave them when merged.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
+    frames: Mapping[str, Frame] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gravity", frozen(self.gravity))
+        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        if len(self.links) != len(self.joints) + 1:
+            raise RobotError(
+                f"robot '{self.name}': {len(self.links)} links need {len(self.links) - 1} joints, "
+                f"got {len(self.joints)}; a tree has one joint for every link but the root"
+            )
+        for joint, link in zip(self.joints, self.links[1:], strict=True):
+            if joint.child != link.name:
+                raise RobotError(
+                    f"robot '{self.name}': joint '{joint.name}' carries '{joint.child}' but stands "
+                    f"before link '{link.name}'; list links in the order of their joints"
+                )
+        _ = self.parents  # a joint on an unknown or later link is refused here
+
+    # -- the tree ---------------------------------------------------------------------------
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Index into `links` of the link that carries joint k, for every joint."""
+        index: dict[str, int] = {self.links[0].name: 0}
+        parents = []
+        for k, joint in enumerate(self.joints):
+            if joint.parent not in index:
+                raise unknown_name(
+                    "link", joint.parent, f"robot '{self.name}' before joint '{joint.name}'", index
+                )
+            parents.append(index[joint.parent])
+            index[joint.child] = k + 1
+        return tuple(parents)
+
+    @cached_property
+    def _link_index(self) -> Mapping[str, int]:
+        return {link.name: i for i, link in enumerate(self.links)}
+
+    @cached_property
+    def _joint_index(self) -> Mapping[str, int]:
+        return {joint.name: k for k, joint in enumerate(self.joints)}
+
+    def link_index(self, name: str) -> int:
+        """Index of a link in `links`.
+
+        Raises:
+            UnknownNameError: If there is no such link.
+        """
+        self._check_known("link", name, self._link_index)
+        return self._link_index[name]
+
+    def joint(self, name: str) -> Joint:
+        """The joint of that name.
+
+        Raises:
+            UnknownNameError: If there is no such joint.
+        """
+        self._check_known("joint", name, self._joint_index)
+        return self.joints[self._joint_index[name]]
+
+    def frame(self, name: str) -> Frame:
+        """Where a link or named frame is fixed.
+
+        Raises:
+            UnknownNameError: If there is neither a link nor a frame of that name.
+        """
+        self._check_known("frame", name, self.frame_names)
+        return Frame(name, Pose.identity()) if name in self._link_index else self.frames[name]
+
+    def _check_known(self, kind: str, name: str, known: Collection[str]) -> None:
+        """Raise UnknownNameError for a name that the robot does not have, or that is no text."""
+        check_known(kind, name, f"robot '{self.name}'", known)
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of all links and of all frames fixed to them."""
+        return (*self._link_index, *self.frames)
+
+    @property
+    def tips(self) -> tuple[str, ...]:
+        """Names of the links that carry no joint."""
+        carriers = {joint.parent for joint in self.joints}
+        return tuple(link.name for link in self.links if link.name not in carriers)
+
+    # -- the independent joints -------------------------------------------------------------
+
+    @cached_property
+    def moving_joints(self) -> tuple[Joint, ...]:
+        """Joints that are not fixed, followers included, in tree order."""
+        return tuple(joint for joint in self.joints if joint.moves)
+
+    @cached_property
+    def independent_joints(self) -> tuple[Joint, ...]:
+        """Moving joints that follow no other; one per entry of q, in tree order."""
+        return tuple(joint for joint in self.moving_joints if joint.mimic is None)
+
+    @cached_property
+    def joint_names(self) -> tuple[str, ...]:
+        """Names of the independent joints: the order of q, qd, qdd and tau."""
+        return tuple(joint.name for joint in self.independent_joints)
+
+    @property
+    def dof(self) -> int:
+        """Number of independent joints."""
+        return len(self.independent_joints)
+
+    @cached_property
+    def limits(self) -> JointLimits:
+        """Limits of the independent joints, in the order of `joint_names`."""
+        limits = [joint.limits for joint in self.independent_joints]
+        return JointLimits(
+            lower=frozen([limit.lower for limit in limits]),
+            upper=frozen([limit.upper for limit in limits]),
+            velocity=frozen([limit.velocity for limit in limits]),
+            effort=frozen([limit.effort for limit in limits]),
+        )
+
+    @cached_property
+    def coupling(self) -> Coupling:
+        """How `moving_joints` follow q: the mimic tags as index, multiplier and offset."""
+        index = {name: i for i, name in enumerate(self.joint_names)}
+        couplings = [joint.mimic or Mimic(joint.name) for joint in self.moving_joints]
+        return Coupling(
+            leader=np.array([index[mimic.joint] for mimic in couplings], dtype=np.intp),
+            multiplier=frozen([mimic.multiplier for mimic in couplings]),
+            offset=frozen([mimic.offset for mimic in couplings]),
+            dof=self.dof,
+        )

@@ -1,0 +1,1 @@
+"""A URDF becomes a robot: its elements checked, its tree, its transmissions."""

@@ -1,0 +1,89 @@
+"""Effort for every waypoint, for a controller that interpolates effort by straight lines.
+
+joint_trajectory_controller draws positions by the fields that are given, but
+effort always linearly, and from zero up to its first point. So the motion is
+resampled here: a first point at the very start, and as many in between as the
+lines need to stay close to the true curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.trajectory.trajectory import State, Trajectory
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+FINEST = 1e-3
+"""Shortest time between two added points, s: the period of a fast controller."""
+
+CONTINUOUS = 1e-6
+"""Largest step in acceleration between two pieces that counts as none, relative to the largest."""
+
+
+def with_effort(
+    trajectory: Trajectory,
+    effort: Callable[[State], Array],
+    *,
+    tolerance: float | Array = 0.5,
+    finest: float = FINEST,
+) -> Waypoints:
+    """Waypoints of the same motion with efforts between which a straight line is close enough.
+
+    Args:
+        trajectory: The motion.
+        effort: Efforts that a motion needs, shape (N, n) of a state of shape (N, n).
+        tolerance: Largest deviation of the line from the true effort, N m or N, scalar or (n,).
+        finest: Shortest time between added points, s; a step in acceleration cannot be followed
+            any closer than this.
+
+    Returns:
+        Waypoints from the start of the motion to its end, with velocities and effort; with
+        accelerations too unless they have steps, which a quintic through them could not have.
+    """
+    breaks = trajectory.breaks
+    steps = np.maximum(np.ceil(np.diff(breaks) / finest).astype(int), 1)
+    fine = np.concatenate(
+        [
+            np.linspace(a, b, k, endpoint=False)
+            for a, b, k in zip(breaks[:-1], breaks[1:], steps, strict=True)
+        ]
+        + [breaks[-1:]]
+    )
+    tau = effort(trajectory.sample(fine))
+    kept = _corners(fine, tau, np.concatenate(([0], np.cumsum(steps))), tolerance)
+    t = fine[kept]
+    state = trajectory.sample(t)
+    qdd = state.qdd if _acceleration_is_continuous(trajectory) else None
+    return Waypoints(trajectory.joint_names, t, state.q, state.qd, qdd, tau[kept])
+
+
+def _corners(t: Array, y: Array, first: Array, tolerance: float | Array) -> Array:
+    """Indices of samples between which straight lines stay within the tolerance.
+
+    Splits where the deviation is largest until none is too large (Douglas and
+    Peucker); the samples `first` are always kept.
+    """
+    kept = set(first.tolist())
+    todo = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
+    while todo:
+        i, j = todo.pop()
+        if j - i < 2:
+            continue
+        u = ((t[i + 1 : j] - t[i]) / (t[j] - t[i]))[:, None]
+        deviation = (np.abs(y[i + 1 : j] - (y[i] + u * (y[j] - y[i]))) / tolerance).max(axis=1)
+        k = int(np.argmax(deviation))
+        if deviation[k] > 1.0:
+            k += i + 1
+            kept.add(k)
+            todo += [(i, k), (k, j)]
+    return np.array(sorted(kept))
+
+
+def _acceleration_is_continuous(trajectory: Trajectory) -> bool:
+    c, h = trajectory.coefficients, np.diff(trajectory.breaks)[:, None]
+    before = 2.0 * c[..., 2] + h * (6.0 * c[..., 3] + h * (12.0 * c[..., 4] + h * 20.0 * c[..., 5]))
+    step = np.abs(before[:-1] - 2.0 * c[1:, :, 2])
+    return bool(step.max(initial=0.0) <= CONTINUOUS * (1.0 + np.abs(before).max()))

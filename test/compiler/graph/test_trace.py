@@ -1,0 +1,117 @@
+"""Functions become programs."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from programs import chain, everything_program, inverse_of
+from robot_dynamics.compiler.graph.trace import Program, rebuilt, rewrite, trace, use_counts
+from robot_dynamics.errors import ArgumentError, TraceError
+
+
+def test_a_single_array_is_called_result():
+    program = trace("twice", lambda x: 2.0 * x, {"x": (3,)})
+    assert list(program.outputs) == ["result"]
+    assert program.outputs["result"].shape == (3,)
+
+
+def test_outputs_keep_names_order_and_shapes():
+    program = everything_program()
+    assert {n: o.shape for n, o in program.outputs.items()} == {
+        "vector": (5,),
+        "matrix": (3, 2),
+        "number": (),
+    }
+    assert dict(program.inputs) == {"x": (3,), "A": (2, 2), "s": ()}
+
+
+def test_nodes_stand_after_their_operands_and_before_their_users():
+    program = everything_program()
+    seen = set()
+    for node in program.nodes:
+        assert all(operand.index in seen for operand in node.args)
+        seen.add(node.index)
+
+
+def test_operations_that_no_output_needs_are_left_out():
+    def function(x):
+        _ = np.sin(x[0]) * 3.0
+        return x[1:]
+
+    program = trace("tail", function, {"x": (2,)})
+    assert [node.op for node in program.nodes] == ["input"]
+
+
+def test_outputs_may_be_numbers_and_inputs():
+    program = trace("plain", lambda x: np.array([x[0], 2.0, -3.0]), {"x": (1,)})
+    assert [repr(entry) for entry in program.outputs["result"].entries] == ["x[0]", "2.0", "-3.0"]
+
+
+def test_every_use_is_counted():
+    program = trace("uses", lambda x: np.array([x[0] * x[0], x[0] + 1.0]), {"x": (1,)})
+    uses = {repr(node): count for node, count in _uses(program)}
+    assert uses == {"x[0]": 3, "1.0": 1, "multiply(x[0], x[0])": 1, "add(1.0, x[0])": 1}
+
+
+def _uses(program):
+    counts = use_counts(program)
+    return [(node, counts[node.index]) for node in program.nodes]
+
+
+def test_the_digest_tells_equations_apart_and_nothing_else():
+    robot, other = chain(3), chain(3, seed=1)
+    inputs = {"q": (3,), "qd": (3,), "qdd": (3,)}
+    digests = [trace("f", inverse_of(r), inputs).digest for r in (robot, robot, other)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_rewriting_without_a_change_gives_the_same_equations():
+    program = everything_program()
+    assert rewrite(program, rebuilt).digest == program.digest
+
+
+def test_nodes_are_freed_with_their_program():
+    program = everything_program()
+    node = weakref.ref(program.nodes[-1])
+    gc.disable()
+    try:
+        del program
+        assert node() is None  # at once: no reference cycle keeps a trace alive
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("two words", "'two words' is not a name; use letters, then digits and underscores"),
+        ("class", "'class' is not a name"),
+        ("ä", "'ä' is not a name"),
+        ("_x", "'_x' is not a name"),
+        ("sin", "the name 'sin' is used by generated code; choose another"),
+        ("t12", "the name 't12' is used by generated code"),
+    ],
+)
+def test_names_that_generated_code_cannot_use_are_refused(name, message):
+    with pytest.raises(ArgumentError, match=message):
+        trace("f", lambda **x: x[name], {name: (1,)})
+
+
+def test_one_name_for_an_input_and_an_output_is_refused():
+    with pytest.raises(ArgumentError, match="'q' names both an input and an output; rename one"):
+        trace("f", lambda q: {"q": q}, {"q": (1,)})
+
+
+def test_results_that_are_not_numbers_are_refused():
+    with pytest.raises(TraceError, match="output 'result' holds 'text'"):
+        trace("f", lambda q: np.array([q[0], "text"], dtype=object), {"q": (1,)})
+
+
+def test_a_program_cannot_be_changed():
+    program = everything_program()
+    with pytest.raises(TypeError):
+        program.inputs["more"] = (1,)
+    with pytest.raises(AttributeError):
+        Program.__setattr__(program, "name", "other")

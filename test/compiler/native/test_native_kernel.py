@@ -1,0 +1,555 @@
+"""Native kernels: right for every shape, dtype and way to call."""
+
+import gc
+import inspect
+import threading
+import tracemalloc
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from programs import (
+    EVERYTHING_INPUTS,
+    chain,
+    everything,
+    everything_program,
+    inverse_of,
+    inverse_program,
+    random_inputs,
+)
+from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.native import native_kernel as native
+from robot_dynamics.compiler.native.native_kernel import compile_native
+from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.robot.transforms import merge_fixed
+from strategies import robots, seeds
+
+pytest.importorskip("llvmlite")
+
+# Double precision on both sides, fused operations on one: worst seen 1e-14 of the largest effort
+ROUND_OFF = 1e-12
+# Single precision, 24 bits: worst seen 5e-7 of the largest effort
+FLOAT_ROUND_OFF = 1e-5
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return chain(5)
+
+
+@pytest.fixture(scope="module")
+def kernel(arm):
+    return compile_native(inverse_program(arm), use_cache=False)
+
+
+@pytest.fixture(scope="module")
+def careful(arm):
+    """The same kernel with finite arguments only."""
+    return compile_native(inverse_program(arm), finite=True, use_cache=False)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Kernel of every operation, with three inputs and outputs of different shapes."""
+    return compile_native(everything_program(), use_cache=False)
+
+
+def state(arm, seed, samples=None):
+    return random_inputs(dict.fromkeys(("q", "qd", "qdd"), (arm.dof,)), seed, samples)
+
+
+def expected_efforts(arm, q, qd, qdd):
+    """Row by row, by the plain equations in double precision."""
+    rows = np.broadcast_arrays(*map(np.atleast_2d, (q, qd, qdd)))
+    return np.array([inverse_of(arm)(*map(np.float64, r))["tau"] for r in zip(*rows, strict=True)])
+
+
+def assert_close(found, expected, tolerance=ROUND_OFF):
+    atol = tolerance * np.abs(expected).max(initial=1.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+@given(robot=robots(max_joints=5, mimic=False), seed=seeds())
+def test_native_code_agrees_with_plain_evaluation_on_random_trees(robot, seed):
+    tree = merge_fixed(robot)
+    kernel = compile_native(inverse_program(tree), use_cache=False)
+    q, qd, qdd = state(tree, seed, samples=9)
+    expected = expected_efforts(tree, q, qd, qdd)
+    assert_close(kernel(q, qd, qdd), expected)
+    assert_close(kernel(q[0], qd[0], qdd[0]), expected[0])
+
+
+def test_every_operation_and_shape_for_one_sample(mixed):
+    arguments = random_inputs(EVERYTHING_INPUTS, seed=1)
+    found = mixed(*arguments)
+    for name, value in everything(*arguments).items():
+        assert getattr(found, name).shape == value.shape
+        assert_close(getattr(found, name), value)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_operation_and_shape_for_a_batch(mixed, dtype):
+    arguments = [a.astype(dtype) for a in random_inputs(EVERYTHING_INPUTS, 2, samples=37)]
+    found = mixed(*arguments)
+    tolerance = ROUND_OFF if dtype == np.float64 else FLOAT_ROUND_OFF
+    for row in range(37):
+        for name, value in everything(*[a[row].astype(np.float64) for a in arguments]).items():
+            assert getattr(found, name).dtype == dtype
+            assert_close(getattr(found, name)[row], value, tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100])
+def test_any_number_of_samples(arm, kernel, dtype, count):
+    q, qd, qdd = (a.astype(dtype) for a in state(arm, 3, samples=count))
+    tau = kernel(q, qd, qdd)
+    assert tau.shape == (count, arm.dof)
+    assert tau.dtype == dtype
+    if count:
+        tolerance = ROUND_OFF if dtype == np.float64 else FLOAT_ROUND_OFF
+        assert_close(tau, expected_efforts(arm, q, qd, qdd), tolerance)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_vectors_of_any_length(size, dtype):
+    """Rows shorter, as long as and longer than a vector register take different ways."""
+    program = trace("f", lambda x: {"y": 2.0 * x[::-1], "z": x[:1] + 1.0}, {"x": (size,)})
+    x = np.random.default_rng(0).normal(size=(35, size)).astype(dtype)
+    y, z = compile_native(program, use_cache=False)(x)
+    np.testing.assert_array_equal(y, 2 * x[:, ::-1])
+    np.testing.assert_array_equal(z, x[:, :1] + dtype(1))
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("scalar", ["double", "float"])
+def test_code_for_every_kind_of_machine(arm, bits, scalar, fused):
+    """LLVM splits vectors that the machine does not have, so all widths can be tested anywhere."""
+    if fused and not native.llvm.host().fused:
+        pytest.skip("this machine has no fused operations")
+    program = inverse_program(arm)
+    host = native.dataclasses.replace(native.llvm.host(), vector_bits=bits, fused=fused)
+    kernel = compile_native(program, finite=True, use_cache=False)
+    kernel._builder._host = host
+    lanes = native.Lanes(scalar, host.lanes(scalar))
+    code = kernel._builder.batch(lanes, release_from=10**9)
+    dtype = np.float64 if scalar == "double" else np.float32
+    q, qd, qdd = (a.astype(dtype) for a in state(arm, 4, samples=19))
+    tau = np.full((19, arm.dof), np.nan, dtype)
+    run = native._function(code, "batch", native.ctypes.c_int64, 8)
+    step = lanes.width * arm.dof * tau.itemsize
+    done = run(19, *(a.ctypes.data for a in (q, qd, qdd, tau)), step, step, step)
+    assert done == 19
+    tolerance = ROUND_OFF if scalar == "double" else FLOAT_ROUND_OFF
+    assert_close(tau, expected_efforts(arm, q, qd, qdd), tolerance)
+
+
+def test_rows_too_long_for_the_stack():
+    """A remainder of such rows goes through memory from the heap."""
+    program = trace("outer", lambda x: {"y": np.outer(x, x)}, {"x": (60,)})
+    x = np.random.default_rng(0).normal(size=(13, 60))
+    found = compile_native(program, use_cache=False)(x)
+    np.testing.assert_array_equal(found, x[:, :, None] * x[:, None, :])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("finite", [False, True])
+def test_rows_of_all_lengths_meet_sample_by_sample(dtype, finite):
+    """Rows are turned into vectors in several ways, which must agree on the lane of a sample."""
+    lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13]
+    inputs = {f"x{n}": (n,) for n in lengths}
+
+    names = list(inputs)
+
+    def differences(**rows):  # each from entries of the rows of another length
+        return {
+            f"y{name}": rows[name] - np.resize(rows[other], len(rows[name]))
+            for name, other in zip(names, [*names[1:], names[0]], strict=True)
+        }
+
+    kernel = compile_native(trace("f", differences, inputs), finite=finite, use_cache=False)
+    rng = np.random.default_rng(2)
+    rows = {name: rng.normal(size=(53, *shape)).astype(dtype) for name, shape in inputs.items()}
+    samples = [differences(**{name: row[k] for name, row in rows.items()}) for k in range(53)]
+    for name, found in zip(samples[0], kernel(*rows.values()), strict=True):
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, [sample[name] for sample in samples])
+
+
+def test_outputs_that_are_constants_or_inputs():
+    program = trace("f", lambda q: {"a": np.array([1.5, -2.0]), "b": q[1:]}, {"q": (2,)})
+    kernel = compile_native(program, use_cache=False)
+    one, many = kernel([3.0, 4.0]), kernel(np.array([[3.0, 4.0]] * 3))
+    assert [list(x) for x in one] == [[1.5, -2.0], [4.0]]
+    assert [x.tolist() for x in many] == [[[1.5, -2.0]] * 3, [[4.0]] * 3]
+
+
+def test_a_robot_without_joints_has_empty_efforts():
+    kernel = compile_native(trace("f", lambda q: q * 2.0, {"q": (0,)}), use_cache=False)
+    assert kernel(np.zeros(0)).shape == (0,)
+    assert kernel(np.zeros((5, 0))).shape == (5, 0)
+
+
+def test_rows_do_not_depend_on_their_place_in_the_batch(arm, kernel):
+    q, qd, qdd = state(arm, 5, samples=40)
+    together = kernel(q, qd, qdd)
+    for start in range(0, 40, 7):
+        part = slice(start, start + 7)
+        np.testing.assert_array_equal(kernel(q[part], qd[part], qdd[part]), together[part])
+
+
+# -- ways to call ---------------------------------------------------------------------------------
+
+
+def test_lists_integers_and_other_dtypes_are_converted(arm, kernel):
+    q, qd, qdd = state(arm, 6)
+    expected = expected_efforts(arm, q, qd, qdd)[0]
+    assert_close(kernel(list(q), tuple(qd), qdd), expected)
+    assert_close(kernel(q.astype(">f8"), qd, qdd), expected)
+    assert_close(kernel(q.astype(np.longdouble), qd, qdd.astype(object)), expected)
+    ones = np.ones(arm.dof)
+    assert_close(
+        kernel(ones.astype(int), ones.astype(np.uint8), ones.astype(bool)), kernel(ones, ones, ones)
+    )
+
+
+def test_float32_beside_float64_is_computed_in_float64(arm, kernel):
+    q, qd, qdd = state(arm, 7)
+    tau = kernel(q.astype(np.float32), qd, qdd)
+    assert tau.dtype == np.float64
+    assert_close(tau, expected_efforts(arm, q.astype(np.float32), qd, qdd)[0])
+
+
+def test_one_float32_sample_gives_float32(arm, kernel):
+    q, qd, qdd = (a.astype(np.float32) for a in state(arm, 8))
+    tau = kernel(q, qd, qdd)
+    assert (tau.shape, tau.dtype) == ((arm.dof,), np.float32)
+    assert_close(tau, expected_efforts(arm, q, qd, qdd)[0], FLOAT_ROUND_OFF)
+
+
+@pytest.mark.parametrize("samples", [None, 12])
+def test_arrays_of_any_layout(arm, kernel, samples):
+    q, qd, qdd = state(arm, 9, samples)
+    expected = kernel(q, qd, qdd)
+    spread = np.zeros((*q.shape[:-1], 2 * arm.dof))[..., ::2]
+    spread[...] = q
+    np.testing.assert_array_equal(kernel(spread, qd, qdd), expected)
+    np.testing.assert_array_equal(
+        kernel(np.asfortranarray(q), qd[..., ::-1][..., ::-1], qdd), expected
+    )
+    misaligned = np.frombuffer(b"\0" + q.tobytes(), np.float64, offset=1).reshape(q.shape)
+    np.testing.assert_array_equal(kernel(misaligned, qd, qdd), expected)
+    locked = q.copy()
+    locked.setflags(write=False)
+    np.testing.assert_array_equal(kernel(locked, qd, qdd), expected)
+
+
+def test_subclasses_of_arrays_are_taken_as_arrays(arm, kernel):
+    class Mine(np.ndarray):
+        pass
+
+    q, qd, qdd = state(arm, 10)
+    tau = kernel(q.view(Mine), qd, qdd)
+    assert type(tau) is np.ndarray
+    np.testing.assert_array_equal(tau, kernel(q, qd, qdd))
+
+
+def test_one_sample_beside_batches_stands_for_all(arm, kernel):
+    q, qd, qdd = state(arm, 11, samples=21)
+    repeated = np.repeat(qd[:1], 21, axis=0)
+    np.testing.assert_array_equal(kernel(q, qd[0], qdd), kernel(q, repeated, qdd))
+
+
+def test_results_go_into_the_array_of_the_caller(arm, kernel):
+    for samples in (None, 12):
+        q, qd, qdd = state(arm, 12, samples)
+        out = np.full(q.shape, np.nan)
+        assert kernel(q, qd, qdd, out=out) is out
+        np.testing.assert_array_equal(out, kernel(q, qd, qdd))
+
+
+def test_results_go_into_arrays_of_any_layout_and_precision(arm, kernel):
+    for samples in (None, 12):
+        q, qd, qdd = state(arm, 13, samples)
+        expected = kernel(q, qd, qdd)
+        strided = np.zeros((*q.shape[:-1], 2 * arm.dof))
+        view = strided[..., ::2]
+        assert kernel(q, qd, qdd, out=view) is view
+        np.testing.assert_array_equal(strided[..., ::2], expected)
+        assert np.all(strided[..., 1::2] == 0)
+        single = np.zeros(q.shape, np.float32)
+        kernel(q, qd, qdd, out=single)
+        np.testing.assert_array_equal(single, expected.astype(np.float32))
+
+
+def test_results_may_overwrite_an_input(arm, kernel):
+    for samples in (None, 37):
+        q, qd, qdd = state(arm, 14, samples)
+        expected = kernel(q, qd, qdd)
+        kernel(q, qd, qdd, out=qdd)
+        np.testing.assert_array_equal(qdd, expected)
+
+
+def test_results_may_overlap_inputs_in_part(arm, kernel):
+    buffer = np.zeros((40, arm.dof))
+    q, qd, qdd = state(arm, 15, samples=39)
+    expected = kernel(q, qd, qdd)
+    buffer[:39] = q
+    kernel(buffer[:39], qd, qdd, out=buffer[1:])
+    np.testing.assert_array_equal(buffer[1:], expected)
+
+
+def test_several_results_go_into_several_arrays(mixed):
+    arguments = random_inputs(EVERYTHING_INPUTS, seed=16)
+    out = [np.zeros(5), np.zeros((3, 2)), np.zeros(())]
+    answer = mixed(*arguments, out=out)
+    assert all(a is b for a, b in zip(answer, out, strict=True))
+    assert_close(out[2], everything(*arguments)["number"])
+
+
+def test_nothing_is_written_beyond_the_results(arm, kernel):
+    n = arm.dof
+    for count in (1, 5, 8, 13):
+        q, qd, qdd = state(arm, 17, samples=count)
+        guarded = np.full((count + 2) * n, 7.0)
+        kernel(q, qd, qdd, out=guarded[n:-n].reshape(count, n))
+        assert np.all(guarded[:n] == 7.0)
+        assert np.all(guarded[-n:] == 7.0)
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda q: q[:-1], ShapeError, r"qd must have shape (5,) or (N, 5), got (4,)"),
+        (lambda q: q[None, None], ShapeError, "qd must have shape (5,) or (N, 5), got (1, 1, 5)"),
+        (lambda q: np.float64(1.0), ShapeError, "qd must have shape (5,) or (N, 5), got ()"),
+        (lambda q: 1.0, ShapeError, "qd must have shape (5,) or (N, 5), got ()"),
+        (lambda q: None, ArgumentError, "qd must hold real numbers, got None"),
+        (lambda q: [None] * 5, ArgumentError, "qd must hold real numbers, got [None, None,"),
+        (lambda q: "text", ArgumentError, "qd must hold real numbers, got 'text'"),
+        (lambda q: q + 1j, ArgumentError, "qd must hold real numbers, got array("),
+        (lambda q: [1.0, [2.0], 3.0, 4.0, 5.0], ArgumentError, "qd must hold real numbers, got [1"),
+        (lambda q: ["1.0"] * 5, ArgumentError, "qd must hold real numbers"),
+    ],
+)
+def test_an_argument_that_does_not_fit_is_named(arm, kernel, change, error, message):
+    q, qd, qdd = state(arm, 18)
+    with pytest.raises(error) as raised:
+        kernel(q, change(qd), qdd)
+    assert str(raised.value).startswith(message)
+
+
+def test_batches_of_different_size_are_named(arm, kernel):
+    q, qd, qdd = state(arm, 19, samples=6)
+    with pytest.raises(ShapeError, match=r"^qdd has 5 samples but q has 6$"):
+        kernel(q, qd, qdd[:5])
+
+
+def test_a_first_argument_that_does_not_fit_is_named_too(kernel):
+    for q in (1.0, np.zeros(4), np.zeros((2, 5, 1))):
+        with pytest.raises(ShapeError, match=r"^q must have shape \(5,\) or \(N, 5\), got"):
+            kernel(q, np.zeros(5), np.zeros(5))
+
+
+def test_missing_arguments_are_listed(arm, kernel):
+    with pytest.raises(ArgumentError, match=r"^expected 3 arguments \(q, qd, qdd\), got 2$"):
+        kernel(np.zeros(5), np.zeros(5))
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "message"),
+    [
+        (np.zeros(4), ShapeError, r"out must have shape \(5,\), got \(4,\)"),
+        (np.zeros((1, 5)), ShapeError, r"out must have shape \(5,\), got \(1, 5\)"),
+        (np.zeros(5, int), ArgumentError, "out must be an array of floats, got int64"),
+        (np.broadcast_to(0.0, 5), ArgumentError, "out must be an array that can be written to"),
+        ([0.0] * 5, ArgumentError, "out must be an array"),
+        (3, ArgumentError, "out must be an array"),
+    ],
+)
+def test_an_output_that_does_not_fit_is_refused(arm, kernel, out, error, message):
+    with pytest.raises(error, match=message):
+        kernel(*state(arm, 20), out=out)
+
+
+def test_unknown_keywords_are_refused(arm, kernel):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'speed'"):
+        kernel(*state(arm, 21), speed=2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("samples", [None, 1, 8, 21])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_entries_that_are_not_finite_are_named(arm, careful, bad, samples, dtype):
+    arguments = [a.astype(dtype) for a in state(arm, 22, samples)]
+    where = (2,) if samples is None else (samples // 2, 2)
+    arguments[1][where] = bad
+    index = "".join(f"[{i}]" for i in where)
+    with pytest.raises(ArgumentError) as raised:
+        careful(*arguments)
+    assert str(raised.value) == f"qd{index} is {bad}; every entry must be finite"
+
+
+def test_entries_that_the_equations_do_not_use_are_checked_too():
+    program = trace("f", lambda x: x[:1], {"x": (3,)})
+    kernel = compile_native(program, finite=True, use_cache=False)
+    for x in (np.array([1.0, 2.0, np.nan]), np.array([[1.0, 2.0, np.nan]])):
+        with pytest.raises(ArgumentError, match="is nan; every entry must be finite"):
+            kernel(x)
+
+
+def test_entries_that_are_not_finite_are_named_in_any_block_and_thread(arm, careful):
+    arguments = state(arm, 23, samples=120_000)
+    arguments[2][99_999, 4] = np.nan
+    with pytest.raises(ArgumentError, match=r"^qdd\[99999\]\[4\] is nan"):
+        careful(*arguments, threads=2)
+
+
+def test_nothing_is_written_when_one_sample_is_refused(arm, careful):
+    q, qd, qdd = state(arm, 24)
+    qd[0] = np.nan
+    out = np.full(arm.dof, 7.0)
+    with pytest.raises(ArgumentError):
+        careful(q, qd, qdd, out=out)
+    assert np.all(out == 7.0)
+
+
+def test_large_finite_numbers_are_not_refused(arm, careful):
+    q = np.full(arm.dof, 1e300)
+    assert np.all(np.isfinite(careful(q, q * 0, q * 0)))
+
+
+# -- threads --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5, None])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threads_give_the_same_results(arm, kernel, threads, dtype):
+    q, qd, qdd = (a.astype(dtype) for a in state(arm, 25, samples=50_003))
+    expected = np.concatenate(
+        [kernel(q[k : k + 500], qd[k : k + 500], qdd[k : k + 500]) for k in range(0, 50_003, 500)]
+    )
+    np.testing.assert_array_equal(kernel(q, qd, qdd, threads=threads), expected)
+
+
+def test_several_python_threads_may_call_one_kernel(arm, kernel):
+    q, qd, qdd = state(arm, 26, samples=300)
+    expected = kernel(q, qd, qdd)
+    wrong = []
+
+    def call():
+        for _ in range(200):
+            if not np.array_equal(kernel(q, qd, qdd), expected):
+                wrong.append(1)
+
+    workers = [threading.Thread(target=call) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+
+
+# -- the kernel as an object ----------------------------------------------------------------------
+
+
+def test_a_kernel_tells_what_it_is(arm, kernel, mixed):
+    assert repr(kernel) == "<NativeKernel inverse_dynamics(q[5], qd[5], qdd[5]) -> tau[5]>"
+    assert dict(mixed.inputs) == EVERYTHING_INPUTS
+    assert mixed.outputs == {"vector": (5,), "matrix": (3, 2), "number": ()}
+    assert kernel.operation_count == operation_count(inverse_program(arm))
+    assert kernel.program.digest == inverse_program(arm).digest
+
+
+def test_a_kernel_shows_its_arguments(kernel):
+    expected = "(q, qd, qdd, /, *, out=None, threads=None)"
+    assert str(inspect.signature(kernel.checked_entry())) == expected
+
+
+def test_several_results_have_names(mixed):
+    answer = mixed(*random_inputs(EVERYTHING_INPUTS, seed=27))
+    assert isinstance(answer, tuple)
+    assert answer._fields == ("vector", "matrix", "number")
+
+
+def test_a_kernel_is_freed_with_its_code(arm):
+    kernel = compile_native(inverse_program(arm), use_cache=False)
+    kernel(*state(arm, 28))
+    kernel(*state(arm, 28, samples=10))
+    code = weakref.ref(kernel._code)
+    del kernel
+    gc.collect()
+    assert code() is None
+
+
+def test_calls_do_not_leak(arm, kernel, mixed):
+    q, qd, qdd = state(arm, 29)
+    arguments = random_inputs(EVERYTHING_INPUTS, seed=29)
+    batch = state(arm, 29, samples=10)
+    out = np.zeros(arm.dof)
+
+    def calls():
+        for _ in range(1000):
+            kernel(q, qd, qdd)
+            kernel(q, qd, qdd, out=out)
+            kernel(*batch)
+            mixed(*arguments)
+            with pytest.raises(ShapeError):
+                kernel(q, qd, qdd[:1])
+
+    calls()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        calls()
+        gc.collect()
+        # One object per call kept alive would be 100 kB and more
+        assert tracemalloc.get_traced_memory()[0] - before < 20_000
+    finally:
+        tracemalloc.stop()
+
+
+@given(st.data())
+def test_any_mixture_of_samples_batches_and_dtypes_agrees(arm, kernel, data):
+    count = data.draw(st.integers(0, 20))
+    arrays, plain = [], []
+    for k, name in enumerate(("q", "qd", "qdd")):
+        single = data.draw(st.booleans(), label=f"{name} is one sample")
+        array = state(arm, 30 + k, None if single else count)[k]
+        kind = data.draw(st.sampled_from(["f8", "f4", "list", "strided", ">f8"]), label=name)
+        if kind == "list":
+            given_array = array.tolist() if array.size else array
+        elif kind == "strided":
+            given_array = np.repeat(array, 2, axis=-1)[..., ::2]
+        else:
+            given_array = array.astype(kind)
+        arrays.append(given_array)
+        plain.append(np.asarray(given_array, np.float64))
+    tau = kernel(*arrays)
+    batch = [a for a in plain if a.ndim == 2]
+    if batch and not count:
+        assert tau.shape == (0, arm.dof)
+        return
+    expected = expected_efforts(arm, *plain)
+    single_precision = all(isinstance(a, np.ndarray) and a.dtype == np.float32 for a in arrays)
+    assert tau.dtype == (np.float32 if single_precision else np.float64)
+    assert_close(
+        tau if batch else tau[None], expected, FLOAT_ROUND_OFF if single_precision else ROUND_OFF
+    )
+
+
+def test_equations_without_inputs_are_constants():
+    kernel = compile_native(trace("fixed", lambda: np.array([1.0, -2.5]), {}), use_cache=False)
+    np.testing.assert_array_equal(kernel(), [1.0, -2.5])
+    np.testing.assert_array_equal(kernel(out=np.zeros(2)), [1.0, -2.5])

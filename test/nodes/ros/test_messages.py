@@ -1,0 +1,300 @@
+"""Messages: matched by joint name, taken in parts, refused whole when a number is wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
+from robot_dynamics.nodes.ros.messages import (
+    SECOND,
+    EffortReader,
+    JointReader,
+    NamedEffortReader,
+    body_from_msg,
+    duration_msg,
+    effort_msg,
+    joint_state_msg,
+    named_effort_msg,
+    nanoseconds,
+    time_msg,
+    trajectory_msg,
+    waypoints_from_msg,
+    wrench_from_msg,
+)
+
+ARM = ("shoulder", "elbow", "wrist")
+
+
+def states(names, position, velocity=(), effort=(), stamp=0):
+    return JointState(
+        name=list(names),
+        position=list(position),
+        velocity=list(velocity),
+        effort=list(effort),
+        header=JointState().header.__class__(stamp=time_msg(stamp)),
+    )
+
+
+@given(st.permutations(ARM + ("other_robot", "gripper")))
+def test_joints_are_matched_by_name_in_any_order_and_company(names):
+    value = {name: float(k) for k, name in enumerate(("gripper", *ARM, "other_robot"))}
+    reader = JointReader("joint_states", ARM)
+    assert reader.read(states(names, [value[n] for n in names], [-value[n] for n in names]))
+    np.testing.assert_array_equal(reader.position, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(reader.velocity, [-1.0, -2.0, -3.0])
+    assert reader.complete
+
+
+def test_parts_of_the_state_may_come_in_several_messages():
+    reader = JointReader("joint_states", ARM)
+    assert reader.read(states(["wrist"], [3.0]))
+    assert (reader.complete, reader.missing) == (False, ("shoulder", "elbow"))
+    assert reader.read(states(["elbow", "shoulder"], [2.0, 1.0]))
+    assert (reader.complete, reader.missing) == (True, ())
+    np.testing.assert_array_equal(reader.position, [1.0, 2.0, 3.0])
+
+
+def test_a_message_of_another_robot_is_not_ours():
+    reader = JointReader("joint_states", ARM)
+    assert not reader.read(states(["left_wheel"], [5.0]))
+    assert not reader.complete
+
+
+def test_velocity_and_effort_may_be_absent():
+    reader = JointReader("joint_states", ARM)
+    reader.read(states(ARM, [1.0, 2.0, 3.0]))
+    assert np.isnan(reader.velocity).all() and np.isnan(reader.effort).all()
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            states(ARM, [1.0, np.nan, 3.0]),
+            "joint_states: position of joint 'elbow' is nan; the message is ignored",
+        ),
+        (
+            states(ARM, [1.0, 2.0, -np.inf]),
+            "joint_states: position of joint 'wrist' is -inf; the message is ignored",
+        ),
+        (
+            states(ARM, [1.0, 2.0]),
+            "joint_states: position has 2 entries for 3 names; give one per name",
+        ),
+        (states(ARM, []), "joint_states: position has 0 entries for 3 names; give one per name"),
+        (
+            states(ARM, [1.0, 2.0, 3.0], [1.0]),
+            "joint_states: velocity has 1 entries for 3 names; give one per name or none",
+        ),
+        (
+            states(["elbow", "elbow"], [1.0, 2.0]),
+            "joint_states: joint 'elbow' stands twice; name each joint once",
+        ),
+    ],
+)
+def test_a_faulty_message_is_refused_whole_with_one_line(message, error):
+    reader = JointReader("joint_states", ARM)
+    reader.read(states(ARM, [7.0, 8.0, 9.0], [1.0, 1.0, 1.0], stamp=5))
+    with pytest.raises(ArgumentError) as refusal:
+        reader.read(message)
+    assert str(refusal.value) == error
+    np.testing.assert_array_equal(reader.position, [7.0, 8.0, 9.0])
+    np.testing.assert_array_equal(reader.velocity, [1.0, 1.0, 1.0])
+    assert reader.stamp == 5
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            states([], [1.0, 2.0, 3.0]),
+            "reference: position has 3 entries, but name is empty; the message is ignored; name "
+            "the joint of every entry",
+        ),
+        (
+            states([], [], effort=[1.0]),
+            "reference: effort has 1 entries, but name is empty; the message is ignored; name "
+            "the joint of every entry",
+        ),
+    ],
+)
+def test_entries_without_any_names_are_refused(message, error):
+    reader = JointReader("reference", ARM)
+    for _ in range(2):
+        with pytest.raises(ArgumentError) as refusal:
+            reader.read(message)
+        assert str(refusal.value) == error
+
+
+def test_an_empty_message_says_nothing():
+    assert not JointReader("reference", ARM).read(JointState())
+
+
+def test_a_wrong_number_of_another_robot_is_none_of_our_business():
+    reader = JointReader("joint_states", ARM)
+    assert reader.read(states((*ARM, "broken"), [1.0, 2.0, 3.0, np.nan]))
+
+
+def test_fields_that_are_required_must_be_there():
+    reader = JointReader("reference", ARM, ("position", "velocity", "effort"))
+    with pytest.raises(ShapeError, match="velocity has 0 entries for 3 names; give one per name"):
+        reader.read(states(ARM, [1.0, 2.0, 3.0]))
+
+
+def test_a_wrench_is_force_over_moment_and_its_wrong_number_is_named():
+    msg = WrenchStamped()
+    msg.wrench.force.x, msg.wrench.torque.z = 1.0, 2.0
+    np.testing.assert_array_equal(wrench_from_msg(msg), [1, 0, 0, 0, 0, 2])
+    msg.wrench.torque.y = np.nan
+    with pytest.raises(ArgumentError, match=r"^torque\.y is nan; every number must be finite$"):
+        wrench_from_msg(msg)
+
+
+def test_a_body_is_mass_centre_and_moments_and_its_wrong_number_is_named():
+    msg = InertiaStamped()
+    body = msg.inertia
+    body.m, body.com.y, body.ixz, body.izz = 1.5, 0.1, 0.2, 0.3
+    assert body_from_msg(msg) == (1.5, [0.0, 0.1, 0.0], [0.0, 0.0, 0.2, 0.0, 0.0, 0.3])
+    body.ixy = -np.inf
+    with pytest.raises(ArgumentError, match=r"^ixy is -inf; every number must be finite$"):
+        body_from_msg(msg)
+    body.m = np.nan
+    with pytest.raises(ArgumentError, match=r"^m is nan; every number must be finite$"):
+        body_from_msg(msg)
+    body.m, body.ixy = -1.0, 0.0
+    with pytest.raises(ArgumentError, match=r"^m is -1 kg; a mass must be zero or positive$"):
+        body_from_msg(msg)
+
+
+def test_efforts_must_be_one_finite_number_per_joint():
+    reader = EffortReader("effort_command", ARM)
+    np.testing.assert_array_equal(reader.read(effort_msg(np.array([1.0, 2.0, 3.0]))), [1, 2, 3])
+    with pytest.raises(ShapeError, match=r"2 efforts for 3 joints \(shoulder, elbow, wrist\); "):
+        reader.read(Float64MultiArray(data=[1.0, 2.0]))
+    with pytest.raises(ArgumentError, match="effort of joint 'elbow' is nan; the message is ignor"):
+        reader.read(Float64MultiArray(data=[1.0, np.nan, 3.0]))
+
+
+@given(st.permutations((*ARM, "gripper")))
+def test_named_efforts_are_matched_by_name_in_any_order_and_company(names):
+    efforts = {"shoulder": 1.0, "elbow": 2.0, "wrist": 3.0, "gripper": np.nan}
+    reader = NamedEffortReader("effort_command_named", ARM)
+    for _ in range(2):  # as first message, and as one like the last
+        msg = named_effort_msg(names, np.array([efforts[name] for name in names]), Time())
+        np.testing.assert_array_equal(reader.read(msg), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            states(["wrist", "shoulder"], [], effort=[1.0, 2.0]),
+            "effort_command_named: names wrist, shoulder, but not elbow; the message is ignored; "
+            "command all of shoulder, elbow, wrist together",
+        ),
+        (
+            states([], []),
+            "effort_command_named: names nothing, but not shoulder, elbow, wrist; the message is "
+            "ignored; command all of shoulder, elbow, wrist together",
+        ),
+        (
+            states((*ARM, "elbow"), [], effort=[1.0, 2.0, 3.0, 4.0]),
+            "effort_command_named: 'elbow' stands twice; the message is ignored; name each joint "
+            "once",
+        ),
+        (
+            states(ARM, [], effort=[1.0, 2.0]),
+            "effort_command_named: effort has 2 entries for 3 names; the message is ignored; give "
+            "one per name",
+        ),
+        (
+            states(ARM, [1.0, 2.0, 3.0]),
+            "effort_command_named: effort has 0 entries for 3 names; the message is ignored; give "
+            "one per name",
+        ),
+        (
+            states(ARM[::-1], [], effort=[1.0, np.nan, 3.0]),
+            "effort_command_named: effort of 'elbow' is nan; the message is ignored",
+        ),
+        (
+            states(ARM, [], effort=[-np.inf, 1.0, 3.0]),
+            "effort_command_named: effort of 'shoulder' is -inf; the message is ignored",
+        ),
+    ],
+)
+def test_a_faulty_named_command_is_refused_with_one_line(message, error):
+    reader = NamedEffortReader("effort_command_named", ARM)
+    for _ in range(2):  # what was refused once is not remembered as good
+        with pytest.raises(ArgumentError) as refusal:
+            reader.read(message)
+        assert str(refusal.value) == error
+    good = named_effort_msg(ARM, np.array([1.0, 2.0, 3.0]), Time())
+    np.testing.assert_array_equal(reader.read(good), [1.0, 2.0, 3.0])
+
+
+@given(st.integers(0, 2**31 * 10**9 - 1))
+def test_times_survive_a_message(ns):
+    assert nanoseconds(time_msg(ns)) == ns
+
+
+@given(st.floats(0.0, 1e5))
+def test_durations_survive_a_message_to_the_nanosecond(seconds):
+    assert nanoseconds(duration_msg(seconds)) * 1e-9 == pytest.approx(seconds, abs=1e-9)
+
+
+def test_joint_values_survive_a_message():
+    q, qd, tau = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([5.0, 6.0])
+    reader = JointReader("reference", ("a", "b"), ("position", "velocity", "effort"))
+    reader.read(joint_state_msg(("a", "b"), q, qd, tau, Time(sec=7, nanosec=8)))
+    np.testing.assert_array_equal([reader.position, reader.velocity, reader.effort], [q, qd, tau])
+    assert reader.stamp == 7_000_000_008
+
+
+def trajectory(names, *points):
+    return JointTrajectory(
+        joint_names=list(names),
+        points=[
+            JointTrajectoryPoint(time_from_start=duration_msg(time), positions=q, velocities=qd)
+            for time, q, qd in points
+        ],
+    )
+
+
+def test_a_trajectory_survives_the_way_to_waypoints_and_back():
+    msg = trajectory(ARM, (0.5, [1.0, 2.0, 3.0], []), (1.25, [2.0, 3.0, 4.0], [0.0, 0.0, 0.0]))
+    assert trajectory_msg(waypoints_from_msg(msg, ARM)) == msg
+
+
+def test_a_trajectory_with_an_unknown_joint_is_refused():
+    with pytest.raises(TrajectoryError, match=r"no joint 'elbo'.*did you mean 'elbow'"):
+        waypoints_from_msg(trajectory(["elbo"], (1.0, [1.0], [])), ARM)
+
+
+def test_a_message_that_came_out_of_order_is_refused_and_a_clock_that_was_set_is_not():
+    reader = JointReader("joint_states", ["a"])
+
+    def state(seconds, q, names=("a",)):
+        msg = JointState(name=list(names), position=[q] * len(names))
+        msg.header.stamp = time_msg(round(seconds * SECOND))
+        return msg
+
+    reader.read(state(10.0, 1.0))
+    with pytest.raises(ArgumentError, match=r"the stamp goes back by 0\.25 s"):
+        reader.read(state(9.75, 2.0))
+    assert reader.position[0] == 1.0
+    reader.read(state(9.9, 3.0, names=("a", "b")))  # another publisher
+    assert reader.position[0] == 3.0
+    reader.read(state(10.0, 4.0))  # the same moment, told again
+    reader.read(state(2.0, 5.0))  # the clock was set
+    assert reader.position[0] == 5.0
+    reader.read(state(0.0, 6.0))  # no stamp at all
+    assert reader.position[0] == 6.0

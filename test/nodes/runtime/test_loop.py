@@ -1,0 +1,218 @@
+"""Loop: steady work and work that messages pace, in one thread, without an executor."""
+
+import os
+import threading
+import time
+from itertools import pairwise
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from std_msgs.msg import Int64  # noqa: E402
+
+from robot_dynamics.nodes.runtime.loop import Loop, TakenByLoop, take_all  # noqa: E402
+from ros_system import wait_for  # noqa: E402
+
+
+@pytest.fixture
+def node(context):
+    node = rclpy.create_node("node", context=context)
+    yield node
+    node.destroy_node()
+
+
+@pytest.fixture
+def loop(context):
+    return Loop(context)
+
+
+@pytest.fixture
+def topic(node):
+    """A topic whose messages a loop takes: publish function, subscription, what was received."""
+    received = []
+    publisher = node.create_publisher(Int64, "topic", 10)
+    subscription = node.create_subscription(
+        Int64, "topic", lambda msg: received.append(msg.data), 10, callback_group=TakenByLoop()
+    )
+    wait_for(publisher.get_subscription_count, "the subscription")
+    return (lambda value: publisher.publish(Int64(data=value))), subscription, received
+
+
+def arrived(subscription, received, count):
+    """Wait until that many messages have been taken."""
+    wait_for(lambda: take_all(subscription) >= 0 and len(received) >= count, f"{count} messages")
+
+
+def test_a_task_runs_at_its_rate(loop):
+    ticks = []
+    timing = loop.add("work", 200.0, lambda: ticks.append(time.monotonic()))
+    loop.run(until=lambda: len(ticks) >= 41)
+    # 41 cycles on a grid of 5 ms: none may be early; late ones are counted as missed
+    assert ticks[-1] - ticks[0] > 0.19
+    assert timing.report().cycles == len(ticks)
+
+
+def test_cycles_that_a_slow_tick_overruns_are_missed_and_not_made_up_for(loop):
+    timing = loop.add("slow", 1000.0, lambda: time.sleep(0.0105))
+    loop.run(until=lambda: timing.cycles >= 3)
+    # Every tick ends at least 10.5 periods after it was due: nine more have come and gone
+    assert timing.missed >= 2 * 9
+    assert timing.cycles == 3
+
+
+def test_due_tasks_run_in_the_order_in_which_they_were_added(loop):
+    order = []
+    for name in ("first", "second", "third"):
+        loop.add(name, 100.0, lambda name=name: order.append(name))
+    loop.run(until=lambda: len(order) >= 3)
+    assert order[:3] == ["first", "second", "third"]
+
+
+def test_inputs_are_taken_before_every_tick(loop, topic):
+    publish, subscription, received = topic
+    seen = []
+    loop.add("work", 100.0, lambda: seen.append(list(received)), inputs=[subscription])
+    publish(1)
+    publish(2)
+    loop.run(until=lambda: bool(seen) and len(seen[-1]) == 2)
+    assert seen[-1] == [1, 2]
+
+
+def test_a_message_that_paces_a_task_runs_it_at_once(loop, topic):
+    publish, subscription, received = topic
+    at_tick = []
+    loop.add("work", 0.1, lambda: at_tick.append(list(received)), trigger=subscription)
+    sender = threading.Timer(0.2, publish, [5])
+    sender.start()
+    loop.run(until=lambda: [5] in at_tick)  # far sooner than the 20 s without a message
+    sender.join()
+
+
+def test_without_messages_a_paced_task_runs_all_the_same(loop, topic):
+    _, subscription, _ = topic
+    ticks = []
+    loop.add("work", 100.0, lambda: ticks.append(1), trigger=subscription)
+    loop.run(until=lambda: len(ticks) >= 3)
+
+
+def test_messages_that_come_too_fast_do_not_run_a_task_more_often_than_asked(loop, topic):
+    publish, subscription, received = topic
+    ticks = []
+    loop.add("source", 1000.0, lambda: publish(len(ticks)))
+    loop.add("work", 100.0, lambda: ticks.append(time.monotonic()), trigger=subscription)
+    loop.run(until=lambda: len(ticks) >= 10)
+    gaps = sorted(b - a for a, b in pairwise(ticks))
+    # Three quarters of a period, less the time to reach the clock, for which one may have to wait
+    assert gaps[len(gaps) // 2] > 0.0074
+    assert len(received) > len(ticks)
+
+
+def test_an_executor_leaves_the_messages_of_a_loop_alone(node, context, topic):
+    publish, subscription, received = topic
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    publish(7)
+    for _ in range(5):
+        executor.spin_once(timeout_sec=0.02)
+    assert received == []
+    arrived(subscription, received, 1)
+    assert received == [7]
+    executor.shutdown()
+
+
+def test_a_loop_can_be_stopped_from_another_thread(loop):
+    threading.Timer(0.1, loop.stop).start()
+    loop.run()
+
+
+def test_a_loop_ends_when_its_context_shuts_down(domain):
+    context = rclpy.Context()
+    rclpy.init(context=context, domain_id=domain)
+    threading.Timer(0.1, context.shutdown).start()
+    Loop(context).run()
+
+
+def test_what_a_tick_raises_ends_the_loop(loop):
+    def fail():
+        raise RuntimeError("broken")
+
+    loop.add("work", 100.0, fail)
+    with pytest.raises(RuntimeError, match="broken"):
+        loop.run()
+
+
+def test_a_priority_that_is_not_asked_for_is_not_taken(loop):
+    loop.add("work", 100.0, loop.stop)
+    loop.run()
+    assert loop.scheduling == "ordinary scheduling"
+
+
+def test_either_of_two_topics_may_pace_a_task(loop, node):
+    """The rate is so low that only a message can be what it runs for after its first cycle."""
+    received = []
+    publishers, subscriptions = {}, []
+    for name in ("by_name", "in_order"):
+        publishers[name] = node.create_publisher(Int64, name, 10)
+        subscriptions.append(
+            node.create_subscription(
+                Int64,
+                name,
+                lambda msg, name=name: received.append(name),
+                10,
+                callback_group=TakenByLoop(),
+            )
+        )
+    for publisher in publishers.values():
+        wait_for(publisher.get_subscription_count, "the subscription")
+    loop.add("work", 0.01, lambda: None, trigger=subscriptions)
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    for name in ("in_order", "by_name", "in_order"):
+        count = len(received)
+        publishers[name].publish(Int64())
+        wait_for(lambda count=count: len(received) > count, "the message")
+    loop.stop()
+    thread.join()
+    assert received == ["in_order", "by_name", "in_order"]
+
+
+def test_work_comes_and_goes_while_the_loop_runs(loop, topic):
+    publish, subscription, received = topic
+    first, second = [], []
+    loop.add("first", 200.0, lambda: first.append(1))
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    wait_for(lambda: first, "the first task")
+    loop.add("second", 200.0, lambda: second.append(1), trigger=subscription)
+    wait_for(lambda: publish(1) or received, "a message")
+    loop.remove("second")
+    count = len(second), len(first)
+    wait_for(lambda: len(first) > count[1] + 10, "the first task to go on")
+    assert len(second) == count[0]
+    loop.remove("first")
+    count = len(first)
+    time.sleep(0.05)
+    assert len(first) == count
+    loop.stop()
+    thread.join()
+    assert list(loop.timings) == ["first", "second"]
+
+
+def test_a_processor_that_is_not_there_is_refused_in_words(loop):
+    told = []
+    loop.tell = told.append
+    loop.cpus = (4095,)
+    loop.run(until=lambda: bool(told))
+    assert "cpu_affinity 4095 refused" in told[0]
+
+
+def test_a_loop_stays_on_the_processor_it_is_given_and_leaves_it_at_the_end(loop):
+    before = os.sched_getaffinity(0)
+    loop.cpus = (max(before),)
+    during = []
+    loop.add("work", 100.0, lambda: during.append(os.sched_getaffinity(0)))
+    loop.run(until=lambda: bool(during))
+    assert during[0] == {max(before)}
+    assert os.sched_getaffinity(0) == before

@@ -1,0 +1,80 @@
+"""Timing: what is reported of cycles whose times are known."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from robot_dynamics.nodes.runtime.timing import WINDOW, Timing
+
+MS, US = 1_000_000, 1_000
+
+
+def test_nothing_recorded_is_reported_as_nothing():
+    report = Timing(1000.0).report()
+    assert (report.cycles, report.missed, report.held, report.late_max) == (0, 0, 0.0, 0.0)
+
+
+def test_the_rate_held_is_that_of_the_cycles():
+    timing = Timing(1000.0)
+    for k in range(11):
+        timing.record(k * 2 * MS, late=0, busy=0)
+    assert timing.report().held == pytest.approx(500.0)
+
+
+def test_delays_are_reported_as_median_percentile_and_maximum():
+    timing = Timing(1000.0)
+    for k in range(1000):
+        timing.record(k * MS, late=(k + 1) * US, busy=2 * (k + 1) * US)
+    report = timing.report()
+    assert report.late_median == pytest.approx(501e-6)
+    assert report.late_p99 == pytest.approx(991e-6)
+    assert report.late_max == pytest.approx(1e-3)
+    assert report.busy_max == pytest.approx(2e-3)
+
+
+def test_the_maximum_outlives_the_window_of_the_percentiles():
+    timing = Timing(1000.0)
+    timing.record(0, late=7 * MS, busy=0)
+    for k in range(1, WINDOW + 10):
+        timing.record(k * MS, late=US, busy=0)
+    report = timing.report()
+    assert report.late_max == pytest.approx(7e-3)
+    assert report.late_p99 == pytest.approx(1e-6)
+    assert report.cycles == WINDOW + 10
+
+
+def test_reset_forgets_everything():
+    timing = Timing(1000.0)
+    timing.record(0, late=7 * MS, busy=MS)
+    timing.missed = 3
+    timing.reset()
+    assert timing.report() == Timing(1000.0).report()
+
+
+def test_a_report_since_a_mark_leaves_out_what_was_before():
+    timing = Timing(1000.0)
+    for k in range(100):
+        timing.record(k * MS, late=7 * MS, busy=5 * MS)
+    timing.missed = 4
+    mark = timing.mark()
+    for k in range(100, 111):
+        timing.record(k * 2 * MS - 100 * MS, late=(k - 99) * US, busy=US)
+    timing.missed = 5
+    report = timing.report(mark)
+    assert (report.cycles, report.missed) == (11, 1)
+    assert report.late_median == pytest.approx(6e-6)
+    assert report.late_max == pytest.approx(11e-6)
+    assert report.busy_max == pytest.approx(1e-6)
+    # 11 periods: the first from the last cycle before the mark, 1 ms, and ten of 2 ms
+    assert report.held == pytest.approx(11 / 21e-3)
+
+
+def test_the_report_is_one_line_for_a_log():
+    timing = Timing(1000.0)
+    for k in range(3):
+        timing.record(k * MS, late=50 * US, busy=100 * US)
+    timing.missed = 2
+    assert str(timing.report()) == (
+        "1000.0 Hz held of 1000.0 Hz, 2 of 5 cycles missed, late 50 us (99 %: 50, worst 50), "
+        "busy 100 us (99 %: 100, worst 100)"
+    )

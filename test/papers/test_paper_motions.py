@@ -1,0 +1,117 @@
+"""The motions of the worked examples: their kinematics, and arms that they do not fit."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from robot_dynamics.errors import RobotError
+from robot_dynamics.kinematics.forward_kinematics import frame_pose
+from robot_dynamics.papers.paper_arms import INCH, puma_type_arm, thomas_tesar_arm
+from robot_dynamics.papers.paper_motions import (
+    LINE_TIME,
+    STANFORD_TIME,
+    circle_motion,
+    line_law,
+    line_motion,
+    puma_type_joints,
+    stanford_motion,
+)
+from robot_dynamics.robot.zero_position import ZeroReference
+
+# -- Stanford arm -----------------------------------------------------------------------------
+
+
+def test_the_stanford_arm_moves_by_the_printed_amounts():
+    motion = stanford_motion([0.0, STANFORD_TIME])
+    degrees = np.degrees(motion.q[1] - motion.q[0])
+    assert_allclose(degrees[[0, 1, 3, 4, 5]], [60, -30, 60, 60, 60])
+    assert_allclose(motion.q[:, 2], [0.0, 0.1], atol=1e-16)
+    assert_allclose(motion.qd, 0.0, atol=1e-15)
+    assert_allclose(motion.qdd, 0.0, atol=1e-15)
+
+
+def test_stanford_rates_are_derivatives():
+    t, h = np.linspace(0.5, 9.5, 19), 1e-4
+    before, now, after = (stanford_motion(t + shift) for shift in (-h, 0.0, h))
+    assert_allclose((after.q - before.q) / (2 * h), now.qd, atol=1e-9)
+    assert_allclose((after.qd - before.qd) / (2 * h), now.qdd, atol=1e-9)
+
+
+# -- Thomas-Tesar arm -------------------------------------------------------------------------
+
+
+def test_the_tip_of_the_thomas_tesar_arm_moves_along_the_line_without_turning():
+    arm, t = thomas_tesar_arm(), np.linspace(0.0, LINE_TIME, 21)
+    y = line_law(t)[0]
+    for k, q in enumerate(line_motion(t).q):
+        tip = frame_pose(arm, q, "link_6")
+        assert_allclose(tip.translation, [1.33, y[k], 1.80], atol=1e-14)
+        # x6, y6, z6 as columns
+        assert_allclose(tip.rotation, [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], atol=1e-14)
+
+
+def test_thomas_tesar_rates_are_derivatives():
+    t, h = np.linspace(0.05, 0.95, 19), 1e-5
+    before, now, after = (line_motion(t + shift) for shift in (-h, 0.0, h))
+    # h^2 times third derivatives of up to 1e3 rad/s^3, and round-off over h
+    assert_allclose((after.q - before.q) / (2 * h), now.qd, atol=1e-6)
+    assert_allclose((after.qd - before.qd) / (2 * h), now.qdd, atol=1e-5)
+
+
+def test_the_line_starts_and_ends_at_rest():
+    y, yd, ydd = line_law([0.0, LINE_TIME])
+    assert_allclose(y, [-1.0, 1.0])
+    assert_allclose([yd, ydd], 0.0, atol=1e-15)
+
+
+def test_the_printed_start_angles_are_those_of_the_ends_of_the_line():
+    # Table 3 mixes two poses: theta_2 = 68.5 and theta_4 = 39.6 belong to |y| = 1 m (to the last
+    # printed digit, on the rounded line), the others to y = 0
+    ends = np.degrees(line_motion([0.0, LINE_TIME]).q)
+    assert_allclose(ends[:, 1], 68.5, atol=0.1)
+    assert_allclose(ends[:, 3], 39.6, atol=0.1)
+    middle = np.degrees(line_motion([LINE_TIME / 2]).q[0])
+    assert_allclose(middle, [0, 90, -135, 45, 90, 90], atol=0.2)
+
+
+# -- PUMA-type arm ----------------------------------------------------------------------------
+
+
+def test_closed_form_joints_put_the_hand_where_it_was_wanted():
+    arm, rng = puma_type_arm(), np.random.default_rng(2)
+    for _ in range(50):
+        wanted = frame_pose(arm.robot, rng.uniform(-3.0, 3.0, 6), "hand")
+        q = puma_type_joints(arm, wanted.translation, wanted.rotation)
+        found = frame_pose(arm.robot, q, "hand")
+        assert_allclose(found.translation, wanted.translation, atol=1e-14)
+        # near full reach the elbow is the square root of what is left, and of its round-off
+        assert_allclose(found.rotation, wanted.rotation, atol=1e-12)
+
+
+def test_near_the_zero_position_closed_form_joints_are_unique():
+    arm, rng = puma_type_arm(), np.random.default_rng(2)
+    low, high = (-1.0, -1.0, -0.6, -3.0, -2.0, -3.0), (1.0, 0.0, 0.6, 3.0, -0.1, 3.0)
+    for q in rng.uniform(low, high, (50, 6)):
+        hand = frame_pose(arm.robot, q, "hand")
+        found = puma_type_joints(arm, hand.translation, hand.rotation)
+        assert_allclose(found, q, atol=1e-12)
+
+
+def test_a_point_out_of_reach_is_refused():
+    arm = puma_type_arm()
+    with pytest.raises(RobotError) as caught:
+        puma_type_joints(arm, np.array([50.0, 0.0, 0.0]) * INCH, np.eye(3))
+    assert str(caught.value) == (
+        "robot 'PUMA-type arm' cannot reach [1.27, 0.0, 0.0] with its hand; choose a point nearer "
+        "to its shoulder"
+    )
+
+
+def test_an_arm_of_another_type_is_refused():
+    other = ZeroReference.from_robot(thomas_tesar_arm())
+    with pytest.raises(RobotError) as caught:
+        circle_motion(other, [0.0], frame="tool")
+    assert str(caught.value) == (
+        "robot 'Thomas-Tesar arm' is not the PUMA-type arm whose inverse kinematics this is; its "
+        "axes at zero must be z, y, y, z, -y, -z, the last three through one point"
+    )
