@@ -30,7 +30,7 @@ def wait_for(condition, what, patience=PATIENCE):
 
 
 class NodeProcess:
-    """One node in a process of its own; what it prints is in `log`."""
+    """One executable in a process of its own; what it prints is in `log`."""
 
     def __init__(self, name, domain, folder, parameters=(), arguments=()):
         self.name = name
@@ -48,8 +48,8 @@ class NodeProcess:
                 [
                     *WITH_ITS_PARENT,
                     sys.executable,
-                    "-m",
-                    f"robot_dynamics.nodes.{name}",
+                    "-c",
+                    f"from robot_dynamics.nodes import executables; executables.{name}()",
                     "--ros-args",
                     *options,
                     *arguments,

@@ -295,7 +295,7 @@ def test_a_loop_reports_the_rate_that_it_was_asked_for(start, told, namespace):
 
 
 def test_every_node_reports_from_one_process(start, told):
-    start("composed", ROBOT)
+    start("composed_nodes", ROBOT)
     for node in ("simulator_node", "feedforward_node", "controller_node"):
         status = told(node, lambda s: s.hardware_id == "planar_2r", f"a report of {node}")
         assert "rate asked (Hz)" in {value.key for value in status.values}

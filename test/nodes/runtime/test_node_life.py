@@ -64,7 +64,7 @@ def test_a_signal_ends_a_node_without_a_traceback(start, node, ready, how):
         (["-r", "joint_states:=a b"], "correct --ros-args or the parameter file"),
     ],
 )
-@pytest.mark.parametrize("node", ["simulator_node", "composed"])
+@pytest.mark.parametrize("node", ["simulator_node", "composed_nodes"])
 def test_wrong_ros_arguments_are_one_line_and_no_traceback(start, node, arguments, line):
     process = start(node, ROBOT, arguments)
     wait_for(lambda: not process.running, "the end")
