@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.nodes_system import SAFE_DOMAINS
-from robot_dynamics.nodes.runtime.composed import composed
+from robot_dynamics.nodes.runtime.composition import composed
 
 LATE = 1.0
 """Periods by which a turn is late that is looked into."""

@@ -17,8 +17,8 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes.ros.qos import PUBLISHED, STATES
-from robot_dynamics.nodes.runtime.realtime import sharpen_timers
+from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS
+from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 
 
 class Echo(Node):  # type: ignore[misc]  # rclpy is untyped where it is absent
@@ -26,8 +26,8 @@ class Echo(Node):  # type: ignore[misc]  # rclpy is untyped where it is absent
 
     def __init__(self) -> None:
         super().__init__("echo")
-        self._out = self.create_publisher(Float64MultiArray, "effort_echo", PUBLISHED)
-        self.create_subscription(JointState, "joint_states", self._answer, STATES)
+        self._out = self.create_publisher(Float64MultiArray, "effort_echo", OUTPUT_QOS)
+        self.create_subscription(JointState, "joint_states", self._answer, STATE_QOS)
 
     def _answer(self, msg: JointState) -> None:
         self._out.publish(Float64MultiArray(data=msg.position))

@@ -27,9 +27,9 @@ from std_msgs.msg import Float64MultiArray
 from benchmark.nodes_system import wait_until
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.messages import joint_state_msg
-from robot_dynamics.nodes.ros.qos import EVERY, PUBLISHED
-from robot_dynamics.nodes.runtime.loop import TakenByLoop
-from robot_dynamics.nodes.runtime.realtime import sharpen_timers
+from robot_dynamics.nodes.ros.qos import LOCKSTEP_QOS, OUTPUT_QOS
+from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -60,16 +60,16 @@ class Probe:
         self._q = middle_pose(tree)
         self._zero = np.zeros(len(self._names))
         self._node = node
-        self._states = node.create_publisher(JointState, "joint_states", PUBLISHED)
+        self._states = node.create_publisher(JointState, "joint_states", OUTPUT_QOS)
         self._sent = np.zeros(NUMBERS, dtype=np.int64)  # when each number was published, ns
         self._open = np.zeros((2, NUMBERS), dtype=bool)  # which of them await an answer
         self._at_zero = float("nan")
         self.delays: tuple[list[int], list[int]] = ([], [])
-        group = TakenByLoop()
+        group = LoopCallbackGroup()
 
         def listen(topic: str, answer: Callable[[Any, int], None]) -> Subscription:
             return node.create_subscription(
-                Float64MultiArray, topic, answer, EVERY, callback_group=group
+                Float64MultiArray, topic, answer, LOCKSTEP_QOS, callback_group=group
             )
 
         self._answers = (listen("effort_command", self._command), listen("effort_echo", self._echo))

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.nodes.runtime.realtime import sharpen_timers
+from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 
 LATE = 1_000_000
 """Delay from which a wake-up is listed with its time, ns."""

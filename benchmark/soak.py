@@ -181,7 +181,7 @@ class Watch:
         from sensor_msgs.msg import JointState
         from trajectory_msgs.msg import JointTrajectory
 
-        from robot_dynamics.nodes.runtime.loop import Loop, TakenByLoop
+        from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
 
         self.report, self._effort_rate, self._slack = report, effort_rate, slack
         self.faults: list[str] = []
@@ -192,7 +192,7 @@ class Watch:
         self._referred_at = 0.0
         self.sent: list[Sent] = []
         self.position: np.ndarray | None = None
-        group, deep = TakenByLoop(), QoSProfile(depth=500)
+        group, deep = LoopCallbackGroup(), QoSProfile(depth=500)
         subscriptions = [
             node.create_subscription(kind, topic, callback, deep, callback_group=group)
             for kind, topic, callback in (

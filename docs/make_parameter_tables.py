@@ -17,7 +17,7 @@ from robot_dynamics.nodes.controller.controller_node import (
 from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraints
 from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardParameters
 from robot_dynamics.nodes.ros.node_parameters import markdown
-from robot_dynamics.nodes.runtime.arm_model import (
+from robot_dynamics.nodes.runtime.online_model import (
     FrictionParameters,
     PayloadParameters,
     RotorParameters,

@@ -23,7 +23,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.simulation import Log
 
 if TYPE_CHECKING:
-    from robot_dynamics.nodes.runtime.composed import Composed
+    from robot_dynamics.nodes.runtime.composition import Composed
     from robot_dynamics.nodes.runtime.timing import TimingReport
 
 SETTLE = 2.0
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         RosMissingError: If there is no rclpy.
     """
     try:
-        from robot_dynamics.nodes.runtime.composed import composed  # noqa: PLC0415
+        from robot_dynamics.nodes.runtime.composition import composed  # noqa: PLC0415
     except ImportError as error:
         raise RosMissingError(
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"

@@ -34,7 +34,7 @@ def trajectory_node() -> None:
 
 def composed_nodes() -> None:
     """Run simulator, feedforward and controller in one process."""
-    _run("runtime.composed")
+    _run("runtime.composition")
 
 
 def _run(module: str) -> None:

@@ -14,11 +14,11 @@ from robot_dynamics.control import continuous_joints, effort_limits
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.messages import SECOND, JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.runtime.loop import Loop, take_all
+from robot_dynamics.nodes.runtime.loop import take_all
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.simulation import Log
 
-EVERYTHING = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 """Nothing between two looks may be lost."""
 
 
@@ -64,13 +64,14 @@ class Rows:
 
 
 class RecorderNode(RobotNode[RecorderParameters]):
-    """Collects reference and joint_states while it is told to."""
+    """Collects reference and joint_states between `start` and `stop`."""
 
     NAME = "recorder_node"
     PARAMETERS = RecorderParameters
 
-    def begin(self) -> None:
+    def configure(self) -> None:
         """Open the topics."""
+        super().configure()
         self.joints, n = self.robot.joint_names, self.robot.dof
         self._limit = effort_limits(self.robot)
         self._states = JointReader("joint_states", self.joints, ("position", "velocity"))
@@ -79,12 +80,13 @@ class RecorderNode(RobotNode[RecorderParameters]):
         self._epoch = 0
         self._recording = False
         self._inputs = [
-            self.fast_subscription(JointState, "joint_states", self._on_joint_states, EVERYTHING),
-            self.fast_subscription(JointState, "reference", self._on_reference, EVERYTHING),
+            self.create_loop_subscription(
+                JointState, "joint_states", self._on_joint_states, RECORDER_QOS
+            ),
+            self.create_loop_subscription(
+                JointState, "reference", self._on_reference, RECORDER_QOS
+            ),
         ]
-
-    def attach(self, loop: Loop) -> None:
-        """See `RobotNode.attach`: it costs cycles, so it joins the loop only while it records."""
 
     def start(self) -> None:
         """Forget what was recorded and record from now on."""
@@ -148,7 +150,7 @@ class RecorderNode(RobotNode[RecorderParameters]):
         try:
             return reader.read(msg)
         except RobotDynamicsError as error:
-            self.complaints.say(reader.topic, error)
+            self.throttled_log.warn(reader.topic, error)
             return False
 
     def _seconds(self, reader: JointReader) -> float:

@@ -12,20 +12,19 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.messages import SECOND, trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import TRAJECTORIES
-from robot_dynamics.nodes.runtime.description import RobotParameters
-from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
-LOOK = 0.1
+TIMER_PERIOD_S = 0.1
 """Time between two looks whether somebody listens and whether it is time to send again, s."""
 
 
-POINTS_PER_SECOND = 25.0
+POINT_RATE_HZ = 25.0
 """Of the motion 'excitation': dense enough for quintics, sparse enough for a quick message."""
 
 
@@ -79,14 +78,15 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
                 ".yaml or .csv file in 'file'"
             )
 
-    def begin(self) -> None:
+    def configure(self) -> None:
         """Make the motion and open the topics."""
+        super().configure()
         parameters, robot = self.parameters, self.robot
         self._plan(robot)
         self._due = False
         self._ends_at: int | None = None
-        self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORIES)
-        self._timer = self.create_timer(LOOK, self._on_timer)
+        self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
+        self._timer = self.create_timer(TIMER_PERIOD_S, self._on_timer)
         self.create_service(Trigger, "~/send", self._on_send)
         self.get_logger().info(
             f"motion '{parameters.motion}' of robot '{robot.name}': "
@@ -94,7 +94,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             + ("~/send" if parameters.wait else "somebody who follows joint_trajectory")
         )
 
-    def attach(self, loop: Loop) -> None:
+    def activate(self) -> None:
         """Nothing here is fast: a timer sends the motion once somebody listens."""
         self._due = not self.parameters.wait
         self._ends_at = None
@@ -104,8 +104,8 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         """See `RobotNode.changed`: perhaps it is to be repeated now."""
         self._timer.reset()
 
-    def exchange(self, robot: Robot) -> None:
-        """See `RobotNode.exchange`: from the next time on, send the motion of the new robot."""
+    def update_robot(self, robot: Robot) -> None:
+        """See `RobotNode.update_robot`: from the next time on, send the motion of the new robot."""
         self._plan(robot)
 
     def _plan(self, robot: Robot) -> None:
@@ -117,7 +117,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         """Send the motion to whoever listens now."""
         self._publisher.publish(self._msg)
         self._due = False
-        duration = round((self.waypoints.duration + LOOK) * SECOND)
+        duration = round((self.waypoints.duration + TIMER_PERIOD_S) * SECOND)
         self._ends_at = self.get_clock().now().nanoseconds + duration
         self.get_logger().info(
             f"sent '{self.parameters.motion}': {len(self.waypoints.times)} points, "
@@ -151,7 +151,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
 def _excitation(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
     share = parameters.share
     return excitation(
-        robot, parameters.duration, share=share, speed_share=share, rate=POINTS_PER_SECOND
+        robot, parameters.duration, share=share, speed_share=share, rate=POINT_RATE_HZ
     )
 
 

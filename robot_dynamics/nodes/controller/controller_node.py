@@ -53,34 +53,33 @@ from robot_dynamics.nodes.ros.messages import (
     time_msg,
 )
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import LATEST, PUBLISHED, STATES
-from robot_dynamics.nodes.runtime.arm_model import ArmModel, ModelParameters, check_gravity
+from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.commands import (
-    NAMED,
-    PLAIN,
+    COMMAND_TOPIC,
+    NAMED_TOPIC,
     ActuatorParameters,
     actuators_of,
     other_publishers_of,
 )
-from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel, check_gravity
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 
-PATIENCE = 2.0
+JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node says so, s."""
 
-LOOK = 1.0
+PUBLISHER_CHECK_PERIOD_S = 1.0
 """Time between two looks for other nodes that command the same joints, s."""
 
 SMALL_ERROR = 0.02
 """Position error to which feedback must be able to answer at its own speed, rad or m."""
 
-LONGEST_CYCLE = 5.0
+MAX_CYCLE_PERIODS = 5.0
 """Periods of a late cycle that count for the limits on the change of efforts."""
 
-FARTHEST_SHIFT = 0.02
+MAX_EXTRAPOLATION_S = 0.02
 """Time by which a reference is brought ahead to that of a newer state, s."""
 
 
@@ -196,8 +195,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
     NAME = "controller_node"
     PARAMETERS = ControllerParameters
 
-    def begin(self) -> None:
+    def configure(self) -> None:
         """Work out the gains and open the topics."""
+        super().configure()
         parameters = self.parameters
         names = self.robot.joint_names
         dynamics = Dynamics(self.robot, parameters.formulation)
@@ -225,27 +225,27 @@ class ControllerNode(RobotNode[ControllerParameters]):
             bandwidth=parameters.bandwidth,
             damping_ratio=parameters.damping_ratio,
         )
-        self.arm = ArmModel(self, model)
+        self.arm = OnlineModel(self, model)
         self._slow: dict[str, float] = {}
         """Joints whose limit on the change of effort has been warned of, and that limit."""
         self._use_settings()
         self._in_use = (self.arm.base, self._settings)
         self.controller = Controller(self.arm.at(monotonic()), self._settings)
-        prepare(self.controller.model, parameters.mode)
+        compile_kernels(self.controller.model, parameters.mode)
         self._doing: Status | None = None
         self._braked_by: str | None = None
         self._states = JointReader("joint_states", names, ("position", "velocity"))
         self._reference = JointReader("reference", names, ("position", "velocity", "effort"))
-        self._history = History(FARTHEST_SHIFT)
+        self._history = History(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self._output = self._output_of(self.robot)
-        self._command = self.create_publisher(Float64MultiArray, PLAIN, PUBLISHED)
-        self._named = self.create_publisher(JointState, NAMED, PUBLISHED)
-        self._states_in = self.fast_subscription(
-            JointState, "joint_states", self._on_joint_states, STATES
+        self._command = self.create_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
+        self._named = self.create_publisher(JointState, NAMED_TOPIC, OUTPUT_QOS)
+        self._states_in = self.create_loop_subscription(
+            JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
-        self._reference_in = self.fast_subscription(
-            JointState, "reference", self._on_reference, LATEST
+        self._reference_in = self.create_loop_subscription(
+            JointState, "reference", self._on_reference, COMMAND_QOS
         )
         self.saturated = np.zeros(len(names), dtype=np.int64)
         """Cycles in which the effort of each joint was cut at its limit."""
@@ -268,34 +268,30 @@ class ControllerNode(RobotNode[ControllerParameters]):
             )
         self.create_service(Trigger, "~/resume", self._on_resume)
         self._others: frozenset[str] = frozenset()
-        self.create_timer(LOOK, self._look_for_others)
+        self.create_timer(PUBLISHER_CHECK_PERIOD_S, self._look_for_others)
 
-    def attach(self, loop: Loop) -> None:
-        """See `RobotNode.attach`: the first command holds the arm where it is."""
+    def activate(self) -> None:
+        """See `ManagedNode.activate`: the first command holds the arm where it is."""
         self._states.forget()
         self._reference.forget()
         self._history.forget()
         self._doing = None
         self._fresh = True
         self._active_since = monotonic()
-        loop.add(
-            self.task,
-            self.parameters.rate,
-            self.tick,
-            inputs=[self._reference_in],
-            trigger=self._states_in,
-        )
+        self.start_task(self.tick, inputs=[self._reference_in], trigger=self._states_in)
 
-    def retire(self) -> None:
-        """See `RobotNode.retire`: come to rest, then hold or let go as `on_deactivate` says."""
-        sleep(self.controller.halt())
-        if self.parameters.on_deactivate == ZERO_EFFORT:
-            sleep(self.controller.let_go())
+    def deactivate(self) -> None:
+        """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
+        if self.context.ok():
+            sleep(self.controller.halt())
+            if self.parameters.on_deactivate == ZERO_EFFORT:
+                sleep(self.controller.let_go())
+        super().deactivate()
 
-    def exchange(self, robot: Robot) -> None:
-        """See `RobotNode.exchange`: efforts pass over to the new equations over `fade`."""
+    def update_robot(self, robot: Robot) -> None:
+        """See `RobotNode.update_robot`: efforts pass over to the new equations over `fade`."""
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
-        prepare(replace(self.arm.base, dynamics=dynamics), self.parameters.mode)
+        compile_kernels(replace(self.arm.base, dynamics=dynamics), self.parameters.mode)
         self.robot = robot  # whose ranges the settings depend on
         self._use_settings()
         self.arm.use(dynamics)
@@ -351,9 +347,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
         return any(publisher.get_subscription_count() for publisher in publishers)
 
     def _remind(self, now: float) -> None:
-        """Say which joints nobody has told of, once they are overdue."""
-        if now > self._active_since + PATIENCE:
-            self.remind_of(self._states)
+        """Say which joints no message has named, once they are overdue."""
+        if now > self._active_since + JOINT_STATES_OVERDUE_S:
+            self.warn_of_missing_joints(self._states)
 
     def _take_up_changes(self, now: float) -> None:
         """Use what parameters and topics have changed; only the load passes over by itself."""
@@ -407,7 +403,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             if states.read(msg) and states.complete:
                 self.controller.measure(Measured(states.position, states.velocity), monotonic())
         except RobotDynamicsError as error:
-            self.complaints.say("joint_states", error)
+            self.throttled_log.warn("joint_states", error)
 
     def _on_reference(self, msg: JointState) -> None:
         try:
@@ -417,7 +413,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 self._history.add(stamp, reference.position, reference.velocity)
             self._reference_at = monotonic()
         except RobotDynamicsError as error:
-            self.complaints.say("reference", error)
+            self.throttled_log.warn("reference", error)
 
     # -- parameters, in the executor's thread; the loop takes them up between two cycles ------
 
@@ -427,7 +423,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def changed(self, value: ControllerParameters) -> None:
         """Use new settings from the next cycle on."""
-        prepare(self.controller.model, value.mode)
+        compile_kernels(self.controller.model, value.mode)
         self.arm.changed()
         self._use_settings()
 
@@ -446,10 +442,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """
         least = np.divide(gains.kp**2, gains.kd, out=np.zeros_like(rate), where=gains.kd > 0.0)
         slow = np.flatnonzero(rate < SMALL_ERROR * least)
-        told, self._slow = self._slow, {self.robot.joint_names[i]: rate[i] for i in slow}
+        warned, self._slow = self._slow, {self.robot.joint_names[i]: rate[i] for i in slow}
         for i in slow:
             name = self.robot.joint_names[i]
-            if told.get(name) != rate[i]:
+            if warned.get(name) != rate[i]:
                 self.get_logger().warning(
                     f"limits.{name}.effort_rate of {rate[i]:g} is reached by the feedback of an "
                     f"error of {rate[i] / least[i]:.2g} rad or m, and one far larger may swing up; "
@@ -477,7 +473,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             resume_by_itself=parameters.resume_by_itself,
             settle=parameters.settle,
             join=parameters.join,
-            longest_cycle=LONGEST_CYCLE / parameters.rate,
+            longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
         )
 
     def _soft_limits_now(self) -> SoftLimits | None:
@@ -557,7 +553,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._others = frozenset(found)
 
 
-def prepare(model: Model, mode: str) -> None:
+def compile_kernels(model: Model, mode: str) -> None:
     """Have the kernels of a mode compiled, and those of holding still, before the loop asks."""
     zero = np.zeros(model.dynamics.robot.dof)
     model.feedforward(zero, zero, zero)

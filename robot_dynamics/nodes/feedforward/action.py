@@ -25,12 +25,12 @@ from robot_dynamics.nodes.ros.messages import SECOND, duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerance, Tolerances, Verdict
 
-NAME = "~/follow_joint_trajectory"
+ACTION_NAME = "~/follow_joint_trajectory"
 
-RESULTS_KEPT = 60
+RESULT_TIMEOUT_S = 60
 """Time for which a result is kept for a client that asks late, s; goals are kept with it."""
 
-LAST_WORD = 0.5
+SEND_TIMEOUT_S = 0.5
 """Longest time that the end of a process waits for the result of a goal to be sent, s."""
 
 
@@ -88,12 +88,12 @@ class DefaultTolerances:
         )
 
 
-class Performer(Protocol):
+class GoalExecutor(Protocol):
     """What follows trajectories: all that goals need of feedforward_node."""
 
     goals: Goals
 
-    def perform(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
+    def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """Follow a trajectory.
 
         Raises:
@@ -111,7 +111,7 @@ class GoalServer:
     """Serves the goals of a node, one at a time; a new one takes the place of the one before.
 
     Args:
-        node: The node, which is also what follows trajectories (`Performer`).
+        node: The node, which is also what follows trajectories (`GoalExecutor`).
         action: The type FollowJointTrajectory.
         tolerances: Of goals that bring none.
         rate: Rate of feedback, and of looking whether a goal has ended, Hz.
@@ -119,18 +119,18 @@ class GoalServer:
 
     def __init__(self, node: Any, action: Any, tolerances: DefaultTolerances, rate: float) -> None:
         self._node = node
-        self._performer: Performer = node
+        self._executor: GoalExecutor = node
         self._action = action
         self._tolerances = tolerances
         self._server = _Server(
             node,
             action,
-            NAME,
+            ACTION_NAME,
             _never,
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
-            result_timeout=RESULTS_KEPT,
+            result_timeout=RESULT_TIMEOUT_S,
         )
         # On steady time: results come even while a simulated clock stands
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -139,7 +139,7 @@ class GoalServer:
 
     def end(self, reason: str) -> None:
         """Abort the goal that is under way, if any, and say so to its client."""
-        self._performer.goals.end(Verdict.INVALID_GOAL, reason)
+        self._executor.goals.end(Verdict.INVALID_GOAL, reason)
         self.report()
         self._server.wait_until_sent()
 
@@ -158,12 +158,12 @@ class GoalServer:
                     "trajectory: multi_dof_trajectory is not followed; give the joints in "
                     "trajectory"
                 )
-            goal = self._performer.perform(request.trajectory, self._tolerances_of(request))
+            goal = self._executor.execute(request.trajectory, self._tolerances_of(request))
         except RobotDynamicsError as error:
             # The answer to a client has no place for a reason
-            self._node.complaints.say("follow_joint_trajectory", f"goal rejected: {error}")
+            self._node.throttled_log.warn("follow_joint_trajectory", f"goal rejected: {error}")
             return GoalResponse.REJECT
-        before = self._performer.goals.accept(goal)
+        before = self._executor.goals.accept(goal)
         if before is not None:
             self._tell(before)
         self._timer.reset()
@@ -175,11 +175,11 @@ class GoalServer:
             for given in (request.path_tolerance, request.goal_tolerance)
         )
         time = nanoseconds(request.goal_time_tolerance) / SECOND
-        names = self._performer.goals.joint_names
+        names = self._executor.goals.joint_names
         return self._tolerances.now().with_goal(names, path, goal, time)
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
-        goal = self._performer.goals.active
+        goal = self._executor.goals.active
         if goal is not None:  # always: nothing comes between acceptance and this call
             goal.client = handle
             handle.execute()
@@ -188,19 +188,19 @@ class GoalServer:
             )
 
     def _on_cancel(self, handle: ServerGoalHandle) -> CancelResponse:
-        goals = self._performer.goals
+        goals = self._executor.goals
         if goals.active is None or goals.active.client != handle:
             return CancelResponse.REJECT
         if not goals.end(Verdict.CANCELED, "cancelled by its client; the arm comes to rest"):
             return CancelResponse.REJECT  # it has ended; the result is on its way
-        self._performer.stop()
+        self._executor.stop()
         return CancelResponse.ACCEPT
 
-    # -- what clients are told --------------------------------------------------------------
+    # -- answers to clients -----------------------------------------------------------------
 
     def report(self) -> None:
         """Send feedback, or the result once there is one."""
-        goals = self._performer.goals
+        goals = self._executor.goals
         ended, active = goals.collect(), goals.active
         if ended is not None:
             self._tell(ended)
@@ -208,7 +208,7 @@ class GoalServer:
             self._timer.cancel()
         elif active.client is None:  # the answer could not be sent: its client has gone
             goals.end(Verdict.INVALID_GOAL, "its client has gone")
-            self._performer.stop()
+            self._executor.stop()
         elif active.moment is not None:
             active.client.publish_feedback(self._feedback(active, active.moment))
 
@@ -234,8 +234,8 @@ class GoalServer:
     def _feedback(self, goal: Goal, moment: Moment) -> Any:
         time = moment.now - goal.start
         feedback = self._action.Feedback()
-        feedback.header.stamp = self._performer.stamp(moment.now)
-        feedback.joint_names = list(self._performer.goals.joint_names)
+        feedback.header.stamp = self._executor.stamp(moment.now)
+        feedback.joint_names = list(self._executor.goals.joint_names)
         feedback.desired = _point(time, *moment.desired, effort=moment.effort)
         feedback.actual = _point(time, moment.position, moment.velocity)
         feedback.error = _point(time, moment.position_error, moment.velocity_error)
@@ -262,11 +262,11 @@ class _Server(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it 
     """
 
     _sent: threading.Event | None = None
-    _executor: int | None = None  # its thread
+    _executor_thread: int | None = None
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
         """Do nothing: the goal is under way already."""
-        self._executor = threading.get_ident()
+        self._executor_thread = threading.get_ident()
 
     def send_result(self, goal_handle: ServerGoalHandle, result: Any) -> None:
         """Have the executor send the result of a goal that has ended."""
@@ -280,8 +280,8 @@ class _Server(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it 
 
     def wait_until_sent(self) -> None:
         """Give an executor in another thread, which may be about to end, time to send a result."""
-        if self._sent is not None and threading.get_ident() != self._executor:
-            self._sent.wait(LAST_WORD)
+        if self._sent is not None and threading.get_ident() != self._executor_thread:
+            self._sent.wait(SEND_TIMEOUT_S)
 
 
 def _never(_: ServerGoalHandle) -> Any:

@@ -42,9 +42,8 @@ from robot_dynamics.nodes.ros.messages import (
     wrench_from_msg,
 )
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import LATEST, PUBLISHED, STATES, TRAJECTORIES
-from robot_dynamics.nodes.runtime.arm_model import ArmModel, ModelParameters, check_gravity
-from robot_dynamics.nodes.runtime.loop import Loop
+from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel, check_gravity
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -53,13 +52,13 @@ from robot_dynamics.trajectory.admission import LIMITS, check_finite, check_star
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
-CLOCK_JUMP = 0.1
+MAX_STEP_BACK_S = 0.1
 """Step back of the clock that is more than a correction: trajectories are then forgotten, s."""
 
-CLOCK_LEAP = 0.5
+MAX_STEP_AHEAD_S = 0.5
 """Step ahead of the clock that is more than a correction, or than a coarse /clock, s."""
 
-FASTEST_CLOCK = 100.0
+MAX_CLOCK_RATE = 100.0
 """Largest rate of a simulated clock, s/s."""
 
 
@@ -92,13 +91,13 @@ class Motion:
         return min(end, max(self.start + self.waypoints.duration, self.settled))
 
 
-LONGEST_STOP = 2.0
+STOP_TIMEOUT_S = 2.0
 """Steady time after which the beginning or end of a motion is waited for no longer, s.
 
 The clock that motions follow may stand.
 """
 
-PATIENCE = 2 * SECOND
+JOINT_STATES_OVERDUE_NS = 2 * SECOND
 """Time without the states of all joints after which the node says so, ns."""
 
 
@@ -165,17 +164,18 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     NAME = "feedforward_node"
     PARAMETERS = FeedforwardParameters
 
-    def begin(self) -> None:
+    def configure(self) -> None:
         """Compile the equations and open the topics."""
+        super().configure()
         robot, n = self.robot, self.robot.dof
         dynamics = Dynamics(robot, self.parameters.formulation)
         no_feedback = Gains(np.zeros(n), np.zeros(n))
-        self.arm = ArmModel(self, Model(dynamics, no_feedback))
+        self.arm = OnlineModel(self, Model(dynamics, no_feedback))
         self.arm.load.wrench.duration = self.parameters.wrench_ramp
         self._model = self.arm.at(monotonic())
         self._terms = self.arm.base
         self._fade = Fade(n, self.parameters.fade)
-        prepare(self._model)
+        compile_kernels(self._model)
         self._wrench_watch = Watchdog(self.parameters.wrench_timeout)
         self._states = JointReader("joint_states", self.robot.joint_names)
         self._measurements = 0
@@ -186,15 +186,17 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._trajectories: Subscription | None = None
         self._forget()
 
-        self._reference = self.create_publisher(JointState, "reference", PUBLISHED)
-        self._effort = self.create_publisher(Float64MultiArray, "feedforward_effort", PUBLISHED)
+        self._reference = self.create_publisher(JointState, "reference", OUTPUT_QOS)
+        self._effort = self.create_publisher(Float64MultiArray, "feedforward_effort", OUTPUT_QOS)
         self._with_effort = self.create_publisher(
-            JointTrajectory, "joint_trajectory_with_effort", TRAJECTORIES
+            JointTrajectory, "joint_trajectory_with_effort", TRAJECTORY_QOS
         )
-        self._states_in = self.fast_subscription(
-            JointState, "joint_states", self._on_joint_states, STATES
+        self._states_in = self.create_loop_subscription(
+            JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
-        self._wrench_in = self.create_subscription(WrenchStamped, "wrench", self._on_wrench, LATEST)
+        self._wrench_in = self.create_subscription(
+            WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS
+        )
         tolerances = DefaultTolerances(self.group, robot.joint_names)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
@@ -214,10 +216,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._last, self._ticked = 0.0, monotonic()
         self._epoch = self.get_clock().now().nanoseconds
 
-    def attach(self, loop: Loop) -> None:
-        """See `RobotNode.attach`."""
+    def activate(self) -> None:
+        """See `ManagedNode.activate`."""
         self._forget()
-        loop.add(self.task, self.parameters.rate, self.tick, inputs=[self._states_in])
+        self.start_task(self.tick, inputs=[self._states_in])
 
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`: nobody is to send trajectories that nobody follows."""
@@ -235,10 +237,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self._server.close()
         super().cleanup()
 
-    def exchange(self, robot: Robot) -> None:
-        """See `RobotNode.exchange`: the equations are built beside, and used once at rest."""
+    def update_robot(self, robot: Robot) -> None:
+        """See `RobotNode.update_robot`: the equations are built beside, and used once at rest."""
         dynamics = Dynamics(robot, self.parameters.formulation)
-        prepare(replace(self.arm.base, dynamics=dynamics))
+        compile_kernels(replace(self.arm.base, dynamics=dynamics))
         self._come_to_rest()
         self.arm.use(dynamics)
 
@@ -250,7 +252,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.get_logger().info("coming to rest for a new robot_description")
         self.goals.end(Verdict.INVALID_GOAL, "stopped for a new robot_description")
         self.stop()
-        end = monotonic() + LONGEST_STOP
+        end = monotonic() + STOP_TIMEOUT_S
         while self.active and monotonic() < end and (self._stop or follower.moving(self._now())):
             self._taken.wait(0.02)
 
@@ -263,7 +265,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if follower is None:
             return
         now = self._without_jump_ahead(self._seconds(stamp.nanoseconds), monotonic())
-        if now < self._last - CLOCK_JUMP:
+        if now < self._last - MAX_STEP_BACK_S:
             self.goals.end(Verdict.INVALID_GOAL, "the clock jumped back")
             follower.clock_jumped(self._last, now)
             self._next = None
@@ -296,7 +298,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         """
         gone, self._ticked = steady - self._ticked, steady
         jump = now - self._last
-        if jump <= CLOCK_LEAP + FASTEST_CLOCK * gone:
+        if jump <= MAX_STEP_AHEAD_S + MAX_CLOCK_RATE * gone:
             return now
         self._epoch += round(jump * SECOND)
         self.get_logger().warning(
@@ -332,8 +334,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _start_following(self, ns: int) -> Follower | None:
         """Hold the joints where they are, once that is known."""
         if not self._states.complete:
-            if ns - self._epoch > PATIENCE:
-                self.remind_of(self._states)
+            if ns - self._epoch > JOINT_STATES_OVERDUE_NS:
+                self.warn_of_missing_joints(self._states)
             return None
         self._follower = Follower(
             self.robot.joint_names,
@@ -345,7 +347,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._last, self._ticked = self._seconds(ns), monotonic()
         # Not before: a trajectory that came earlier could not be joined to where the robot is
         self._trajectories = self.create_subscription(
-            JointTrajectory, "joint_trajectory", self._on_trajectory, TRAJECTORIES
+            JointTrajectory, "joint_trajectory", self._on_trajectory, TRAJECTORY_QOS
         )
         self.get_logger().info("holding the measured position; ready for trajectories")
         return self._follower
@@ -372,7 +374,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         try:
             self._measurements += self._states.read(msg)
         except RobotDynamicsError as error:
-            self.complaints.say("joint_states", error)
+            self.throttled_log.warn("joint_states", error)
 
     # -- load and terms, in the executor's thread -------------------------------------------
 
@@ -395,7 +397,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             q = self._follower.sample(self._last).q
             load.exert(wrench_from_msg(msg), load.pose(msg.header.frame_id, q))
         except RobotDynamicsError as error:
-            self.complaints.say("wrench", f"wrench refused: {error}")
+            self.throttled_log.warn("wrench", f"wrench refused: {error}")
             return
         self._wrench_watch.feed(monotonic())
 
@@ -431,7 +433,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         try:
             waypoints = self._follow(msg, "a trajectory on the topic joint_trajectory").waypoints
         except RobotDynamicsError as error:
-            self.complaints.say("joint_trajectory", f"refused: {error}")
+            self.throttled_log.warn("joint_trajectory", f"refused: {error}")
             return
         self.get_logger().info(
             f"following a trajectory of {len(waypoints.times)} points, "
@@ -439,14 +441,14 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             throttle_duration_sec=1.0,
         )
 
-    def perform(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
-        """See `Performer.perform`."""
+    def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
+        """See `GoalExecutor.execute`."""
         motion = self._follow(msg, "a new goal")
         times = motion.waypoints.times.tolist()
         return Goal(motion.trajectory, motion.begin, motion.start, motion.end, times, tolerances)
 
     def stop(self) -> None:
-        """See `Performer.stop`."""
+        """See `GoalExecutor.stop`."""
         self._taken.clear()
         self._stop = True
 
@@ -482,7 +484,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
                     motion.trajectory, self._efforts_of, tolerance=self.parameters.effort_tolerance
                 )
             except RobotDynamicsError as error:
-                self.complaints.say("joint_trajectory_with_effort", f"not published: {error}")
+                self.throttled_log.warn("joint_trajectory_with_effort", f"not published: {error}")
             else:  # on arrival, if so the input
                 begin = self.stamp(motion.begin) if stamp else None
                 self._with_effort.publish(trajectory_msg(filled, begin))
@@ -491,11 +493,11 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _plan(self, follower: Follower, waypoints: Waypoints, stamp_ns: int, what: str) -> Motion:
         """Have the loop follow waypoints from a moment shortly ahead, without a jump."""
         lead = self.parameters.preparation
-        patience = monotonic() + LONGEST_STOP
+        give_up_at = monotonic() + STOP_TIMEOUT_S
         while self.active and self.context.ok():
             if self._stop or self._next is not None:  # begins in a moment; plan on from there
                 self._taken.wait(0.1)
-                if monotonic() > patience:
+                if monotonic() > give_up_at:
                     raise TrajectoryError(
                         "trajectory: the one before has not begun yet, as the clock stands; "
                         "send it again once time goes on"
@@ -533,14 +535,14 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         return (ns - self._epoch) / SECOND
 
     def stamp(self, seconds: float) -> Time:
-        """See `Performer.stamp`."""
+        """See `GoalExecutor.stamp`."""
         return time_msg(self._epoch + round(seconds * SECOND))
 
     def _now(self) -> float:
         return self._seconds(self.get_clock().now().nanoseconds)
 
 
-def prepare(model: Model) -> None:
+def compile_kernels(model: Model) -> None:
     """Have what the loop and a trajectory ask for compiled before they do."""
     n = model.dynamics.robot.dof
     for shape in ((n,), (1, n)):

@@ -15,15 +15,15 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from robot_dynamics.nodes.runtime.timing import Mark, Timing, TimingReport
 
-TOPIC = "/diagnostics"
+DIAGNOSTICS_TOPIC = "/diagnostics"
 
-PERIOD = 1.0
+REPORT_PERIOD_S = 1.0
 """Time between two reports, s."""
 
-SILENCE = 1.0
+STALE_AFTER_S = 1.0
 """Age at which an input that had been coming counts as stale, s."""
 
-MISSED_WARN, MISSED_ERROR = 0.01, 0.5
+MISSED_WARN_RATIO, MISSED_ERROR_RATIO = 0.01, 0.5
 """Part of the cycles since the last report that may be missed before a report warns or worse."""
 
 
@@ -78,7 +78,7 @@ class Input:
         return monotonic() - self._at if self.count else None
 
 
-class Growth:
+class CounterDeltas:
     """By how much counters have grown since they were last looked at."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class Growth:
         return grown
 
 
-class Recent:
+class RecentTiming:
     """What a task did since the last look.
 
     Args:
@@ -110,12 +110,12 @@ class Recent:
         return self._timing.report(Mark() if since.cycles > self._mark.cycles else since)
 
 
-def silent_inputs(inputs: Iterable[Input]) -> list[Fault]:
+def stale_inputs(inputs: Iterable[Input]) -> list[Fault]:
     """A fault for every input that had been coming and has stopped."""
     return [
         Fault(Level.STALE, f"no {source.topic} for {source.age:.1f} s")
         for source in inputs
-        if source.age is not None and source.age > SILENCE
+        if source.age is not None and source.age > STALE_AFTER_S
     ]
 
 
@@ -127,9 +127,9 @@ def timing_faults(report: TimingReport | None) -> list[Fault]:
         return [Fault(Level.ERROR, "the loop stands still")]
     total = report.cycles + report.missed
     text = f"{report.missed} of {total} cycles missed"
-    if report.missed > MISSED_ERROR * total:
+    if report.missed > MISSED_ERROR_RATIO * total:
         return [Fault(Level.ERROR, f"{text}; lower the parameter rate")]
-    return [Fault(Level.WARN, text)] if report.missed > MISSED_WARN * total else []
+    return [Fault(Level.WARN, text)] if report.missed > MISSED_WARN_RATIO * total else []
 
 
 def timing_values(report: TimingReport | None) -> dict[str, object]:
@@ -161,12 +161,12 @@ def status_msg(
     name: str, hardware: str, faults: Iterable[Fault], values: Mapping[str, object]
 ) -> DiagnosticStatus:
     """One status: the level of the worst fault, the text of all, worst first, and the values."""
-    told = sorted(faults, key=lambda fault: -fault.level)
+    worst_first = sorted(faults, key=lambda fault: -fault.level)
     return DiagnosticStatus(
         name=name,
         hardware_id=hardware,
-        level=_BYTES[told[0].level if told else Level.OK],
-        message="; ".join(fault.text for fault in told) or "ok",
+        level=_BYTES[worst_first[0].level if worst_first else Level.OK],
+        message="; ".join(fault.text for fault in worst_first) or "ok",
         values=[KeyValue(key=key, value=in_words(value)) for key, value in values.items()],
     )
 

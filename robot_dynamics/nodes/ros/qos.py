@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-LATCHED = QoSProfile(
+DESCRIPTION_QOS = QoSProfile(
     depth=1,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
 """robot_description, as robot_state_publisher offers it: who comes late gets the last message."""
 
-PUBLISHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+OUTPUT_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """What we publish at a high rate: old values are worth nothing."""
 
-STATES = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+STATE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 """joint_states that we read: hardware may offer best effort only, and send them in parts."""
 
-LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+COMMAND_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """References and commands that we read: only the last one counts."""
 
-EVERY = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+LOCKSTEP_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Commands of which each one counts."""
 
-TRAJECTORIES = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+TRAJECTORY_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """Trajectories: none may be lost."""

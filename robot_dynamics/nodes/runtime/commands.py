@@ -26,7 +26,7 @@ from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
 
-PLAIN, NAMED = "effort_command", "effort_command_named"
+COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Form(Enum):
     """How commands arrive."""
 
     NONE = "none yet"
-    PLAIN = f"{PLAIN}, in order"
-    NAMED = f"{NAMED}, by name"
+    PLAIN = f"{COMMAND_TOPIC}, in order"
+    NAMED = f"{NAMED_TOPIC}, by name"
 
 
 class _Readers(NamedTuple):
@@ -116,7 +116,9 @@ class Commands:
         """Read commands of other actuators of the same joints from now on; from any thread."""
         names = self._joints if actuators is None else actuators.names
         self._readers = _Readers(
-            EffortReader(PLAIN, names), NamedEffortReader(NAMED, names), actuators
+            EffortReader(COMMAND_TOPIC, names),
+            NamedEffortReader(NAMED_TOPIC, names),
+            actuators,
         )
 
     @property
@@ -183,21 +185,21 @@ class Pairing:
 
     def __init__(self) -> None:
         self.twice = 0
-        self._told: int | None = None
+        self._published: int | None = None
         self._answered: int | None = None
         self._newest = 0
 
-    def told(self, stamp: int) -> None:
-        """Note the stamp of the state that was told last, ns."""
-        self._told = stamp
+    def published(self, stamp: int) -> None:
+        """Note the stamp of the state that was published last, ns."""
+        self._published = stamp
 
     def answered(self) -> None:
-        """Note that the state told last has its answer."""
-        self._answered = self._told
+        """Note that the state published last has its answer."""
+        self._answered = self._published
 
     def forget(self) -> None:
         """Wait for the next state: what is still to come answers one before the robot was moved."""
-        self._told, self._answered, self._newest = None, self._told, 0
+        self._published, self._answered, self._newest = None, self._published, 0
 
     def is_first_answer(self, stamp: int) -> bool:
         """Whether a command is the answer, in lockstep, to the last state; the second one is not.
@@ -208,16 +210,16 @@ class Pairing:
         Raises:
             ArgumentError: If it answers no state that can be on its way.
         """
-        told = self._told
-        if stamp in (0, told):
+        last = self._published
+        if stamp in (0, last):
             return True
-        if told is None or stamp == self._answered:
+        if last is None or stamp == self._answered:
             self.twice += 1
             return False
         raise ArgumentError(
-            f"{NAMED}: stamp is {_apart(stamp, told)} that of the last joint_states; the message "
-            "is ignored; in lockstep copy the stamp of the joint_states that it answers, or leave "
-            "it zero"
+            f"{NAMED_TOPIC}: stamp is {_apart(stamp, last)} that of the last joint_states; the "
+            "message is ignored; in lockstep copy the stamp of the joint_states that it answers, "
+            "or leave it zero"
         )
 
     def check(self, stamp: int, now: int, allowed: int) -> None:
@@ -234,23 +236,23 @@ class Pairing:
         Raises:
             ArgumentError: If it is of another time, or older than the one before.
         """
-        told = self._told
-        if told is None or stamp in (0, self._newest):
+        last = self._published
+        if last is None or stamp in (0, self._newest):
             return
-        if not told - allowed <= stamp <= now + allowed:
+        if not last - allowed <= stamp <= now + allowed:
             raise ArgumentError(
-                f"{NAMED}: stamp is {_apart(stamp, told)} that of the last joint_states; the "
+                f"{NAMED_TOPIC}: stamp is {_apart(stamp, last)} that of the last joint_states; the "
                 "message is ignored; copy the stamp of the joint_states that it answers, and set "
                 "use_sim_time alike in all nodes"
             )
-        if stamp < self._newest <= told:  # where the newest is in the future, time has gone back
-            raise ArgumentError(f"{NAMED}: older than the one before; the message is ignored")
+        if stamp < self._newest <= last:  # where the newest is in the future, time has gone back
+            raise ArgumentError(f"{NAMED_TOPIC}: older than the one before; the message is ignored")
         self._newest = stamp
 
 
-def _apart(stamp: int, told: int) -> str:
+def _apart(stamp: int, last: int) -> str:
     """In few digits, so that a stream of such messages is one complaint."""
-    return f"{abs(stamp - told) / SECOND:.2g} s {'after' if stamp > told else 'before'}"
+    return f"{abs(stamp - last) / SECOND:.2g} s {'after' if stamp > last else 'before'}"
 
 
 def discard(subscription: Subscription) -> None:

@@ -21,20 +21,20 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.subscription import Subscription
 
-from robot_dynamics.nodes.runtime.realtime import scheduled, sharpen_timers
+from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers
 from robot_dynamics.nodes.runtime.timing import NS, Timing
 
-EARLIEST, LATEST = 0.75, 2.0
+EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2.0
 """A task that messages pace runs no sooner and no later than these periods after the last one."""
 
-LONGEST_WAIT = 50_000_000
+MAX_WAIT_NS = 50_000_000
 """Time after which a waiting loop looks whether it is to end, ns."""
 
-SWITCH_INTERVAL = 1e-4
+SWITCH_INTERVAL_S = 1e-4
 """Time for which another Python thread may keep the loop waiting for the interpreter, s."""
 
 
-class TakenByLoop(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
+class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
     """Callback group of subscriptions that a loop takes from; executors leave them alone."""
 
     def can_execute(self, _entity: object) -> bool:
@@ -77,9 +77,9 @@ class Task:
         self.triggers = tuple(triggers)
         self.period = round(1.0 / (rate * NS))
         self.timing = Timing(rate)
-        self.begin(monotonic_ns())
+        self.restart(monotonic_ns())
 
-    def begin(self, now: int) -> None:
+    def restart(self, now: int) -> None:
         """Start counting from now: the first cycle is due at once."""
         self._due = now
         # When the last cycle was due, once messages pace the task: not when it began, so that one
@@ -103,14 +103,14 @@ class Task:
         if self._waiting:
             earliest = now
             if self._last_triggered is not None:
-                earliest = self._last_triggered + round(EARLIEST * self.period)
+                earliest = self._last_triggered + round(EARLIEST_PERIODS * self.period)
             if now < earliest:
                 self._due = min(self._due, earliest)
                 return False
         elif now < self._due:
             return False
         triggered, self._waiting = self._waiting, False
-        self._due = now + round(LATEST * self.period)
+        self._due = now + round(LATEST_PERIODS * self.period)
         if self._last is None and not triggered:  # nothing paces us yet: there is no pace to keep
             self._work()
             return True
@@ -230,7 +230,7 @@ class Loop:
         self._stopped = False
         with ExitStack() as stack:
             stack.callback(sys.setswitchinterval, sys.getswitchinterval())
-            sys.setswitchinterval(SWITCH_INTERVAL)
+            sys.setswitchinterval(SWITCH_INTERVAL_S)
             sharpen_timers()
             self.scheduling = scheduled(self.priority, self.cpus, stack)
             self.tell(self.scheduling)
@@ -254,13 +254,13 @@ class Loop:
             now = monotonic_ns()
             for task in tasks:
                 if task not in before:
-                    task.begin(now)
+                    task.restart(now)
             while self._tasks is tasks and going():
                 ran = False
                 for task in tasks:
                     ran |= task.poll(monotonic_ns())
                 if not ran:
-                    due = min((task.due for task in tasks), default=monotonic_ns() + LONGEST_WAIT)
+                    due = min((task.due for task in tasks), default=monotonic_ns() + MAX_WAIT_NS)
                     wait(due)
 
     def _rest(self) -> None:
@@ -284,6 +284,6 @@ class Loop:
             for trigger in triggers:
                 wait_set.add_subscription(trigger)
             wait_set.add_guard_condition(wake)
-            wait_set.wait(min(left, LONGEST_WAIT))
+            wait_set.wait(min(left, MAX_WAIT_NS))
 
         return wait

@@ -24,15 +24,15 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
-LOOK = 0.1
+POLL_PERIOD_S = 0.1
 """Time between two looks whether the process is to end, s; each takes the loop's interpreter."""
 
-REBUILD = 1.0
+SPIN_TIMEOUT_S = 1.0
 """Time after which an executor without work looks again, s: every look takes milliseconds, in which
 the loop competes for the interpreter."""
 
 
-LEAVE = 3.0
+DESTROY_TIMEOUT_S = 3.0
 """Time within which the middleware must let go of the nodes of a process that ends, s.
 
 Fast DDS 2.14 in the wheels of ROS 2 may spin for ever when another node goes at that moment, and
@@ -48,7 +48,7 @@ class Process:
         nodes: Nodes of one context, in the order in which their fast work is to run.
         context: Their context.
         ended: When set, `start` gives up and `wait` returns: what a signal handler is to do.
-        leave_within: Ends this process with status 1, and says where it was, if destroying the
+        destroy_timeout: Ends this process with status 1, and says where it was, if destroying the
             nodes takes longer, s.
     """
 
@@ -57,14 +57,14 @@ class Process:
         nodes: Sequence[RobotNode[Any]],
         context: Context,
         ended: threading.Event | None = None,
-        leave_within: float | None = None,
+        destroy_timeout: float | None = None,
     ) -> None:
         self.nodes = tuple(nodes)
         self.context = context
         self.loop = Loop(context)
         self.failure: BaseException | None = None
         self._ended = ended or threading.Event()
-        self._leave_within = leave_within
+        self._destroy_timeout = destroy_timeout
         # A function of its own: rclpy forgets a method whose object is gone with a traceback
         context.on_shutdown(lambda: self._ended.set())  # noqa: PLW0108
         self._leaving = threading.Event()
@@ -99,11 +99,11 @@ class Process:
         self._executor.wake()
         self._thread.join()
         self._executor.shutdown()
-        if self._leave_within is not None:  # watched by a thread that needs no interpreter
-            faulthandler.dump_traceback_later(self._leave_within, exit=True)
+        if self._destroy_timeout is not None:  # watched by a thread that needs no interpreter
+            faulthandler.dump_traceback_later(self._destroy_timeout, exit=True)
         for node in self.nodes:
             node.destroy_node()
-        if self._leave_within is not None:
+        if self._destroy_timeout is not None:
             faulthandler.cancel_dump_traceback_later()
 
     def start(self) -> bool:
@@ -123,7 +123,7 @@ class Process:
                 node.start_up()
                 waiting.remove(node)
             if waiting:
-                sleep(LOOK)
+                sleep(POLL_PERIOD_S)
         return self._ok()
 
     def wait(self) -> None:
@@ -135,7 +135,7 @@ class Process:
         # Not Event.wait: a signal that another thread received would not wake it, and a handler
         # that ran inside it would wait for its lock
         while not self._ended.is_set():
-            sleep(LOOK)
+            sleep(POLL_PERIOD_S)
         if self.failure is not None:
             raise self.failure
 
@@ -152,7 +152,7 @@ class Process:
         try:
             # Left before the executor is shut down, which frees what a wait under way still uses
             while self.context.ok() and not self._leaving.is_set():
-                self._executor.spin_once(timeout_sec=REBUILD)
+                self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
         except BaseException as error:  # a fault in a callback ends the process, not only a thread
             self._fail(error)
 
@@ -201,7 +201,7 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     context = rclpy.get_default_context()
     try:
         nodes = [kind() for kind in kinds]
-        with LogsOf(nodes[0]), Process(nodes, context, ended, LEAVE) as process:
+        with NodeLogHandler(nodes[0]), Process(nodes, context, ended, DESTROY_TIMEOUT_S) as process:
             try:
                 if process.start():
                     process.wait()
@@ -263,7 +263,7 @@ def _refuse_ros(name: str, error: Exception) -> int:
     return 1
 
 
-class LogsOf(logging.Handler):
+class NodeLogHandler(logging.Handler):
     """Sends what the package logs, such as warnings about a URDF, to the log of a node."""
 
     def __init__(self, node: RobotNode[Any]) -> None:
@@ -281,7 +281,7 @@ class LogsOf(logging.Handler):
         else:
             self._logger.info(text)
 
-    def __enter__(self) -> LogsOf:
+    def __enter__(self) -> NodeLogHandler:
         self._source.addHandler(self)
         return self
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_policy_name_from_kind
 from rclpy.subscription import Subscription
@@ -17,26 +18,26 @@ from rclpy.subscription import Subscription
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
 from robot_dynamics.nodes.ros.diagnostics import (
-    PERIOD,
-    TOPIC,
+    DIAGNOSTICS_TOPIC,
+    REPORT_PERIOD_S,
+    CounterDeltas,
     Fault,
-    Growth,
     Input,
     Level,
-    Recent,
+    RecentTiming,
     array_msg,
     input_values,
-    silent_inputs,
+    stale_inputs,
     status_msg,
     timing_faults,
     timing_values,
 )
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
-from robot_dynamics.nodes.runtime.complaints import AGAIN, Complaints
-from robot_dynamics.nodes.runtime.description import Description, RobotParameters
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
-from robot_dynamics.nodes.runtime.loop import Loop, TakenByLoop
+from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
+from robot_dynamics.nodes.runtime.robot_description import RobotDescription, RobotParameters
+from robot_dynamics.nodes.runtime.throttled_log import REPEAT_AFTER_S, ThrottledLog
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -71,10 +72,10 @@ class LoopParameters(RobotParameters):
 class RobotNode(ManagedNode, Generic[P]):
     """A node that works on one robot, alone in its process or together with others.
 
-    Its life: built with its parameters; configured, when it has a robot: `begin` makes what depends
-    on it; activated: `attach` hands its fast work to a loop. From the first moment on it says once
-    a second on /diagnostics how it is. A new description of the same joints is taken up by
-    `exchange` while it runs.
+    Built with its parameters, configured when it has a robot, and at work once it is active:
+    `activate` hands the fast work to the loop by `start_task`. From the first moment on it says
+    once a second on /diagnostics how it is. A new description of the same joints is taken up by
+    `update_robot` while it runs.
 
     Args:
         options: Options of `rclpy.node.Node`: context, namespace, parameter_overrides, ...
@@ -96,23 +97,23 @@ class RobotNode(ManagedNode, Generic[P]):
         self.declared: Declared[P] = Declared(
             self, self.PARAMETERS, check=self._check, changed=self._on_changed
         )
-        self.complaints = Complaints(self.get_logger().warning)
+        self.throttled_log = ThrottledLog(self.get_logger().warning)
         self.robot: Robot
         self.loop: Loop
         self.task = self.get_fully_qualified_name().lstrip("/")
-        self._fast = TakenByLoop()
-        self._description = Description(
+        self._fast = LoopCallbackGroup()
+        self._description = RobotDescription(
             self, self.declared.value, self._on_description, require_inertia=self.NEEDS_INERTIA
         )
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
-        self.growth = Growth()
-        self._recent: Recent | None = None
+        self.counter_deltas = CounterDeltas()
+        self._recent: RecentTiming | None = None
         self._without_clock = False
-        self._reports = self.create_publisher(DiagnosticArray, TOPIC, 10)
+        self._reports = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
         # On steady time: a node whose /clock does not come must be able to say so
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(PERIOD, self._report, clock=steady)
+        self.create_timer(REPORT_PERIOD_S, self._report, clock=steady)
 
     @property
     def parameters(self) -> P:
@@ -146,46 +147,37 @@ class RobotNode(ManagedNode, Generic[P]):
 
     # -- life ---------------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """Make what depends on the robot: equations, publishers, subscriptions."""
-        raise NotImplementedError
-
-    def attach(self, loop: Loop) -> None:
-        """Hand the fast work of the node to a loop, starting afresh."""
-        raise NotImplementedError
-
-    def exchange(self, robot: Robot) -> None:
+    def update_robot(self, robot: Robot) -> None:
         """Work from now on with another description of the same joints, without a jump.
 
         Afterwards it is `robot`.
         """
 
-    def retire(self) -> None:
-        """Bring the work to an end in good order, while the loop still runs."""
-
     @property
     def has_robot(self) -> bool:
-        """Whether there is a robot to be configured with; see `Description.ready`."""
+        """Whether there is a robot to be configured with; see `RobotDescription.ready`."""
         return self._description.ready()
 
     def configure(self) -> None:
-        """See `ManagedNode.configure`."""
+        """See `ManagedNode.configure`: read the robot; a subclass makes what depends on it."""
         self.robot, self._order = self._moving(self._description.robot())
-        self.begin()
-        if line := unknown_parameters(self):
-            self.get_logger().warning(line)
 
-    def activate(self) -> None:
-        """See `ManagedNode.activate`."""
-        self.attach(self.loop)
-        timing = self.loop.timings.get(self.task)
-        self._recent = Recent(timing) if timing is not None else None
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """See `ManagedNode.on_configure`; by its end all groups of parameters are declared."""
+        result = super().on_configure(state)
+        if self.configured and (line := unknown_parameters(self)):
+            self.get_logger().warning(line)
+        return result
+
+    def start_task(self, tick: Callable[[], None], rate: float | None = None, **io: Any) -> None:
+        """Have the loop do the fast work; see `Loop.add`. By default at the node's `rate`, Hz."""
+        timing = self.loop.add(self.task, rate or self.parameters.rate, tick, **io)  # type: ignore[attr-defined]
+        self._recent = RecentTiming(timing)
 
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`."""
-        if self.context.ok():
-            self.retire()
         self.loop.remove(self.task)
+        self._recent = None
 
     def cleanup(self) -> None:
         """See `ManagedNode.cleanup`."""
@@ -205,9 +197,9 @@ class RobotNode(ManagedNode, Generic[P]):
             return  # read when the node is configured
         try:
             robot = self._with_same_joints(self._description.read(text))
-            self.exchange(robot)
+            self.update_robot(robot)
         except RobotDynamicsError as error:
-            self.complaints.say("robot_description", f"robot_description refused: {error}")
+            self.throttled_log.warn("robot_description", f"robot_description refused: {error}")
             return
         self.robot = robot
         self.get_logger().info(f"using the new description of robot '{robot.name}'")
@@ -230,17 +222,17 @@ class RobotNode(ManagedNode, Generic[P]):
     def create_subscription(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: Any, **options: Any
     ) -> Subscription:
-        """As of rclpy; a publisher that offers too little is told on the log, with the remedy."""
+        """As of rclpy; a publisher that offers too little is named on the log, with the remedy."""
         if isinstance(qos, QoSProfile) and "event_callbacks" not in options:
-            told = partial(self._on_incompatible, "publish it", topic, qos)
-            options["event_callbacks"] = SubscriptionEventCallbacks(incompatible_qos=told)
+            warn = partial(self._on_incompatible, "publish it", topic, qos)
+            options["event_callbacks"] = SubscriptionEventCallbacks(incompatible_qos=warn)
         return super().create_subscription(kind, topic, callback, qos, **options)
 
     def create_publisher(self, kind: type, topic: str, qos: Any, **options: Any) -> Publisher:
-        """As of rclpy; a subscriber that asks for too much is told on the log, with the remedy."""
+        """As of rclpy; a subscriber that asks for too much is named on the log, with the remedy."""
         if isinstance(qos, QoSProfile) and "event_callbacks" not in options:
-            told = partial(self._on_incompatible, "subscribe to it", topic, qos)
-            options["event_callbacks"] = PublisherEventCallbacks(incompatible_qos=told)
+            warn = partial(self._on_incompatible, "subscribe to it", topic, qos)
+            options["event_callbacks"] = PublisherEventCallbacks(incompatible_qos=warn)
         return super().create_publisher(kind, topic, qos, **options)
 
     def _on_incompatible(self, remedy: str, topic: str, qos: QoSProfile, info: Any) -> None:
@@ -251,7 +243,7 @@ class RobotNode(ManagedNode, Generic[P]):
             f"{qos.durability.name.lower()}"
         )
 
-    def fast_subscription(
+    def create_loop_subscription(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
     ) -> Subscription:
         """Subscription whose messages the loop takes; their number and age are reported."""
@@ -259,12 +251,12 @@ class RobotNode(ManagedNode, Generic[P]):
         self.inputs.append(counted)
         return self.create_subscription(kind, topic, counted, qos, callback_group=self._fast)
 
-    def remind_of(self, reader: JointReader) -> None:
-        """Say now and then which joints nobody has told of yet."""
+    def warn_of_missing_joints(self, reader: JointReader) -> None:
+        """Say now and then which joints no message has named yet."""
         self.get_logger().warning(
             f"waiting for {', '.join(reader.missing)} on {self.resolve_topic_name(reader.topic)}; "
             "if the robot does not have them, name those that it has in the parameter joints",
-            throttle_duration_sec=AGAIN,
+            throttle_duration_sec=REPEAT_AFTER_S,
         )
 
     # -- diagnostics, in the executor's thread ------------------------------------------------
@@ -282,7 +274,7 @@ class RobotNode(ManagedNode, Generic[P]):
 
         By default inputs that had been coming and have stopped.
         """
-        return silent_inputs(self.inputs)
+        return stale_inputs(self.inputs)
 
     def _report(self) -> None:
         self._reports.publish(array_msg(self._status(), self.get_clock().now().to_msg()))
@@ -297,7 +289,7 @@ class RobotNode(ManagedNode, Generic[P]):
         faults = [*timing_faults(timing), *self._refusals(), *self._clock_faults()]
         values = {"state": self.state, **timing_values(timing)}
         values.update(input_values(self.inputs))
-        values.update({f"{t}: refused": n for t, n in self.complaints.count.copy().items()})
+        values.update({f"{t}: refused": n for t, n in self.throttled_log.count.copy().items()})
         try:
             faults += self.faults()
             values.update(self.diagnostics())
@@ -321,9 +313,9 @@ class RobotNode(ManagedNode, Generic[P]):
     def _refusals(self) -> list[Fault]:
         """A fault for every topic of which messages were refused since the last report."""
         return [
-            Fault(Level.WARN, f"{new} refused, the last because {self.complaints.last(topic)}")
-            for topic, count in self.complaints.count.copy().items()
-            if (new := self.growth.of(topic, count))
+            Fault(Level.WARN, f"{new} refused, the last because {self.throttled_log.last(topic)}")
+            for topic, count in self.throttled_log.count.copy().items()
+            if (new := self.counter_deltas.of(topic, count))
         ]
 
 

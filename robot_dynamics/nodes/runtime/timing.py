@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-WINDOW = 8192
+WINDOW_CYCLES = 8192
 """Cycles that medians and percentiles look back on; counts and maxima cover every cycle."""
 
 NS = 1e-9
@@ -70,8 +70,8 @@ class Timing:
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
-        self._late = array("q", bytes(8 * WINDOW))
-        self._busy = array("q", bytes(8 * WINDOW))
+        self._late = array("q", bytes(8 * WINDOW_CYCLES))
+        self._busy = array("q", bytes(8 * WINDOW_CYCLES))
         self.reset()
 
     def reset(self) -> None:
@@ -83,7 +83,7 @@ class Timing:
 
     def record(self, begin: int, late: int, busy: int) -> None:
         """Note a cycle that began at `begin`, `late` ns after its time, and took `busy` ns."""
-        slot = self.cycles % WINDOW
+        slot = self.cycles % WINDOW_CYCLES
         self._late[slot] = late
         self._busy[slot] = busy
         self._late_max = max(self._late_max, late)
@@ -101,12 +101,12 @@ class Timing:
         """Statistics of the cycles since the last reset, or since a mark made after it.
 
         May be called while another thread records. Since a mark, maxima too look
-        back no further than WINDOW cycles.
+        back no further than WINDOW_CYCLES cycles.
         """
         now = self.mark()
         after = since or Mark()
-        count = min(now.cycles - after.cycles, WINDOW)
-        slots = np.arange(now.cycles - count, now.cycles) % WINDOW
+        count = min(now.cycles - after.cycles, WINDOW_CYCLES)
+        slots = np.arange(now.cycles - count, now.cycles) % WINDOW_CYCLES
         late, busy = (
             np.sort(np.frombuffer(data, dtype=np.int64)[slots]) if count else np.zeros(1, np.int64)
             for data in (self._late, self._busy)

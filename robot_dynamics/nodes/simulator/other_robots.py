@@ -15,7 +15,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.nodes.runtime.commands import other_publishers_of
-from robot_dynamics.nodes.runtime.loop import TakenByLoop, take_all
+from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup, take_all
 
 SAMPLE = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 """As many messages are looked at each time: at 1 kHz of our own a fifth of a second."""
@@ -38,7 +38,7 @@ class OtherRobots:
         self._node, self._topic, self._joints = node, topic, frozenset(joints)
         self._publishers: list[str] = []
         self._of_others: set[tuple[str, ...]] = set()  # lists of names without one of ours
-        self._group = TakenByLoop()  # no executor is to spend its time on messages of our own
+        self._group = LoopCallbackGroup()  # no executor is to spend its time on messages of our own
         self._messages: Subscription | None = None
 
     def look(self) -> None:

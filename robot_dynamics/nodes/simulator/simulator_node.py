@@ -29,17 +29,17 @@ from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, SimulationError
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, nanoseconds, time_msg
-from robot_dynamics.nodes.ros.qos import EVERY, LATEST, PUBLISHED
+from robot_dynamics.nodes.ros.qos import COMMAND_QOS, LOCKSTEP_QOS, OUTPUT_QOS
 from robot_dynamics.nodes.runtime.commands import (
-    NAMED,
-    PLAIN,
+    COMMAND_TOPIC,
+    NAMED_TOPIC,
     Commands,
     Pairing,
     actuators_of,
     discard,
     publishers_of,
 )
-from robot_dynamics.nodes.runtime.loop import Loop, take_all
+from robot_dynamics.nodes.runtime.loop import take_all
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.other_robots import OtherRobots
@@ -52,13 +52,13 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor, perturbed, with_mass_scaled
 from robot_dynamics.trajectory.motions import middle_pose
 
-DRIFT = 0.75
+MAX_DRIFT_STEPS = 0.75
 """Steps by which simulated time may differ from the clock before it is put right."""
 
-MOST_STEPS = 100
+MAX_STEPS_PER_CYCLE = 100
 """Steps that a late cycle makes up for; what is more is left out, and simulated time falls back."""
 
-QUIET = 0.5
+RESEND_AFTER_S = 0.5
 """Time after which a state that nobody has answered in lockstep is sent again, s."""
 
 
@@ -81,8 +81,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """See `RobotNode.check`."""
         check_simulation(value)
 
-    def begin(self) -> None:
+    def configure(self) -> None:
         """Place the robot and open the topics."""
+        super().configure()
         parameters, robot = self.parameters, self.robot
         self._start = self._initial_positions()
         self._steps = max(1, int(np.ceil(1.0 / (parameters.rate * parameters.step) - 1e-9)))
@@ -100,8 +101,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._cycles = 0
         self._time = 0 if self._own_time else self.get_clock().now().nanoseconds
         """Time of the state of the plant, ns."""
-        self._told: JointState | None = None
-        self._told_at = 0.0
+        self._last_state: JointState | None = None
+        self._published_at = 0.0
         self._pairing = Pairing()
         self._passed_over = False  # plain commands wait that are not to be read
         self._diverged = 0
@@ -111,15 +112,17 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         leads = [joint.mimic is None for joint in self.robot.moving_joints]
         self._leads = np.flatnonzero(leads)
         self._commands = Commands(robot, self._order, self._actuators(robot))
-        self._states = self.create_publisher(JointState, "joint_states", PUBLISHED)
+        self._states = self.create_publisher(JointState, "joint_states", OUTPUT_QOS)
         self._others = OtherRobots(self, self._states.topic_name, self._names)
         self._clock_out = (
-            self.create_publisher(Clock, "/clock", PUBLISHED) if parameters.publish_clock else None
+            self.create_publisher(Clock, "/clock", OUTPUT_QOS) if parameters.publish_clock else None
         )
         # In lockstep every command is a cycle, and a lost one would stop everything
-        qos = EVERY if parameters.lockstep else LATEST
-        self._plain_in = self.fast_subscription(Float64MultiArray, PLAIN, self._on_plain, qos)
-        self._named_in = self.fast_subscription(JointState, NAMED, self._on_named, qos)
+        qos = LOCKSTEP_QOS if parameters.lockstep else COMMAND_QOS
+        self._plain_in = self.create_loop_subscription(
+            Float64MultiArray, COMMAND_TOPIC, self._on_plain, qos
+        )
+        self._named_in = self.create_loop_subscription(JointState, NAMED_TOPIC, self._on_named, qos)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         if parameters.actuator_space:
@@ -132,25 +135,24 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             "effort_command"
         )
 
-    def attach(self, loop: Loop) -> None:
-        """See `RobotNode.attach`: the joints are held, at rest, until the first command."""
+    def activate(self) -> None:
+        """See `ManagedNode.activate`: the joints are held, at rest, until the first command."""
         self._commands.forget()
         self._pairing.forget()
-        self._told = None
+        self._last_state = None
         self.drive, self._opening_since = Drive.HELD, None
         self.plant.reset(self.plant.q)
         for subscription in (self._plain_in, self._named_in):
             discard(subscription)  # commands of before
-        rate = self.parameters.rate
         if self.parameters.lockstep:
-            loop.add(self.task, rate, self.tick, trigger=(self._named_in, self._plain_in))
+            self.start_task(self.tick, trigger=(self._named_in, self._plain_in))
         else:
             # Plain commands are left in their queue while the same come by name: a take costs 10 us
-            real_rate = rate * self.parameters.real_time_factor
-            loop.add(self.task, real_rate, self.tick, inputs=[self._named_in])
+            rate = self.parameters.rate * self.parameters.real_time_factor
+            self.start_task(self.tick, rate, inputs=[self._named_in])
 
-    def exchange(self, robot: Robot) -> None:
-        """See `RobotNode.exchange`: the joints move on with other links between them."""
+    def update_robot(self, robot: Robot) -> None:
+        """See `RobotNode.update_robot`: the joints move on with other links between them."""
         plant, actuators = self._new_plant(self.parameters, robot), self._actuators(robot)
         self._next_plant = plant
         self._commands.use(actuators)
@@ -183,10 +185,10 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._take_plain()
             self._watch()
             self._cycle()
-        elif self._told is None:
+        elif self._last_state is None:
             self._cycle()
-        elif monotonic() - self._told_at > QUIET:
-            self._publish(self._told)
+        elif monotonic() - self._published_at > RESEND_AFTER_S:
+            self._publish(self._last_state)
 
     def _cycle(self) -> None:
         """Move by one cycle."""
@@ -210,8 +212,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         step = self._step * SECOND
         behind = (now - self._time) / step
         # The usual number, unless time has drifted: jitter must not make it 0 and 2 by turns
-        usual = abs(behind - self._steps) < DRIFT
-        steps = self._steps if usual else max(0, min(round(behind), MOST_STEPS))
+        usual = abs(behind - self._steps) < MAX_DRIFT_STEPS
+        steps = self._steps if usual else max(0, min(round(behind), MAX_STEPS_PER_CYCLE))
         self._time += round(steps * step)
         if abs(now - self._time) > 2.0 * step:  # far too late, or the clock was set: go on from now
             self._time = now
@@ -263,28 +265,28 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _sense(self) -> None:
         """Publish what the sensors report, unless it is lost."""
         plant, coupling = self.plant, self.robot.coupling
-        told = self._sensor.read(Reading(plant.q, plant.qd, plant.tau, self._time))
-        if told is None:
+        reading = self._sensor.read(Reading(plant.q, plant.qd, plant.tau, self._time))
+        if reading is None:
             self._lost += 1
             self._publish_clock()
             return
-        self._pairing.told(int(told.time))
+        self._pairing.published(int(reading.time))
         efforts = np.zeros(len(self._names))
-        efforts[self._leads] = told.tau
+        efforts[self._leads] = reading.tau
         self._publish(
             joint_state_msg(
                 self._names,
-                coupling.positions(told.q),
-                coupling.rates(told.qd),
+                coupling.positions(reading.q),
+                coupling.rates(reading.qd),
                 efforts,
-                time_msg(int(told.time)),
+                time_msg(int(reading.time)),
             )
         )
 
     def _publish(self, state: JointState) -> None:
-        self._publish_clock()  # first, so that nobody is told of a state from the future
+        self._publish_clock()  # first, so that nobody sees a state from the future
         self._states.publish(state)
-        self._told, self._told_at = state, monotonic()
+        self._last_state, self._published_at = state, monotonic()
 
     def _publish_clock(self) -> None:
         if self._clock_out is not None:
@@ -299,7 +301,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         try:
             self._commands.read_plain(msg, now)
         except RobotDynamicsError as error:
-            self.complaints.say(PLAIN, error)
+            self.throttled_log.warn(COMMAND_TOPIC, error)
             return
         self._obey()
 
@@ -312,7 +314,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
                 return
             self._commands.read_named(msg, now)
         except RobotDynamicsError as error:
-            self.complaints.say(NAMED, error)
+            self.throttled_log.warn(NAMED_TOPIC, error)
             return
         self._obey()
 
@@ -376,7 +378,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def faults(self) -> Sequence[Fault]:
         """See `RobotNode.faults`."""
         faults = []
-        if self.growth.of("diverged", self._diverged):
+        if self.counter_deltas.of("diverged", self._diverged):
             faults.append(Fault(Level.ERROR, "the motion diverged; put back to the start"))
         commanded_at, doing = self._commands.at, self.drive.value
         if commanded_at is None:
@@ -417,7 +419,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._commands.forget()
         self.drive, self._opening_since = Drive.HELD, None
         self._pairing.forget()
-        self._told = None
+        self._last_state = None
 
     # -- building ---------------------------------------------------------------------------
 

@@ -13,17 +13,17 @@ from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.diagnostics import (
+    CounterDeltas,
     Fault,
-    Growth,
     Input,
     Level,
-    Recent,
+    RecentTiming,
     in_words,
-    silent_inputs,
+    stale_inputs,
     status_msg,
     timing_faults,
 )
-from robot_dynamics.nodes.ros.qos import LATCHED
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.nodes.runtime.timing import Timing
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
@@ -97,7 +97,7 @@ def test_values_are_told_in_words(value, words):
 
 def test_a_task_is_reported_from_one_look_to_the_next():
     task = Timing(1000.0)
-    recent = Recent(task)
+    recent = RecentTiming(task)
     assert recent.report() is None
     run(task, 500, missed=3, late=9 * MS)
     assert recent.report().missed == 3
@@ -110,7 +110,7 @@ def test_a_task_is_reported_from_one_look_to_the_next():
 
 def test_a_task_that_was_counted_anew_is_reported_from_there():
     task = timing(500, missed=7)
-    recent = Recent(task)
+    recent = RecentTiming(task)
     task.reset()
     run(task, 20, begin=900)
     report = recent.report()
@@ -133,12 +133,12 @@ def test_missed_cycles_are_a_fault_when_they_are_many(cycles, missed, expected):
 
 def test_a_loop_that_had_run_and_stands_still_is_an_error():
     task = timing(100)
-    recent = Recent(task)
+    recent = RecentTiming(task)
     assert timing_faults(recent.report()) == [Fault(Level.ERROR, "the loop stands still")]
 
 
 def test_a_loop_that_has_not_started_is_no_fault():
-    assert timing_faults(Recent(Timing(1000.0)).report()) == []
+    assert timing_faults(RecentTiming(Timing(1000.0)).report()) == []
 
 
 def test_an_input_hands_its_messages_on_and_counts_them():
@@ -153,11 +153,11 @@ def test_an_input_hands_its_messages_on_and_counts_them():
 
 
 def test_an_input_that_never_came_is_not_silent():
-    assert silent_inputs([Input("joint_states", print)]) == []
+    assert stale_inputs([Input("joint_states", print)]) == []
 
 
 def test_a_counter_grows_from_one_look_to_the_next():
-    growth = Growth()
+    growth = CounterDeltas()
     assert [growth.of("refused", count) for count in (2, 2, 5)] == [2, 0, 3]
     assert growth.of("other", 1) == 1
 
@@ -201,7 +201,7 @@ def test_a_node_without_a_robot_says_that_it_waits(start, peer, told, namespace)
     waiting = told(f"{name}/simulator_node", lambda s: True, "the first report")
     assert waiting.level == DiagnosticStatus.WARN
     assert waiting.message == "waiting for the robot"
-    publisher = peer.publisher(String, f"{name}/robot_description", LATCHED)
+    publisher = peer.publisher(String, f"{name}/robot_description", DESCRIPTION_QOS)
     publisher.publish(String(data=find_robot("planar_2r").read_text()))
     told(f"{name}/simulator_node", lambda s: s.hardware_id == "planar_2r", "the robot's name")
 

@@ -157,10 +157,10 @@ def test_a_coupling_that_nobody_uses_is_refused():
 
 def test_in_lockstep_only_the_first_answer_to_a_state_counts():
     pairing = Pairing()
-    pairing.told(100)
+    pairing.published(100)
     assert pairing.is_first_answer(100)
     pairing.answered()
-    pairing.told(200)
+    pairing.published(200)
     assert not pairing.is_first_answer(100)
     assert pairing.is_first_answer(200)
     assert pairing.twice == 1
@@ -168,7 +168,7 @@ def test_in_lockstep_only_the_first_answer_to_a_state_counts():
 
 def test_in_lockstep_an_answer_to_no_state_is_refused():
     pairing = Pairing()
-    pairing.told(3 * SECOND)
+    pairing.published(3 * SECOND)
     with pytest.raises(ArgumentError) as error:
         pairing.is_first_answer(SECOND)
     assert str(error.value) == (
@@ -179,17 +179,17 @@ def test_in_lockstep_an_answer_to_no_state_is_refused():
 
 def test_in_lockstep_an_answer_from_before_a_reset_does_not_count():
     pairing = Pairing()
-    pairing.told(100)
+    pairing.published(100)
     pairing.forget()
     assert not pairing.is_first_answer(100)
-    pairing.told(200)
+    pairing.published(200)
     assert not pairing.is_first_answer(100)
     assert pairing.is_first_answer(200)
 
 
 def test_a_command_of_another_time_is_refused():
     pairing = Pairing()
-    pairing.told(10 * SECOND)
+    pairing.published(10 * SECOND)
     pairing.check(10 * SECOND - TENTH, 10 * SECOND, TENTH)
     pairing.check(10 * SECOND + TENTH, 10 * SECOND, TENTH)
     for stamp, apart in ((9 * SECOND, "1 s before"), (12 * SECOND, "2 s after")):
@@ -205,14 +205,14 @@ def test_a_command_of_another_time_is_refused():
 def test_late_states_have_timely_answers():
     """With delayed sensors the last state is old, and an answer may have its stamp or the time."""
     pairing = Pairing()
-    pairing.told(9 * SECOND)
+    pairing.published(9 * SECOND)
     pairing.check(9 * SECOND, 10 * SECOND, TENTH)
     pairing.check(10 * SECOND, 10 * SECOND, TENTH)
 
 
 def test_a_command_that_was_overtaken_is_refused():
     pairing = Pairing()
-    pairing.told(SECOND)
+    pairing.published(SECOND)
     pairing.check(SECOND, SECOND, TENTH)
     pairing.check(SECOND, SECOND, TENTH)  # the same state, answered anew
     with pytest.raises(ArgumentError, match="older than the one before; the message is ignored"):
@@ -222,20 +222,20 @@ def test_a_command_that_was_overtaken_is_refused():
 def test_a_controller_that_no_state_reaches_may_go_on_from_its_last_one():
     pairing = Pairing()
     for time in (SECOND, 2 * SECOND, 3 * SECOND):
-        pairing.told(time)
+        pairing.published(time)
         pairing.check(SECOND, time, TENTH)
 
 
 def test_when_time_goes_back_commands_go_on():
     pairing = Pairing()
     for time in (100 * SECOND, 50 * SECOND):
-        pairing.told(time)
+        pairing.published(time)
         pairing.check(time, time, TENTH)
 
 
 @given(st.integers(1, 2**62), st.integers(1, 2**62))
 def test_a_stamp_of_zero_says_nothing(told, now):
     pairing = Pairing()
-    pairing.told(told)
+    pairing.published(told)
     assert pairing.is_first_answer(0)
     pairing.check(0, now, TENTH)

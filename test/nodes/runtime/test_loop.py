@@ -12,7 +12,7 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import Int64  # noqa: E402
 
-from robot_dynamics.nodes.runtime.loop import Loop, TakenByLoop, take_all  # noqa: E402
+from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup, take_all  # noqa: E402
 from ros_system import wait_for  # noqa: E402
 
 
@@ -34,7 +34,11 @@ def topic(node):
     received = []
     publisher = node.create_publisher(Int64, "topic", 10)
     subscription = node.create_subscription(
-        Int64, "topic", lambda msg: received.append(msg.data), 10, callback_group=TakenByLoop()
+        Int64,
+        "topic",
+        lambda msg: received.append(msg.data),
+        10,
+        callback_group=LoopCallbackGroup(),
     )
     wait_for(publisher.get_subscription_count, "the subscription")
     return (lambda value: publisher.publish(Int64(data=value))), subscription, received
@@ -161,7 +165,7 @@ def test_either_of_two_topics_may_pace_a_task(loop, node):
                 name,
                 lambda msg, name=name: received.append(name),
                 10,
-                callback_group=TakenByLoop(),
+                callback_group=LoopCallbackGroup(),
             )
         )
     for publisher in publishers.values():

@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.nodes.ros.qos import LATCHED
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
@@ -80,7 +80,7 @@ def test_a_node_without_a_robot_waits_for_it_and_says_so(start, peer, namespace)
         f"waiting for a robot on topic {name}/robot_description; publish one, or "
         "set the parameter urdf_path or robot_description"
     )
-    publisher = peer.publisher(String, f"{name}/robot_description", LATCHED)
+    publisher = peer.publisher(String, f"{name}/robot_description", DESCRIPTION_QOS)
     publisher.publish(String(data="<robot name='broken'>"))
     process.wait_for_log("not XML")
     publisher.publish(String(data=find_robot("planar_2r").read_text()))
@@ -93,7 +93,7 @@ def test_a_description_that_was_published_before_the_node_started_is_received(
 ):
     arguments, name = namespace
     node = peer.node
-    publisher = node.create_publisher(String, f"{name}/robot_description", LATCHED)
+    publisher = node.create_publisher(String, f"{name}/robot_description", DESCRIPTION_QOS)
     publisher.publish(String(data=find_robot("planar_2r").read_text()))
     process = start("feedforward_node", {"rate": 100.0}, arguments)
     process.wait_for_log("feedforward of robot 'planar_2r'")

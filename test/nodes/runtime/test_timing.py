@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from robot_dynamics.nodes.runtime.timing import WINDOW, Timing
+from robot_dynamics.nodes.runtime.timing import WINDOW_CYCLES, Timing
 
 MS, US = 1_000_000, 1_000
 
@@ -35,12 +35,12 @@ def test_delays_are_reported_as_median_percentile_and_maximum():
 def test_the_maximum_outlives_the_window_of_the_percentiles():
     timing = Timing(1000.0)
     timing.record(0, late=7 * MS, busy=0)
-    for k in range(1, WINDOW + 10):
+    for k in range(1, WINDOW_CYCLES + 10):
         timing.record(k * MS, late=US, busy=0)
     report = timing.report()
     assert report.late_max == pytest.approx(7e-3)
     assert report.late_p99 == pytest.approx(1e-6)
-    assert report.cycles == WINDOW + 10
+    assert report.cycles == WINDOW_CYCLES + 10
 
 
 def test_reset_forgets_everything():

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header, String
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.nodes.ros.qos import LATCHED
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
@@ -167,7 +167,7 @@ def test_the_simulator_waits_for_a_better_description_when_one_comes_by_topic(
 ):
     arguments, name = namespace
     process = start("simulator_node", {"rate": 100.0}, arguments)
-    publisher = peer.publisher(String, f"{name}/robot_description", LATCHED)
+    publisher = peer.publisher(String, f"{name}/robot_description", DESCRIPTION_QOS)
     publisher.publish(String(data=description))
     process.wait_for_log(line)
     publisher.publish(String(data=ARM))

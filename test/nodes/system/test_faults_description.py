@@ -8,7 +8,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from std_msgs.msg import String
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.nodes.ros.qos import LATCHED
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import fastest_effort, series, wait_for
 from shaken_arm import AT_REST, FAR, NAMES, SLACK, START, shaken_arm
@@ -27,7 +27,7 @@ GENTLE = 600.0
 
 @pytest.fixture(scope="module")
 def describe(peer):
-    publisher = peer.node.create_publisher(String, "robot_description", LATCHED)
+    publisher = peer.node.create_publisher(String, "robot_description", DESCRIPTION_QOS)
     return lambda urdf: publisher.publish(String(data=urdf))
 
 

@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg
-from robot_dynamics.nodes.ros.qos import LATCHED
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
@@ -40,7 +40,9 @@ class Arm:
     def __init__(self, peer, namespace):
         node = self._node = peer.node
         self._states = node.create_publisher(JointState, f"{namespace}/joint_states", 1)
-        self._description = node.create_publisher(String, f"{namespace}/robot_description", LATCHED)
+        self._description = node.create_publisher(
+            String, f"{namespace}/robot_description", DESCRIPTION_QOS
+        )
         msg = JointState(name=NAMES, position=Q.tolist(), velocity=[0.0, 0.0])
         self._timer = node.create_timer(0.01, lambda: self._states.publish(msg))
 

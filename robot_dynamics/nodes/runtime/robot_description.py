@@ -11,13 +11,13 @@ from std_msgs.msg import String
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import LATCHED
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import check_physical
 
-TOPIC = "robot_description"
+DESCRIPTION_TOPIC = "robot_description"
 
-REMINDER = 10.0
+REMINDER_PERIOD_S = 10.0
 """Time between two log lines of a node that waits for its robot, s."""
 
 
@@ -50,7 +50,7 @@ class RobotParameters:
     )
 
 
-class Description:
+class RobotDescription:
     """The robot of a node: from its parameters, or else from the topic `robot_description`.
 
     Args:
@@ -79,7 +79,9 @@ class Description:
         """The description that came last."""
         self._by_topic = not self.text and not self._path
         if self._by_topic:
-            self._subscription = node.create_subscription(String, TOPIC, self._on_text, LATCHED)
+            self._subscription = node.create_subscription(
+                String, DESCRIPTION_TOPIC, self._on_text, DESCRIPTION_QOS
+            )
 
     def ready(self) -> bool:
         """Whether there is a robot; asked again and again, it says now and then that it waits.
@@ -88,7 +90,7 @@ class Description:
         """
         if not self._by_topic:
             return True
-        topic, now = self._node.resolve_topic_name(TOPIC), monotonic()
+        topic, now = self._node.resolve_topic_name(DESCRIPTION_TOPIC), monotonic()
         if self._arrived:
             self._arrived = False
             try:
@@ -97,7 +99,7 @@ class Description:
             except RobotDynamicsError as error:
                 self._node.get_logger().error(f"topic {topic}: {error}")
         if now > self._remind_at:
-            self._remind_at = now + REMINDER
+            self._remind_at = now + REMINDER_PERIOD_S
             self._node.get_logger().info(
                 f"waiting for a robot on topic {topic}; publish one, or set the parameter "
                 "urdf_path or robot_description"
@@ -117,8 +119,8 @@ class Description:
         if self._path:
             return self.read(find_robot(self._path))
         raise RobotDynamicsError(
-            f"no robot yet; publish one on {self._node.resolve_topic_name(TOPIC)}, or set the "
-            "parameter urdf_path or robot_description"
+            f"no robot yet; publish one on {self._node.resolve_topic_name(DESCRIPTION_TOPIC)}, or "
+            "set the parameter urdf_path or robot_description"
         )
 
     @property

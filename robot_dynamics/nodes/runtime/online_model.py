@@ -1,4 +1,4 @@
-"""ArmModel: the model behind a node, kept up to date by parameters and topics while a loop uses it.
+"""OnlineModel: a node's model, kept up to date by parameters and topics while a loop uses it.
 
 Which terms it has is a matter of parameters. Payload and gravity come by
 parameters or topics, are ramped, and are inputs of equations that have been
@@ -26,13 +26,13 @@ from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import body_from_msg, gravity_from_msg
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.nodes.ros.qos import STATES, TRAJECTORIES
+from robot_dynamics.nodes.ros.qos import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.plausibility import body_faults
 from robot_dynamics.spatial.inertia import Inertia
 
-SILENT = 1.0
+IMU_TIMEOUT_S = 1.0
 """Age of the last message of an IMU that is worth a report, s."""
 
 
@@ -126,7 +126,7 @@ def check_gravity(parameters: ModelParameters) -> None:
         )
 
 
-class ArmModel:
+class OnlineModel:
     """The model of an arm, with its terms, its payload and its gravity.
 
     The loop asks for the model of the moment by `at`; all else happens in the
@@ -162,7 +162,7 @@ class ArmModel:
         self.change_load()
         self._begun = True
         self._payload_in = node.create_subscription(
-            InertiaStamped, "payload", self._on_payload, TRAJECTORIES
+            InertiaStamped, "payload", self._on_payload, TRAJECTORY_QOS
         )
 
     @property
@@ -214,11 +214,11 @@ class ArmModel:
     # -- diagnostics ------------------------------------------------------------------------
 
     def faults(self) -> list[Fault]:
-        """What is wrong with what the model is told."""
+        """What is wrong with what the model is given."""
         if not self._node.parameters.gravity_from_imu:
             return []
         age = monotonic() - max(self._imu_at, self._imu_since)
-        if age < SILENT:
+        if age < IMU_TIMEOUT_S:
             return []
         kept = "its last direction" if self._imu_at else "the direction of the parameter"
         return [Fault(Level.STALE, f"no imu for {age:.1f} s; gravity keeps {kept}")]
@@ -278,7 +278,7 @@ class ArmModel:
             self._imu_gravity = None
         elif self._imu_in is None:
             self._imu_since = monotonic()
-            self._imu_in = self._node.create_subscription(Imu, "imu", self._on_imu, STATES)
+            self._imu_in = self._node.create_subscription(Imu, "imu", self._on_imu, STATE_QOS)
         gravity = self._gravity(self.base.dynamics.robot)
         if not np.array_equal(gravity, self.load.gravity.target):
             self.load.gravity.aim(gravity)
@@ -295,7 +295,7 @@ class ArmModel:
 
     def _check(self, payload: PayloadParameters) -> None:
         """Refuse what no body is, and a frame that does not move with the endpoint."""
-        points = not any(payload.inertia)  # as most grippers are told their load
+        points = not any(payload.inertia)  # as most grippers are given their load
         for fault in () if points else body_faults(payload.mass, *_com_and_inertia(payload)):
             raise ArgumentError(f"payload: {fault}")
         if self._begun and payload.frame:
@@ -332,7 +332,7 @@ class ArmModel:
         try:
             mass, com, moments = body_from_msg(msg)
         except RobotDynamicsError as error:
-            self._node.complaints.say("payload", f"payload refused: {error}")
+            self._node.throttled_log.warn("payload", f"payload refused: {error}")
             return
         result = self._node.set_parameters_atomically(
             [
@@ -343,7 +343,7 @@ class ArmModel:
             ]
         )
         if not result.successful:
-            self._node.complaints.say("payload", f"payload refused: {result.reason}")
+            self._node.throttled_log.warn("payload", f"payload refused: {result.reason}")
 
     def _on_imu(self, msg: Imu) -> None:
         parameters, now = self._node.parameters, monotonic()
@@ -352,7 +352,7 @@ class ArmModel:
         try:
             gravity = self.load.to_root(gravity_from_msg(msg), msg.header.frame_id)
         except RobotDynamicsError as error:
-            self._node.complaints.say("imu", error)
+            self._node.throttled_log.warn("imu", error)
             return
         robot = self.base.dynamics.robot
         before = self._given_gravity(robot) if self._imu_gravity is None else self._imu_gravity
