@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,34 @@ def vector(name: str, values: npt.ArrayLike, length: int) -> Array:
         raise ShapeError(f"{name} must have shape ({length},), got {array.shape}")
     if array.dtype == object:
         return array
-    try:
-        array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError(f"{name} must hold numbers, got {values!r}") from None
-    if not np.all(np.isfinite(array)):
-        i = int(np.flatnonzero(~np.isfinite(array))[0])
-        raise ArgumentError(f"{name}[{i}] is {array[i]}; every entry must be finite")
+    array = real_numbers(name, array).astype(np.float64)
+    refuse_non_finite(name, array)
     return array
+
+
+def real_numbers(name: str, value: Any) -> Array:
+    """Take an argument as an array of real numbers, in its own dtype where that is one of them.
+
+    Raises:
+        ArgumentError: If it holds anything else.
+    """
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "biuf":
+            return array
+        # NumPy would make nan of None, and numbers of text
+        if array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat):
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ArgumentError(f"{name} must hold real numbers, got {shown(value)}")
+
+
+def refuse_non_finite(name: str, array: Array, start: int = 0) -> None:
+    """Raise ArgumentError naming the first entry that is NaN or infinite, from row `start` on."""
+    bad = ~np.isfinite(array[start:] if start else array)
+    if bad.any():
+        first, *rest = (int(i) for i in np.argwhere(bad)[0])
+        where = (first + start, *rest)
+        index = "".join(f"[{i}]" for i in where)
+        raise ArgumentError(f"{name}{index} is {array[where]}; every entry must be finite")

@@ -24,6 +24,7 @@ from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.rotation import rotation_about
 
 # Which parameters of a link to keep where there is a choice: the first that are independent
 # of all links nearer to the base, and of each other. Iyy, hz and m come last, as they are what
@@ -155,9 +156,7 @@ def _poses(joint: Joint, q: Array) -> tuple[Array, Array]:
     R0, p0, b = joint.origin.rotation, joint.origin.translation, joint.axis
     if not joint.type.rotates:
         return np.tile(R0, (len(q), 1, 1)), p0 + np.outer(q, R0 @ b)
-    B = np.array([[0.0, -b[2], b[1]], [b[2], 0.0, -b[0]], [-b[1], b[0], 0.0]])
-    c, s = np.cos(q)[:, None, None], np.sin(q)[:, None, None]
-    return R0 @ (np.eye(3) + s * B + (1.0 - c) * (B @ B)), np.tile(p0, (len(q), 1))
+    return R0 @ np.moveaxis(rotation_about(b, q), -1, 0), np.tile(p0, (len(q), 1))
 
 
 def _into(R: Array, v: Array) -> Array:

@@ -19,6 +19,8 @@ from robot_dynamics.spatial.turns import (
     Turn,
     coordinate_axis,
     symmetric,
+    to_child,
+    to_parent,
     trace_minus,
     turns_of,
 )
@@ -58,19 +60,11 @@ class ChangeOfFrame:
 
     def vector_to_parent(self, v: Array) -> Array:
         """The same vector, from axes of C to axes of P, shape (3,)."""
-        if self._R is not None:
-            return self._R @ v
-        for turn in reversed(self._turns):
-            v = turn.vector(v)
-        return v
+        return to_parent(self._turns, v) if self._R is None else self._R @ v
 
     def vector_to_child(self, v: Array) -> Array:
         """The same vector, from axes of P to axes of C, shape (3,)."""
-        if self._R is not None:
-            return self._R.T @ v
-        for turn in self._turns:
-            v = turn.inverse().vector(v)
-        return v
+        return to_child(self._turns, v) if self._R is None else self._R.T @ v
 
     def matrix_to_parent(self, B: Array) -> Array:
         """R_PC B R_PC^T, shape (3, 3): a second-order tensor from axes of C to axes of P."""

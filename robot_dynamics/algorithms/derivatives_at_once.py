@@ -28,7 +28,7 @@ from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.inertial_parameters import second_mass_moment
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.turns import trace_minus
+from robot_dynamics.spatial.turns import symmetric, trace_minus
 from robot_dynamics.spatial.vectors import cross
 
 
@@ -243,7 +243,7 @@ class _Bodies(NamedTuple):
             sum(lanes.pack([S[i, j] for S in moments]) * R[i] for i in range(3)) for j in range(3)
         ]
         S = _outer(S_R[0], R[0]) + _outer(S_R[1], R[1]) + _outer(S_R[2], R[2])
-        S = _symmetric(S + _outer(h_R, p) + _outer(p, h))
+        S = symmetric(S + _outer(h_R, p) + _outer(p, h))
         L = cross(w, h) + m * v
         V = _crossed(w, S) + _outer(v, h)
         f = cross(wd, h) + m * vd + cross(w, L)
@@ -260,7 +260,7 @@ class _Bodies(NamedTuple):
         return _Bodies(
             tree.masses,
             np.array(total[:3]),
-            _symmetric(S),
+            symmetric(S),
             np.array(total[9:12]),
             np.array(total[12:21]).reshape(self.V.shape),
             np.array(total[21:24]),
@@ -284,11 +284,6 @@ def _outer(a: Array, b: Array) -> Array:
 def _crossed(a: Array, B: Array) -> Array:
     """[a]x B."""
     return np.swapaxes(np.array([cross(a, B[:, j]) for j in range(3)]), 0, 1)
-
-
-def _symmetric(B: Array) -> Array:
-    """The upper triangle on both sides."""
-    return np.array([[B[min(i, j), max(i, j)] for j in range(3)] for i in range(3)])
 
 
 def _at(lanes: _Lanes, vectors: Any, k: int) -> list[Any]:

@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from robot_dynamics.arrays import Array, real_numbers, refuse_non_finite
 from robot_dynamics.compiler.graph.trace import Shape
 from robot_dynamics.errors import ArgumentError, ShapeError, shown
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +84,7 @@ def check_arguments(
         raise ArgumentError(
             f"expected {len(names)} arguments ({', '.join(names)}), got {len(arrays)}"
         )
-    converted = [_numbers(name, value) for name, value in zip(names, arrays, strict=True)]
+    converted = [real_numbers(name, value) for name, value in zip(names, arrays, strict=True)]
     single = np.float32 if _all_float32(converted) else np.float64
     dtype: np.dtype[Any] = np.dtype(single)
     batch = _batch_size(shapes, converted)
@@ -97,30 +95,6 @@ def check_arguments(
     lead: Shape = () if batch is None else (batch,)
     results, answers = _outputs(outputs, lead, dtype, out, inputs)
     return Arguments(inputs, results, answers, batch, dtype)
-
-
-def refuse_non_finite(name: str, array: Array, start: int = 0) -> None:
-    """Raise ArgumentError naming the first entry that is NaN or infinite, from row `start` on."""
-    bad = ~np.isfinite(array[start:] if start else array)
-    if bad.any():
-        first, *rest = (int(i) for i in np.argwhere(bad)[0])
-        where = (first + start, *rest)
-        index = "".join(f"[{i}]" for i in where)
-        raise ArgumentError(f"{name}{index} is {array[where]}; every entry must be finite")
-
-
-def _numbers(name: str, value: Any) -> Array:
-    """The argument as an array of real numbers, in its own dtype where that is floating."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind in "biuf":
-            return array
-        # NumPy would make nan of None, and numbers of text
-        if array.dtype.kind == "O" and all(isinstance(x, Real) for x in array.flat):
-            return array.astype(np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise ArgumentError(f"{name} must hold real numbers, got {shown(value)}")
 
 
 def _all_float32(arrays: Sequence[Array]) -> bool:

@@ -50,7 +50,7 @@ def frame_pose(robot: Robot, q: npt.ArrayLike, frame: str) -> FramePose:
     tree, positions = tree_positions(robot, q)
     place = tree.frame(frame)
     R, p = place.pose.rotation, place.pose.translation
-    for k in reversed(path_to(tree, place.link)):
+    for k in reversed(tree.path_to(place.link)):
         change = ChangeOfFrame(tree.joints[k], positions[k])
         R = np.column_stack([change.vector_to_parent(column) for column in R.T])
         p = change.vector_to_parent(p) + change.p
@@ -125,7 +125,7 @@ def frame_motion(
     place = tree.frame(frame)
     # Outward along the path, all in axes of the link reached so far
     w = wd = v = a = np.zeros(3)
-    for k in path_to(tree, place.link):
+    for k in tree.path_to(place.link):
         joint, change = tree.joints[k], ChangeOfFrame(tree.joints[k], positions[k])
         u, ud = joint.axis * velocities[k], joint.axis * accelerations[k]
         v = change.vector_to_child(v + cross(w, change.p))
@@ -148,13 +148,3 @@ def tree_positions(robot: Robot, q: npt.ArrayLike) -> tuple[Robot, Array]:
     tree = merge_fixed(robot)
     coupling = tree.coupling
     return tree, coupling.positions(vector("q", q, robot.dof))
-
-
-def path_to(tree: Robot, link: str) -> list[int]:
-    """Indices of the joints between the root and a link, root first."""
-    path = []
-    i = tree.link_index(link)
-    while i > 0:
-        path.append(i - 1)
-        i = tree.parents[i - 1]
-    return path[::-1]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.kinematics.forward_kinematics import path_to, tree_positions
+from robot_dynamics.kinematics.forward_kinematics import tree_positions
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.link import Frame
 from robot_dynamics.robot.robot import Robot
@@ -46,7 +46,7 @@ def frame_jacobian(robot: Robot, q: npt.ArrayLike, frame: str, axes: Axes = "bas
         raise ArgumentError(f"axes must be 'base' or 'frame', got {axes!r}")
     tree, positions = tree_positions(robot, q)
     place = tree.frame(frame)
-    path = path_to(tree, place.link)
+    path = tree.path_to(place.link)
     changes = {k: ChangeOfFrame(tree.joints[k], positions[k]) for k in path}
     columns = _columns_in_base if axes == "base" else _columns_in_frame
     J: Any = np.zeros((6, len(tree.joints)), dtype=positions.dtype)

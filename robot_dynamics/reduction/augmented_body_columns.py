@@ -33,17 +33,11 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations.augmented_body import tensor_b
-from robot_dynamics.reduction.turns import (
-    Angle,
-    Turn,
-    inward,
-    outward,
-    split_at_base,
-    split_at_link,
-)
+from robot_dynamics.reduction.joint_angles import Angle, split_at_base, split_at_link
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.inertial_parameters import second_mass_moment
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.turns import Turn, to_child, to_parent
 from robot_dynamics.spatial.vectors import cross
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -124,9 +118,9 @@ def inverse_dynamics(
         held.append(theta if holds else Angle())
         p.append(p_i)
 
-        omega_P = outward(turns_i, omega[parent])  # (1a)
-        a_P = outward(turns_i, a[parent])  # of which only z is used below a column
-        alpha_i = outward(turns_i, alpha_P)  # (6b)
+        omega_P = to_child(turns_i, omega[parent])  # (1a)
+        a_P = to_child(turns_i, a[parent])  # of which only z is used below a column
+        alpha_i = to_child(turns_i, alpha_P)  # (6b)
         if not rotates:
             z = held[i].turn(joint.axis)
             omega.append(omega_P)
@@ -136,7 +130,7 @@ def inverse_dynamics(
             continue
         omega_i = omega_P + qd[k] * Z  # (1b)
         if parent > 0 and writing[k].column:
-            column = outward(turns_i, b[parent] @ inward(before, Z))
+            column = to_child(turns_i, b[parent] @ to_parent(before, Z))
             a_i, b_i = from_column(column, omega_i, a_P[2] + qdd[k], writing[k].diagonal)
         else:
             a_i = a_P + (qd[k] * cross(omega_P, Z) + qdd[k] * Z)  # (3b)
@@ -160,9 +154,9 @@ def inverse_dynamics(
         n_[i] = n_[i] + inertial_moment(b[i], omega[i], S) + cross(h, alpha[i])  # (9a)
         tau[k] = n_[i][2] if joint.type.rotates else held[i].turn(joint.axis) @ f[i]  # (10)
         if parent > 0:
-            f_P = inward(turns[i], f[i])  # (7b)
+            f_P = to_parent(turns[i], f[i])  # (7b)
             f[parent] = f[parent] + f_P
-            n_[parent] = n_[parent] + inward(turns[i], n_[i]) + cross(p[i], f_P)  # (9b)
+            n_[parent] = n_[parent] + to_parent(turns[i], n_[i]) + cross(p[i], f_P)  # (9b)
     return np.array(tau)
 
 

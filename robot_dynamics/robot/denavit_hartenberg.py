@@ -33,6 +33,7 @@ from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rotation import cosine_and_sine
 
 CONVENTIONS = ("classic", "modified")
 
@@ -240,11 +241,7 @@ def _check_convention(convention: str) -> None:
 
 def _path(tree: Robot, tip: str) -> list[int]:
     """Indices of the joints from the root to a frame."""
-    path: list[int] = []
-    i = tree.link_index(tree.frame(tip).link)
-    while i > 0:
-        path.insert(0, i - 1)
-        i = tree.parents[i - 1]
+    path = tree.path_to(tree.frame(tip).link)
     if not path:
         raise RobotError(f"no joint moves '{tip}' of robot '{tree.name}'; choose a tip further out")
     for k in path:
@@ -403,9 +400,6 @@ def _screw_z(angle: Any, length: Any) -> Pose:
 
 
 def _cos_sin(angle: Any) -> tuple[Any, Any]:
-    """Cosine and sine, exact at multiples of a right angle, where tables mean 0 and 1."""
-    if isinstance(angle, (int, float)):
-        turns = round(angle / (np.pi / 2))
-        if abs(angle - turns * (np.pi / 2)) < ROUND_OFF:
-            return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[turns % 4]
-    return np.cos(angle), np.sin(angle)
+    """Cosine and sine of a number or a symbol; tables mean 0 and 1 at multiples of 90 degrees."""
+    constant = isinstance(angle, (int, float))
+    return cosine_and_sine(angle) if constant else (np.cos(angle), np.sin(angle))

@@ -23,6 +23,7 @@ from robot_dynamics.robot.inertial_parameters import first_moment_size, second_m
 from robot_dynamics.robot.joint_axes import FrameOptions, perpendicular
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import in_frames
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
 
@@ -45,31 +46,21 @@ def reframe(robot: Robot, poses: Sequence[Pose]) -> Robot:
         The same robot in new frames. The links get the suffix " (joint frame)", and their old
         names remain as named frames, so that a wrench or a tool stays where it was.
     """
-    X = [Pose.identity(), *poses]
-    names = [robot.links[0].name] + [joint_frame_name(link.name) for link in robot.links[1:]]
-    new_name = {link.name: name for link, name in zip(robot.links, names, strict=True)}
-    new_frame = {link.name: X_LN for link, X_LN in zip(robot.links, X, strict=True)}
-
-    frames = {
-        old: Frame(new, new_frame[old].inverse()) for old, new in new_name.items() if old != new
-    }
-    for name, frame in robot.frames.items():
-        frames[name] = Frame(new_name[frame.link], new_frame[frame.link].inverse() @ frame.pose)
+    moved = in_frames(robot, poses)
+    new_name = {link.name: joint_frame_name(link.name) for link in robot.links[1:]}
+    links = [replace(link, name=new_name.get(link.name, link.name)) for link in moved.links]
     joints = [
-        replace(
-            joint,
-            parent=new_name[joint.parent],
-            child=new_name[joint.child],
-            origin=new_frame[joint.parent].inverse() @ joint.origin @ new_frame[joint.child],
-            axis=new_frame[joint.child].rotation.T @ joint.axis,
-        )
-        for joint in robot.joints
+        replace(joint, parent=new_name.get(joint.parent, joint.parent), child=new_name[joint.child])
+        for joint in moved.joints
     ]
-    links = [
-        Link(name, link.inertia.expressed_in(X_LN.inverse()))
-        for name, link, X_LN in zip(names, robot.links, X, strict=True)
-    ]
-    return replace(robot, links=tuple(links), joints=tuple(joints), frames=frames)
+    frames = {
+        link.name: Frame(new_name[link.name], X_LN.inverse())
+        for link, X_LN in zip(robot.links[1:], poses, strict=True)
+        if new_name[link.name] != link.name
+    }
+    for name, frame in moved.frames.items():
+        frames[name] = replace(frame, link=new_name.get(frame.link, frame.link))
+    return replace(moved, links=tuple(links), joints=tuple(joints), frames=frames)
 
 
 def joint_frame_name(link: str) -> str:

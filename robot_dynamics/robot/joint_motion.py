@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.spatial.rotation import rotation_about
-from robot_dynamics.spatial.vectors import skew
+from robot_dynamics.spatial.rotation import cosine_and_sine, rodrigues, rotation_about
 
 
-def joint_motion(joint: Joint, q: Array) -> tuple[Array, Array]:
+def joint_motion(joint: Joint, q: Any) -> tuple[Array, Array]:
     """Pose of the child link of a moving joint in its parent link at position q.
 
     Returns:
@@ -24,10 +23,10 @@ def joint_motion(joint: Joint, q: Array) -> tuple[Array, Array]:
 
 
 def joint_pose(joint: Joint, position: float) -> Pose:
-    """Pose of the child link of a joint at a position (rad or m), in the child link at zero."""
+    """Pose X_PC of the child link of any joint at a constant position, rad or m."""
     if not joint.moves:
-        return Pose.identity()
+        return joint.origin
     if not joint.type.rotates:
-        return Pose(np.eye(3), position * joint.axis)
-    K = skew(joint.axis)  # Rodrigues' formula
-    return Pose(np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * (K @ K), np.zeros(3))
+        return Pose(*joint_motion(joint, position))
+    R = rodrigues(joint.axis, *cosine_and_sine(position))
+    return Pose(joint.origin.rotation @ R, joint.origin.translation)

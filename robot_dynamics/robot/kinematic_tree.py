@@ -92,6 +92,19 @@ class KinematicTree:
         self._check_known("link", name, self._link_index)
         return self._link_index[name]
 
+    def path_to(self, link: str) -> list[int]:
+        """Indices of the joints between the root and a link, root first.
+
+        Raises:
+            UnknownNameError: If there is no such link.
+        """
+        path = []
+        i = self.link_index(link)
+        while i > 0:
+            path.append(i - 1)
+            i = self.parents[i - 1]
+        return path[::-1]
+
     def joint(self, name: str) -> Joint:
         """The joint of that name.
 

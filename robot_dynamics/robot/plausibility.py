@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.joint_motion import joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -101,32 +100,26 @@ def inertialess_joints(robot: Robot) -> list[str]:
 def _mass_matrix(tree: Robot, q: Array) -> tuple[Array, Array]:
     """Mass matrix of a tree without fixed joints, and the magnitude its diagonal is summed from.
 
-    Composite bodies: column k is the momentum of all that joint k moves, at unit speed,
-    projected on the axes of the joints before it. Everything about the origin and in the
-    axes of the root, where momenta add.
+    By its definition, the sum of J^T I J over the links, everything about the origin and in the
+    axes of the root.
     """
     n = len(tree.joints)
     E, positions = tree.coupling.matrix, tree.coupling.positions(q)
-    X = [Pose.identity()] * (n + 1)
-    for k, joint in enumerate(tree.joints):
-        X[k + 1] = X[tree.parents[k]] @ joint.origin @ joint_pose(joint, positions[k])
-    bodies = [link.inertia.expressed_in(X[i]) for i, link in enumerate(tree.links)]
-    S, F, magnitude = np.zeros((n, 6)), np.zeros((n, 6)), np.zeros(n)
-    below = np.eye(n, dtype=bool)  # below[j, k]: joint k is carried, at some remove, by joint j
-    for k in reversed(range(n)):
-        joint, body, parent = tree.joints[k], bodies[k + 1], tree.parents[k]
-        b = X[k + 1].rotation @ joint.axis
-        if joint.type is JointType.PRISMATIC:
-            v, w = b, np.zeros(3)
+    X, J = [Pose.identity()], [np.zeros((6, n))]
+    M, magnitude = np.zeros((n, n)), np.zeros(n)
+    for k, (joint, parent) in enumerate(zip(tree.joints, tree.parents, strict=True)):
+        X_0L = X[parent] @ joint_pose(joint, positions[k])
+        b = X_0L.rotation @ joint.axis
+        J_L = J[parent].copy()
+        if joint.type.rotates:
+            J_L[:, k] = *np.cross(X_0L.translation, b), *b
         else:
-            v, w = np.cross(X[k + 1].translation, b), b
+            J_L[:3, k] = b
+        X.append(X_0L)
+        J.append(J_L)
+        body = tree.links[k + 1].inertia.expressed_in(X_0L)
         H = skew(body.first_moment)
-        S[k] = (*v, *w)
-        F[k] = (*(body.mass * v - H @ w), *(H @ v + body.second_moment @ w))
-        magnitude[k] = body.mass * (v @ v) + np.trace(body.second_moment) * (w @ w)
-        if parent > 0:
-            below[parent - 1] |= below[k]
-            bodies[parent] = bodies[parent] + body
-    upper = np.where(below, S @ F.T, 0.0)
-    M = upper + np.triu(upper, 1).T
+        M += J_L.T @ np.block([[body.mass * np.eye(3), -H], [H, body.second_moment]]) @ J_L
+        squares = body.mass, np.trace(body.second_moment)
+        magnitude += squares @ np.array([np.sum(part**2, axis=0) for part in (J_L[:3], J_L[3:])])
     return E.T @ M @ E, (E**2).T @ magnitude

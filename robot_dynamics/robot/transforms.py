@@ -1,8 +1,8 @@
-"""Robot -> AnyRobot: each function returns an equivalent or deliberately changed robot."""
+"""Robot -> Robot: each function returns an equivalent or deliberately changed robot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import TypeVar
@@ -59,6 +59,35 @@ def merge_fixed(robot: AnyRobot) -> AnyRobot:
     return replace(robot, links=links, joints=tuple(joints), frames=frames)
 
 
+def in_frames(robot: AnyRobot, poses: Sequence[Pose]) -> AnyRobot:
+    """Give every link but the root another frame; names and the motion of the robot stay.
+
+    Args:
+        robot: Tree without fixed joints.
+        poses: Pose X_LN of the new frame N in the present frame L, for links[1:]. The origin of
+            the frame of a revolute joint must stay on its axis.
+    """
+    X_LN = dict(zip((link.name for link in robot.links[1:]), poses, strict=True))
+    X_LN[robot.links[0].name] = Pose.identity()
+    X_NL = {name: X.inverse() for name, X in X_LN.items()}
+    joints = [
+        replace(
+            joint,
+            origin=X_NL[joint.parent] @ joint.origin @ X_LN[joint.child],
+            axis=X_NL[joint.child].rotation @ joint.axis,
+        )
+        for joint in robot.joints
+    ]
+    links = [
+        replace(link, inertia=link.inertia.expressed_in(X_NL[link.name])) for link in robot.links
+    ]
+    frames = {
+        name: Frame(frame.link, X_NL[frame.link] @ frame.pose)
+        for name, frame in robot.frames.items()
+    }
+    return replace(robot, links=tuple(links), joints=tuple(joints), frames=frames)
+
+
 # -- another robot --------------------------------------------------------------------------------
 
 
@@ -101,7 +130,7 @@ def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
             position = positions[joint.name]
         else:
             return joint
-        origin = joint.origin @ joint_pose(joint, position)
+        origin = joint_pose(joint, position)
         return replace(joint, type=JointType.FIXED, origin=origin, limits=Limits(), mimic=None)
 
     return replace(robot, joints=tuple(locked(joint) for joint in robot.joints))
@@ -178,8 +207,8 @@ def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
         UnknownNameError: If there is no such link.
         RobotError: If `base` does not carry `tip`, or a joint follows one that is left out.
     """
-    way = _joints_to(robot, tip)
-    below = _joints_to(robot, base)
+    way = [robot.joints[k] for k in robot.path_to(tip)]
+    below = [robot.joints[k] for k in robot.path_to(base)]
     if way[: len(below)] != below or len(way) == len(below):
         links = ", ".join([robot.links[0].name] + [joint.child for joint in way])
         raise RobotError(
@@ -204,7 +233,7 @@ def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
     X = Pose.identity()
     for joint in below:
         at_zero = 0.0 if joint.mimic is None else joint.mimic.offset
-        X = X @ joint.origin @ joint_pose(joint, at_zero)
+        X = X @ joint_pose(joint, at_zero)
     return replace(
         robot,
         links=tuple(link for link in robot.links if link.name in carriers),
@@ -237,19 +266,6 @@ def mount(robot: AnyRobot, orientation: npt.ArrayLike | Pose) -> AnyRobot:
     if np.max(np.abs(R.T @ R - np.eye(3))) > 1e-6 or np.linalg.det(R) < 0.0:
         raise RobotError("orientation is not a rotation matrix; its columns must be orthonormal")
     return replace(robot, gravity=R.T @ robot.gravity)
-
-
-# -- what they share ------------------------------------------------------------------------------
-
-
-def _joints_to(robot: KinematicTree, link: str) -> list[Joint]:
-    """The joints from the root to a link."""
-    way = []
-    i = robot.link_index(link)
-    while i > 0:
-        way.append(robot.joints[i - 1])
-        i = robot.parents[i - 1]
-    return way[::-1]
 
 
 def _is_matrix(values: npt.ArrayLike) -> bool:

@@ -25,7 +25,7 @@ from robot_dynamics.errors import RobotError, ShapeError
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
-from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.transforms import in_frames, merge_fixed
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
 
@@ -78,11 +78,17 @@ class ZeroReference:
         for k, joint in enumerate(tree.joints):
             R_0L.append(R_0L[tree.parents[k]] @ joint.origin.rotation)
         axes = np.array(R_0L)
-        return ZeroReference(_in_axes(tree, np.swapaxes(axes, 1, 2), parallel=True), frozen(axes))
+        turned = _in_axes(tree, np.swapaxes(axes, 1, 2))
+        # Parallel by construction: exactly so, and not by a product that comes close to it
+        joints = [
+            replace(joint, origin=Pose(np.eye(3), joint.origin.translation))
+            for joint in turned.joints
+        ]
+        return ZeroReference(replace(turned, joints=tuple(joints)), frozen(axes))
 
     def to_robot(self) -> Robot:
         """The robot in the link frames that it was described in."""
-        return _in_axes(self.robot, self.axes, parallel=False)
+        return _in_axes(self.robot, self.axes)
 
     @staticmethod
     def from_tables(
@@ -199,38 +205,9 @@ class ZeroReference:
         return Hand(i, place.pose.translation, R[:, 2], R[:, 0])
 
 
-def _in_axes(tree: Robot, R: Array, *, parallel: bool) -> Robot:
-    """Turn link frames about their origins: R[i] is the new frame of link i in its old one.
-
-    Args:
-        tree: Robot without fixed joints.
-        R: Shape (n + 1, 3, 3); the base keeps its frame.
-        parallel: Whether the new frames are parallel at zero, so that their relative rotations
-            are exactly the identity and not a product that comes close to it.
-    """
-    joints, links = [], [tree.links[0]]
-    for k, joint in enumerate(tree.joints):
-        R_P, R_C = R[tree.parents[k]], R[k + 1]
-        turn = np.eye(3) if parallel else R_P.T @ joint.origin.rotation @ R_C
-        origin = Pose(turn, R_P.T @ joint.origin.translation)
-        joints.append(replace(joint, origin=origin, axis=R_C.T @ joint.axis))
-        body = tree.links[k + 1].inertia
-        links.append(
-            replace(tree.links[k + 1], inertia=body.expressed_in(Pose(R_C.T, np.zeros(3))))
-        )
-    frames = {}
-    for name, frame in tree.frames.items():
-        R_L = R[tree.link_index(frame.link)]
-        frames[name] = Frame(frame.link, Pose(R_L.T, np.zeros(3)) @ frame.pose)
-    return replace(tree, links=tuple(links), joints=tuple(joints), frames=frames)
-
-
-def _turned(link: Link, R: Array) -> Inertia:
-    return link.inertia.expressed_in(Pose(R.T, np.zeros(3)))
-
-
-def _is_identity(R: Array) -> bool:
-    return R.dtype != object and np.array_equal(R, np.eye(3))
+def _in_axes(tree: Robot, R: Array) -> Robot:
+    """Turn link frames about their origins: R[i] is the new frame of link i in its old one."""
+    return in_frames(tree, [Pose(R_LN, np.zeros(3)) for R_LN in R[1:]])
 
 
 def _rows(name: str, values: npt.ArrayLike, *shape: int) -> Array:

@@ -6,6 +6,8 @@ by a right angle, as most constant turns are; a full rotation matrix takes 9 and
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,11 +27,7 @@ class Turn:
 
     def and_by(self, angle: Any) -> Turn:
         """This constant turn and one more about the same axis, by an angle in rad."""
-        if self.c * self.s == 0.0:  # right angles only change places and signs
-            c, s = np.cos(angle), np.sin(angle)
-            return Turn(self.i, self.c * c - self.s * s, self.s * c + self.c * s)
-        total = angle + np.arctan2(self.s, self.c)
-        return Turn(self.i, np.cos(total), np.sin(total))
+        return Turn(self.i, *cosine_and_sine_of_sum(self.c, self.s, angle))
 
     def vector(self, v: Array) -> Array:
         """R v, shape (3,)."""
@@ -55,6 +53,33 @@ class Turn:
         T[i, j], T[i, k] = c * B[i, j] - s * B[i, k], s * B[i, j] + c * B[i, k]
         T[j, i], T[k, i] = c * B[j, i] - s * B[k, i], s * B[j, i] + c * B[k, i]
         return np.array(T)
+
+
+def to_parent(turns: Sequence[Turn], v: Array) -> Array:
+    """Components in the axes before the first turn of a vector given in those after the last."""
+    for turn in reversed(turns):
+        v = turn.vector(v)
+    return v
+
+
+def to_child(turns: Sequence[Turn], v: Array) -> Array:
+    """Components in the axes after the last turn of a vector given in those before the first."""
+    for turn in turns:
+        v = turn.inverse().vector(v)
+    return v
+
+
+def cosine_and_sine_of_sum(c: float, s: float, angle: Any) -> tuple[Any, Any]:
+    """Cosine and sine of a constant angle, given by its cosine and sine, plus another in rad.
+
+    A constant right angle only swaps cosine and sine of the other and changes signs; any other
+    constant is added to it before cosine and sine are taken.
+    """
+    if c * s == 0.0:
+        cos, sin = np.cos(angle), np.sin(angle)
+        return c * cos - s * sin, s * cos + c * sin
+    total = angle + math.atan2(s, c)
+    return np.cos(total), np.sin(total)
 
 
 def turns_of(R: Array, i: int) -> list[Turn]:
@@ -93,7 +118,7 @@ def symmetric(B: Array) -> Array:
     """The matrix with the upper triangle of B on both sides: nobody computes the lower one."""
     n = len(B)
     upper = [B[min(i, j), max(i, j)] for i in range(n) for j in range(n)]
-    return np.array(upper).reshape(n, n)
+    return np.array(upper).reshape(B.shape)
 
 
 def coordinate_axis(axis: Array) -> tuple[int, float] | None:

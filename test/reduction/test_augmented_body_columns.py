@@ -18,13 +18,14 @@ from robot_dynamics.reduction.augmented_body_columns import (
     inertial_moment,
     inverse_dynamics,
 )
-from robot_dynamics.reduction.turns import Angle, inward, outward
+from robot_dynamics.reduction.joint_angles import Angle
 from robot_dynamics.robot.inertial_parameters import regroup, second_mass_moment
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.turns import to_child, to_parent
 from strategies import random_inertia, random_rotation, robots, seeds
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1
@@ -150,7 +151,7 @@ def test_turning_out_undoes_turning_in(seed):
     rng = np.random.default_rng(seed)
     turns = Angle(variable=rng.normal(), varies=True).about_z()
     v = rng.normal(size=3)
-    assert outward(turns, inward(turns, v)) == pytest.approx(v, abs=1e-14)
+    assert to_child(turns, to_parent(turns, v)) == pytest.approx(v, abs=1e-14)
 
 
 @given(seeds())

@@ -108,7 +108,7 @@ def pose_of(robot, q, frame):
     X, i = place.pose, robot.link_index(place.link)
     while i > 0:
         joint = robot.joints[i - 1]
-        X = joint.origin @ joint_pose(joint, angles.get(joint.name, 0.0)) @ X
+        X = joint_pose(joint, angles.get(joint.name, 0.0)) @ X
         i = robot.parents[i - 1]
     return X
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.arrays import refuse_non_finite
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
@@ -27,7 +28,6 @@ from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
     check_threads,
-    refuse_non_finite,
 )
 from robot_dynamics.compiler.native import cache, door, llvm
 from robot_dynamics.compiler.native.batch import batch_functions

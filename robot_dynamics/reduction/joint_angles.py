@@ -1,66 +1,20 @@
-"""Rotations as turns in a plane: what costs nothing, a right angle, leaves no operations behind.
-
-The rotation matrix of a joint is Rz(gamma) Rx(alpha) Rz(theta + q) in frames with z on the joint.
-Applied one after the other its turns take 4 multiplications and 2 additions each, and most
-angles of a robot are right ones.
-"""
+"""The rotation of a joint in frames with z on it, Rz(gamma) Rx(alpha) Rz(theta + q), as turns."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-
-
-@dataclass(frozen=True)
-class Turn:
-    """Rotation Rx or Rz between two sets of axes, by an angle of which cosine and sine are kept."""
-
-    about_x: bool
-    cos: Any
-    sin: Any
-
-    def inward(self, v: Array) -> Array:
-        """R v: components in the axes nearer to the base."""
-        return self._rotate(v, self.sin)
-
-    def outward(self, v: Array) -> Array:
-        """R^T v: components in the axes nearer to the tip."""
-        return self._rotate(v, -self.sin)
-
-    def _rotate(self, v: Array, sin: Any) -> Array:
-        x, y, z = v
-        if self.about_x:
-            return np.array([x, self.cos * y - sin * z, sin * y + self.cos * z])
-        return np.array([self.cos * x - sin * y, sin * x + self.cos * y, z])
-
-
-def outward(turns: Sequence[Turn], v: Array) -> Array:
-    """Components of a vector of the parent in the axes of the link, shape (3,)."""
-    for turn in turns:
-        v = turn.outward(v)
-    return v
-
-
-def inward(turns: Sequence[Turn], v: Array) -> Array:
-    """Components of a vector of the link in the axes of its parent, shape (3,)."""
-    for turn in reversed(turns):
-        v = turn.inward(v)
-    return v
+from robot_dynamics.spatial.turns import Turn, cosine_and_sine_of_sum, to_parent
 
 
 @dataclass(frozen=True)
 class Angle:
-    """Angle about z: a constant, kept as its cosine and sine, plus joint positions.
-
-    A constant of right angles swaps cosine and sine of the variable part and costs nothing;
-    any other one is added to it before cosine and sine are taken.
-    """
+    """Angle about z: a constant, kept as its cosine and sine, plus joint positions."""
 
     cos: float = 1.0
     sin: float = 0.0
@@ -81,21 +35,17 @@ class Angle:
         """Cosine and sine."""
         if not self.varies:
             return self.cos, self.sin
-        if self.cos * self.sin == 0.0:
-            c, s = np.cos(self.variable), np.sin(self.variable)
-            return self.cos * c - self.sin * s, self.sin * c + self.cos * s
-        angle = self.variable + math.atan2(self.sin, self.cos)
-        return np.cos(angle), np.sin(angle)
+        return cosine_and_sine_of_sum(self.cos, self.sin, self.variable)
 
     def about_z(self) -> list[Turn]:
         """The turn about z by this angle; none if it is zero."""
         if not self.varies and self.sin == 0.0 and self.cos == 1.0:
             return []
-        return [Turn(False, *self.cos_sin())]
+        return [Turn(2, *self.cos_sin())]
 
     def turn(self, v: Array) -> Array:
         """Rz v."""
-        return inward(self.about_z(), v)
+        return to_parent(self.about_z(), v)
 
     def turn_tensor(self, S: Array) -> Array:
         """Rz S Rz^T of a symmetric tensor."""
@@ -127,7 +77,7 @@ def split_at_link(R0: Array, held: Angle) -> tuple[list[Turn], Angle]:
         sin_alpha = math.hypot(R0[0, 2], R0[1, 2])
         gamma = Angle(-R0[1, 2] / sin_alpha, R0[0, 2] / sin_alpha)
     gamma = held.plus(gamma)
-    tilt = [] if cos_alpha == 1.0 and sin_alpha == 0.0 else [Turn(True, cos_alpha, sin_alpha)]
+    tilt = [] if cos_alpha == 1.0 and sin_alpha == 0.0 else [Turn(0, cos_alpha, sin_alpha)]
     if sin_alpha == 0.0:  # parallel axes: a turn about one is a turn about the other
         return tilt, Angle(R0[0, 0], cos_alpha * R0[1, 0]).plus(gamma, cos_alpha)
     theta = Angle(R0[2, 1] / sin_alpha, R0[2, 0] / sin_alpha)
