@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,17 +70,24 @@ class Case:
         return q, qd, qdd
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without warnings: what a URDF leaves out is no business of a benchmark."""
+    log = logging.getLogger("robot_dynamics")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+
+
 def make_case(key: str, title: str, urdf: bytes, folder: Path) -> Case:
     """Write a URDF where all contenders can read it, and read it."""
     path = folder / f"{key}.urdf"
     path.write_bytes(urdf)
-    reader_log = logging.getLogger("robot_dynamics.robot")
-    level = reader_log.level
-    reader_log.setLevel(logging.ERROR)  # what the URDF leaves out is no business of a benchmark
-    try:
+    with quiet():
         robot = read_urdf(path)
-    finally:
-        reader_log.setLevel(level)
     rng = np.random.default_rng(0)
     q, qd, qdd, tau = rng.uniform(-2.0, 2.0, (4, robot.dof))
     return Case(key, title, path, robot, q, qd, qdd, tau)

@@ -11,13 +11,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-from benchmark.benchmark import main
 from benchmark.cases import SOURCES, cases, chain_urdf, make_case
-from benchmark.contenders import OURS, PEERS, disagreements, ours
-from benchmark.report import Table, _missed, _three_digits
-from benchmark.results import Results
-from benchmark.targets import FORWARD, WHY, targets
-from benchmark.timing import Call, best_times
+from benchmark.kernels.contenders import OURS, PEERS, disagreements, ours
+from benchmark.kernels.kernel_benchmark import main
+from benchmark.kernels.kernel_report import _missed, _three_digits
+from benchmark.kernels.kernel_results import Results
+from benchmark.kernels.targets import FORWARD, WHY, targets
+from benchmark.kernels.timing import Call, best_times
+from benchmark.table import Table
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import RobotDynamicsError
 

@@ -11,9 +11,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
-from benchmark import nodes_report, nodes_timer
-from benchmark.nodes import NODES, QUICK, Results
-from benchmark.nodes_composed import CAUSES
+from benchmark.nodes import bare_timer, nodes_report
+from benchmark.nodes.composed_process import CAUSES
+from benchmark.nodes.node_results import NODES, QUICK, NodeResults
 
 KEPT = {"held": 1000.0, "cycles": 5000, "missed": 3, "median": 2e-5, "p99": 1e-4, "worst": 2e-3}
 
@@ -25,7 +25,7 @@ def results(missed=3, slower=1.0):
     echo = np.linspace(3e-4, 5e-4, 1000)
     late = [{"at": 1.0, "late": 3e-3, "cause": CAUSES[0]}]
     composed = {"cpu": 0.6, "turns": 8000, "late": late, "nodes": {NODES[0]: KEPT}}
-    return Results(
+    return NodeResults(
         "panda",
         QUICK,
         loads={"three processes": 0.5},
@@ -47,7 +47,7 @@ def met(found):
 
 
 def test_every_cycle_of_the_timer_is_either_kept_or_missed():
-    seen = nodes_timer.run(200.0, 0.25)
+    seen = bare_timer.run(200.0, 0.25)
     assert seen["cycles"] + seen["missed"] >= 49  # the last one may lie beyond the end
     assert len(seen["late"]) <= seen["cycles"]
 

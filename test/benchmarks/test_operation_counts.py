@@ -7,8 +7,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmark.ablation import ROWS, ablation_table, main
-from benchmark.operation_counts import (
+from benchmark.operation_counts.ablation import ROWS, ablation_table, main
+from benchmark.operation_counts.counts_page import (
     PAGE,
     at_hand,
     differences,

@@ -9,7 +9,8 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
-from benchmark.soak import FIRST, Sent, soak
+from benchmark.soak.sent_trajectory import FIRST, SentTrajectory
+from benchmark.soak.soak import soak
 
 # Far above what the fades of modes and loads ask for, and a hundredth of a step of 100 N m in a
 # millisecond: the stiff default gains of this heavy arm need it
@@ -32,12 +33,12 @@ def test_an_arm_that_is_never_left_in_peace_does_all_it_is_told_without_a_jump(t
 def test_the_soak_sees_a_reference_that_leaves_its_trajectory():
     import numpy as np
 
-    sent = Sent(10.0, np.array([[0.0], [1.0], [0.0], [1.0]]), until=12.0)
-    sent.look(10.0 + FIRST - 0.1, np.array([7.0]))  # on the way to the first waypoint
+    sent = SentTrajectory(10.0, np.array([[0.0], [1.0], [0.0], [1.0]]), until=12.0)
+    sent.compare(10.0 + FIRST - 0.1, np.array([7.0]))  # on the way to the first waypoint
     assert sent.seen == 0
-    sent.look(10.0 + FIRST + 0.5, np.array([0.5]))  # half way by symmetry
-    assert sent.seen == 1 and sent.off < 1e-12
-    sent.look(10.0 + FIRST + 0.5, np.array([0.6]))
-    assert sent.off == pytest.approx(0.1)
-    sent.look(12.5, np.array([7.0]))  # replaced by then
+    sent.compare(10.0 + FIRST + 0.5, np.array([0.5]))  # half way by symmetry
+    assert sent.seen == 1 and sent.deviation < 1e-12
+    sent.compare(10.0 + FIRST + 0.5, np.array([0.6]))
+    assert sent.deviation == pytest.approx(0.1)
+    sent.compare(12.5, np.array([7.0]))  # replaced by then
     assert sent.seen == 2

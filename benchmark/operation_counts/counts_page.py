@@ -1,18 +1,17 @@
-"""Operation counts beside the publications': writes docs/operation-counts.md.
-
-python -m benchmark.operation_counts
-"""
+"""The page docs/operation-counts.md: counts of every formulation beside the publications'."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
-
-from benchmark.ablation import ROBOTS, ablation_table, count, count_formulation, robot_named
+from benchmark.operation_counts.ablation import (
+    ROBOTS,
+    ablation_table,
+    count,
+    count_formulation,
+    robot_named,
+)
 from benchmark.table import Table
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
@@ -36,7 +35,7 @@ from robot_dynamics.papers.counting.recursions import (
 from robot_dynamics.reduction import reduce
 from robot_dynamics.robot.transforms import merge_fixed
 
-PAGE = Path(__file__).parents[1] / "docs" / "operation-counts.md"
+PAGE = Path(__file__).parents[2] / "docs" / "operation-counts.md"
 
 INTRODUCTION = """\
 # Operation counts
@@ -170,12 +169,12 @@ def differences(title: str, comparison: Comparison) -> str:
     return "\n".join(lines)
 
 
-def page(progress: Progress | None = None) -> str:
+def page(tell: Callable[[str], None] = lambda _: None) -> str:
     """The whole page as Markdown."""
-    return "\n\n".join(section.rstrip() for section in _sections(progress)) + "\n"
+    return "\n\n".join(section.rstrip() for section in _sections(tell)) + "\n"
 
 
-def _sections(progress: Progress | None) -> Iterator[str]:
+def _sections(tell: Callable[[str], None]) -> Iterator[str]:
     yield INTRODUCTION
     yield general_arm().markdown()
     yield "## Where ours differ\n\nThe sum of the lines is the difference, to the last operation."
@@ -203,11 +202,11 @@ def _sections(progress: Progress | None) -> Iterator[str]:
     yield differences("The example", compare_renaud())
     yield differences("The example, y_5 - z_6 one parameter", compare_renaud_grouped())
     yield at_hand().markdown()
-    table = ablation_table(tuple(ROBOTS), progress)
+    table = ablation_table(tuple(ROBOTS), tell)
     yield table.markdown()
     yield (
         "Each row but the first takes one reduction away from all of them; regrouping matters "
-        "most. `python -m benchmark.ablation` prints this table alone."
+        "most. `python -m benchmark.operation_counts.ablation` prints this table alone."
     )
 
 
@@ -244,20 +243,3 @@ def _written(polynomial: Sequence[object]) -> str:
         )
         text += sign + number + variable
     return text.removeprefix(" + ")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmark.operation_counts")
-    parser.add_argument("--output", type=Path, default=PAGE, help="file to write")
-    output = parser.parse_args(arguments).output
-    console = Console()
-    columns = TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        text = page(progress)
-    output.write_text(text)
-    console.print(f"wrote {output}")
-
-
-if __name__ == "__main__":
-    main()

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 from rich.console import Console
 
 from benchmark import machine
-from benchmark.nodes_composed import CAUSES
+from benchmark.nodes.composed_process import CAUSES
+from benchmark.nodes.node_results import NodeResults
+from benchmark.picture import Picture, save
 from benchmark.table import Table
-
-if TYPE_CHECKING:
-    from benchmark.nodes import Results
 
 MEDIAN_LIMIT, P99_LIMIT = 1.3, 1.5
 """Most that a command may take, to a bare echo in the same run."""
@@ -24,7 +24,7 @@ MISSED_LIMIT = 0.001
 """Part of the cycles at 2 kHz in one process that may be missed beyond those of the timer."""
 
 
-def tables(results: Results) -> Iterator[Table]:
+def tables(results: NodeResults) -> Iterator[Table]:
     """Every table, in the order of the page."""
     yield _targets(results)
     yield _separate(results)
@@ -33,7 +33,7 @@ def tables(results: Results) -> Iterator[Table]:
     yield _causes(results)
 
 
-def print_tables(results: Results, console: Console) -> None:
+def print_tables(results: NodeResults, console: Console) -> None:
     """Show everything on the terminal."""
     for line in _conditions(results):
         console.print(line, markup=False, highlight=False)
@@ -41,10 +41,15 @@ def print_tables(results: Results, console: Console) -> None:
         console.print(table.rich())
 
 
-def write(results: Results, folder: Path) -> list[Path]:
+def write(results: NodeResults, folder: Path) -> list[Path]:
     """Write nodes-benchmark.md and its plot; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    plot = _draw(results, folder / "nodes_latency.png")
+    latency = Picture(
+        folder / "nodes_latency.png",
+        "Latency",
+        "How many answers take longer than a time. Both are answered at once by two processes.",
+    )
+    save(_draw(results), latency.path)
     text = [
         "# Nodes at a kilohertz",
         "",
@@ -54,22 +59,14 @@ def write(results: Results, folder: Path) -> list[Path]:
         *[f"- {line}" for line in _conditions(results)],
         "",
     ]
-    for table in tables(results):
-        text += [table.markdown(), ""]
-    text += [
-        "## Latency",
-        "",
-        "How many answers take longer than a time. Both are answered at once by two processes.",
-        "",
-        f"![Latency]({plot.name})",
-        "",
-    ]
+    for part in (*tables(results), latency):
+        text += [part.markdown(), ""]
     page = folder / "nodes-benchmark.md"
     page.write_text("\n".join(text), encoding="utf-8")
-    return [page, plot]
+    return [page, latency.path]
 
 
-def _conditions(results: Results) -> Iterator[str]:
+def _conditions(results: NodeResults) -> Iterator[str]:
     yield machine.processor()
     yield ", ".join(machine.versions()[:2])
     yield f"robot: {results.robot}"
@@ -82,7 +79,7 @@ def _conditions(results: Results) -> Iterator[str]:
     )
 
 
-def _targets(results: Results) -> Table:
+def _targets(results: NodeResults) -> Table:
     rows = []
 
     def row(text: str, measured: str, limit: str, met: bool) -> None:
@@ -128,7 +125,7 @@ def _timing(values: Mapping[str, Any], cpu: bool = True) -> list[str]:
     ]
 
 
-def _separate(results: Results) -> Table:
+def _separate(results: NodeResults) -> Table:
     rows = [[name, *_timing(node), f"{node['memory']:.0f}"] for name, node in results.nodes.items()]
     rows.append(["*a timer beside them*", *_timing(results.timer), ""])
     for timer in results.busy_timers:
@@ -146,7 +143,7 @@ def _separate(results: Results) -> Table:
     return Table("Three processes", about, ["", *TIMING, "memory (MiB)"], rows)
 
 
-def _latency(results: Results) -> Table:
+def _latency(results: NodeResults) -> Table:
     rows = []
     for who, title in (("command", "effort_command of controller_node"), ("echo", "a bare echo")):
         delays = results.delays[who]
@@ -164,7 +161,7 @@ def _latency(results: Results) -> Table:
     )
 
 
-def _composed(results: Results) -> Table:
+def _composed(results: NodeResults) -> Table:
     rows = []
     for scheduling, measured in results.composed.items():
         for name, node in measured["nodes"].items():
@@ -178,7 +175,7 @@ def _composed(results: Results) -> Table:
     return Table("One process", about, ["", *TIMING], rows)
 
 
-def _causes(results: Results) -> Table:
+def _causes(results: NodeResults) -> Table:
     rows = []
     for scheduling, measured in results.composed.items():
         by_cause: dict[str, list[float]] = defaultdict(list)
@@ -200,13 +197,7 @@ def _us(seconds: float) -> str:
     return f"{1e6 * seconds:.0f}"
 
 
-def _draw(results: Results, path: Path) -> Path:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.rcParams.update({"font.size": 10, "axes.grid": True, "grid.alpha": 0.3})
+def _draw(results: NodeResults) -> plt.Figure:
     figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
     for who, label, color in (
         ("command", "effort_command of controller_node", "#c2410c"),
@@ -218,6 +209,4 @@ def _draw(results: Results, path: Path) -> Path:
     axes.set_xlabel("time from joint_states to the answer, ms")
     axes.set_ylabel("part of the answers that take longer")
     axes.legend()
-    figure.savefig(path, dpi=120)
-    plt.close(figure)
-    return path
+    return figure

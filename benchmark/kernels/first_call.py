@@ -1,7 +1,7 @@
 """What a fresh process pays before its first torque, and the memory of a compiled robot.
 
-    python -m benchmark.first_call URDF          prints one line of JSON
-    python -m benchmark.first_call URDF --all    builds every kernel, and tells its memory
+    python -m benchmark.kernels.first_call URDF          prints one line of JSON
+    python -m benchmark.kernels.first_call URDF --all    builds every kernel, and tells its memory
 
 The cache of compiled kernels is where $ROBOT_DYNAMICS_CACHE says.
 """
@@ -119,11 +119,11 @@ def _run(path: Path, modules: str, cache: str, *options: str) -> dict[str, float
         "PYTHONPYCACHEPREFIX": modules,
         "PYTHONDONTWRITEBYTECODE": "",  # where it is set, every process would compile all modules
     }
-    command = [sys.executable, "-m", "benchmark.first_call", str(path), *options]
+    command = [sys.executable, "-m", "benchmark.kernels.first_call", str(path), *options]
     process = subprocess.run(
         command,
         env=environment,
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=True,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
@@ -39,21 +39,21 @@ def environment(domain: int, log_folder: Path) -> dict[str, str]:
 
 
 class Process:
-    """A Python module in a process of its own; what it prints is in `log`.
+    """Python in a process of its own; what it prints is in `log`.
 
     Args:
-        module: Name of the module.
-        arguments: Its command line.
+        name: What to call it.
+        command: Arguments of the interpreter.
         domain: ROS domain.
         folder: Where the log goes.
     """
 
-    def __init__(self, module: str, arguments: Sequence[str], domain: int, folder: Path) -> None:
-        self.name = module.rpartition(".")[2]
+    def __init__(self, name: str, command: Sequence[str], domain: int, folder: Path) -> None:
+        self.name = name
         self._file = folder / f"{self.name}-{time.monotonic_ns()}.log"
         with self._file.open("w") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
+                [sys.executable, *command],
                 env=environment(domain, folder),
                 stdout=output,
                 stderr=subprocess.STDOUT,
@@ -113,6 +113,11 @@ class Process:
         return int(pages) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def module(name: str, *arguments: str) -> list[str]:
+    """Command of a module of this folder."""
+    return ["-m", f"{__package__}.{name}", *arguments]
+
+
 def ros_arguments(
     parameters: Mapping[str, Any], remapped: Mapping[str, str] | None = None
 ) -> list[str]:
@@ -144,14 +149,16 @@ class System:
         remapped: Mapping[str, str] | None = None,
     ) -> Process:
         """Start one node of the package."""
-        return self.start_module(
-            f"robot_dynamics.nodes.{node}", ros_arguments(parameters, remapped)
-        )
+        executable = f"from robot_dynamics.nodes.executables import {node} as run; run()"
+        return self._start(node, ["-c", executable, *ros_arguments(parameters, remapped)])
 
-    def start_module(self, module: str, arguments: Sequence[str] = ()) -> Process:
-        """Start any module."""
-        process = Process(module, arguments, self.domain, self.folder)
-        self.processes[process.name] = process
+    def start_module(self, name: str, *arguments: str) -> Process:
+        """Start a module of this folder."""
+        return self._start(name, module(name, *arguments))
+
+    def _start(self, name: str, command: Sequence[str]) -> Process:
+        process = Process(name, command, self.domain, self.folder)
+        self.processes[name] = process
         return process
 
     def start_arm(self, common: Mapping[str, Any], **own: Mapping[str, Any]) -> None:

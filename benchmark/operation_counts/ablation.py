@@ -1,6 +1,6 @@
 """What each reduction is worth: operations of inverse dynamics with one of them taken away.
 
-    python -m benchmark.ablation [--robots ur5,panda]
+    python -m benchmark.operation_counts.ablation [--robots ur5,panda]
 
 The first row has all of them, every other row all but one, and the last rows have none:
 a formulation on the robot as its URDF has it. Multiplications / additions, those of joint
@@ -10,15 +10,14 @@ angles included; sines and cosines stay as they are.
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-from benchmark.cases import SOURCES, Source, stripped_urdf
+from benchmark.cases import SOURCES, Source, quiet, stripped_urdf
+from benchmark.progress import spinner
 from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
@@ -133,15 +132,13 @@ ROWS: Mapping[str, Callable[[Subject], OperationCount]] = {
 # -- the table -------------------------------------------------------------------------------
 
 
-def ablation_table(keys: Sequence[str], progress: Progress | None = None) -> Table:
-    """Count every row for the chosen robots of `ROBOTS`."""
-    task = None if progress is None else progress.add_task("counting", total=None)
+def ablation_table(keys: Sequence[str], tell: Callable[[str], None] = lambda _: None) -> Table:
+    """Count every row for the chosen robots of `ROBOTS`; `tell` hears what is counted."""
     rows = [[title] for title in ROWS]
     for key in keys:
         subject = Subject(robot_named(key))
         for (title, counted), row in zip(ROWS.items(), rows, strict=True):
-            if progress is not None and task is not None:
-                progress.update(task, description=f"{key}: {title}")
+            tell(f"{key}: {title}")
             found = counted(subject)
             row.append(f"{found.multiplications} / {found.additions}")
     header = ["", *(f"{key} ({robot_named(key).dof})" for key in keys)]
@@ -159,13 +156,8 @@ def robot_named(key: str) -> Robot:
     source = ROBOTS[key]
     if source is None:
         return renaud_with_numbers()
-    reader_log = logging.getLogger("robot_dynamics.robot")
-    level = reader_log.level
-    reader_log.setLevel(logging.ERROR)  # what the URDF leaves out is no business of a benchmark
-    try:
+    with quiet():
         return read_urdf(stripped_urdf(source).decode())
-    finally:
-        reader_log.setLevel(level)
 
 
 def renaud_with_numbers() -> Robot:
@@ -188,16 +180,17 @@ def renaud_with_numbers() -> Robot:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(prog="python -m benchmark.ablation", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmark.operation_counts.ablation", description=__doc__
+    )
     parser.add_argument("--robots", default=",".join(ROBOTS), help="names, separated by commas")
     keys = parser.parse_args(arguments).robots.split(",")
     for key in keys:
         if key not in ROBOTS:
             parser.error(f"no robot '{key}' (robots: {', '.join(ROBOTS)})")
     console = Console()
-    columns = TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True) as progress:
-        table = ablation_table(keys, progress)
+    with spinner(console) as tell:
+        table = ablation_table(keys, tell)
     console.print(table.rich())
     console.print(table.about)
 

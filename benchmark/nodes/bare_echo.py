@@ -1,6 +1,6 @@
 """An echo and nothing else: joint_states in, their positions out, with a plain executor of rclpy.
 
-    python -m benchmark.nodes_echo
+    python -m benchmark.nodes.bare_echo
 
 It has the topics, types and quality of service of controller_node and computes
 nothing: what it takes is what the exchange takes.

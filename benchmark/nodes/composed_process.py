@@ -1,6 +1,6 @@
 """All nodes composed in one process, and where their late cycles come from.
 
-    python -m benchmark.nodes_composed ROBOT RATE SECONDS [PRIORITY]
+    python -m benchmark.nodes.composed_process ROBOT RATE SECONDS [PRIORITY]
 
 A watcher runs in the loop with them. It reads what the system says of the
 loop's thread: time on a processor, time waiting for one. A turn that comes late
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.nodes_system import SAFE_DOMAINS
+from benchmark.nodes.processes import SAFE_DOMAINS
 from robot_dynamics.nodes.runtime.composition import composed
 
 LATE = 1.0

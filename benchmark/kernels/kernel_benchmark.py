@@ -12,7 +12,6 @@ robot, are left out, and the report says why.
 from __future__ import annotations
 
 import argparse
-import logging
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -22,12 +21,12 @@ from pathlib import Path
 from time import perf_counter
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
-from benchmark import first_call, report
-from benchmark.batch import OURS_1, OURS_2, OURS_FLOAT, PIN_1, PIN_2, PIN_LOOP, batch_calls
-from benchmark.cases import SOURCES, Case, cases, chain_urdf, make_case
-from benchmark.contenders import (
+from benchmark.cases import SOURCES, Case, cases, chain_urdf, make_case, quiet
+from benchmark.kernels import first_call, kernel_report
+from benchmark.kernels.batch import OURS_1, OURS_2, OURS_FLOAT, PIN_1, PIN_2, PIN_LOOP, batch_calls
+from benchmark.kernels.contenders import (
     OURS,
     PEERS,
     QUANTITIES,
@@ -36,13 +35,14 @@ from benchmark.contenders import (
     ours,
     plain,
 )
-from benchmark.results import Results
-from benchmark.timing import Call, best_times
+from benchmark.kernels.kernel_results import Results
+from benchmark.kernels.timing import Call, best_times
+from benchmark.progress import progress_bar, step
 from robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True)
-class Effort:
+class Sampling:
     """How long to measure.
 
     Attributes:
@@ -62,7 +62,7 @@ class Effort:
     processes: int
 
 
-FULL = Effort(
+FULL = Sampling(
     turns=50,  # short and many: somewhere among them the machine has nothing else to do
     duration=0.003,
     batch=8192,
@@ -70,7 +70,7 @@ FULL = Effort(
     chains=(2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100),
     processes=3,
 )
-QUICK = Effort(
+QUICK = Sampling(
     turns=5, duration=0.002, batch=8192, sizes=(1, 64, 4096), chains=(2, 7, 20), processes=1
 )
 
@@ -85,56 +85,58 @@ CHAIN_PEERS = ("pin", "mujoco")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write the report."""
     options = _parse(arguments)
-    effort = QUICK if options.quick else FULL
+    sampling = QUICK if options.quick else FULL
     console = Console()
-    with _quiet(), tempfile.TemporaryDirectory() as folder, _bar(console) as bar:
-        results = measure(cases(options.robots, Path(folder)), effort, Path(folder), bar)
-    report.print_tables(results, console)
-    output = options.output or (None if options.quick else Path(__file__).parents[1] / "docs")
+    with _without_warnings(), tempfile.TemporaryDirectory() as folder, progress_bar(console) as bar:
+        results = measure(cases(options.robots, Path(folder)), sampling, Path(folder), bar)
+    kernel_report.print_tables(results, console)
+    output = options.output or (None if options.quick else Path(__file__).parents[2] / "docs")
     if output is not None:
-        for path in report.write(results, output):
+        for path in kernel_report.write(results, output):
             console.print(f"wrote {path}")
     return 0
 
 
-def measure(chosen: list[Case], effort: Effort, folder: Path, bar: Progress) -> Results:
+def measure(chosen: list[Case], sampling: Sampling, folder: Path, bar: Progress) -> Results:
     """Run everything on the chosen robots."""
-    results = Results(cases=chosen, batch_size=effort.batch)
-    with _step(bar, "single calls", len(chosen) * len(QUANTITIES) * effort.turns) as advance:
+    results = Results(cases=chosen, batch_size=sampling.batch)
+    with step(bar, "single calls", len(chosen) * len(QUANTITIES) * sampling.turns) as advance:
         for case in chosen:
-            time_calls(case, effort, results, advance)
-    turns = MORE_TURNS * effort.turns
-    with _step(bar, f"batches of {effort.batch}", len(chosen) * turns) as advance:
+            time_calls(case, sampling, results, advance)
+    turns = MORE_TURNS * sampling.turns
+    with step(bar, f"batches of {sampling.batch}", len(chosen) * turns) as advance:
         for case in chosen:
             kernel = Dynamics(case.robot).kernel("inverse")
-            calls = batch_calls(case, kernel, effort.batch, _present(results, case))
+            calls = batch_calls(case, kernel, sampling.batch, _present(results, case))
             results.batch[case.key] = best_times(
-                calls, turns=turns, duration=effort.duration, advance=advance
+                calls, turns=turns, duration=sampling.duration, advance=advance
             )
     shown = next((case for case in chosen if case.key == "panda"), chosen[0])
     results.sizes_of = shown.title
-    with _step(bar, "batch sizes", len(effort.sizes) * effort.turns) as advance:
+    with step(bar, "batch sizes", len(sampling.sizes) * sampling.turns) as advance:
         kernel = Dynamics(shown.robot).kernel("inverse")
-        for size in effort.sizes:
+        for size in sampling.sizes:
             calls = batch_calls(shown, kernel, size, _present(results, shown))
             kept = (OURS_1, OURS_2, OURS_FLOAT, PIN_LOOP, PIN_1, PIN_2)
             results.batch_sizes[size] = best_times(
                 {name: calls[name] for name in kept if name in calls},
-                turns=effort.turns,
-                duration=effort.duration,
+                turns=sampling.turns,
+                duration=sampling.duration,
                 advance=advance,
             )
-    with _step(bar, "chains", len(effort.chains) * effort.turns) as advance:
-        for n in effort.chains:
-            time_chain(n, effort, folder, results, advance)
-    with _step(bar, "fresh processes", len(chosen)) as advance:
+    with step(bar, "chains", len(sampling.chains) * sampling.turns) as advance:
+        for n in sampling.chains:
+            time_chain(n, sampling, folder, results, advance)
+    with step(bar, "fresh processes", len(chosen)) as advance:
         for case in chosen:
-            results.first_calls[case.key] = first_call.measure(case.path, effort.processes)
+            results.first_calls[case.key] = first_call.measure(case.path, sampling.processes)
             advance()
     return results
 
 
-def time_calls(case: Case, effort: Effort, results: Results, advance: Callable[[], None]) -> None:
+def time_calls(
+    case: Case, sampling: Sampling, results: Results, advance: Callable[[], None]
+) -> None:
     """Single calls of everybody on one robot."""
     arm = Dynamics(case.robot)
     contenders = [*ours(case, arm), *_peers(case, results), *plain(case)]
@@ -146,17 +148,17 @@ def time_calls(case: Case, effort: Effort, results: Results, advance: Callable[[
     for quantity in QUANTITIES:
         calls = {c.name: c.calls[quantity] for c in contenders if quantity in c.calls}
         results.calls[case.key][quantity] = best_times(
-            calls, turns=effort.turns, duration=effort.duration, advance=advance
+            calls, turns=sampling.turns, duration=sampling.duration, advance=advance
         )
 
 
 def time_chain(
-    n: int, effort: Effort, folder: Path, results: Results, advance: Callable[[], None]
+    n: int, sampling: Sampling, folder: Path, results: Results, advance: Callable[[], None]
 ) -> None:
     """Inverse dynamics of a chain of n joints, and how long it takes to compile."""
     case = make_case(f"chain{n}", f"{n} joints", chain_urdf(n), folder)
     seconds: list[float] = []
-    while not seconds or (len(seconds) < effort.processes and sum(seconds) < 1.0):
+    while not seconds or (len(seconds) < sampling.processes and sum(seconds) < 1.0):
         arm, start = Dynamics(case.robot, cache=False), perf_counter()
         arm.inverse(case.q, case.qd, case.qdd)
         seconds.append(perf_counter() - start)
@@ -166,7 +168,7 @@ def time_chain(
         if peer.name in CHAIN_PEERS:
             calls[peer.name] = peer.calls["inverse"]
     results.chains[n] = best_times(
-        calls, turns=effort.turns, duration=effort.duration, advance=advance
+        calls, turns=sampling.turns, duration=sampling.duration, advance=advance
     )
 
 
@@ -194,42 +196,11 @@ def _count_text(arm: Dynamics, quantity: str) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the warnings of peers about themselves, and of readers about URDFs."""
-    log = logging.getLogger("robot_dynamics")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
-
-
-@contextmanager
-def _step(bar: Progress, text: str, total: int) -> Iterator[Callable[[], None]]:
-    """One line of the progress bar."""
-    task = bar.add_task(text, total=total)
-
-    def advance() -> None:
-        bar.advance(task)
-        bar.refresh()
-
-    yield advance
-    bar.update(task, completed=total)
-    bar.refresh()
-
-
-def _bar(console: Console) -> Progress:
-    columns = (
-        TextColumn("{task.description:<18}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    # Drawn between turns only: a thread that draws takes time from what is timed
-    return Progress(*columns, console=console, auto_refresh=False)
+def _without_warnings() -> Iterator[None]:
+    """Without those of peers about themselves, and of readers about URDFs."""
+    with warnings.catch_warnings(), quiet():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -1,9 +1,9 @@
 """A robot that only listens for answers: how long a command for a state takes.
 
-    python -m benchmark.nodes_probe ROBOT RATE SECONDS
+    python -m benchmark.nodes.latency_probe ROBOT RATE SECONDS
 
 Publishes joint_states of an arm at rest and waits for effort_command of
-controller_node and for effort_echo of `benchmark.nodes_echo`. The position of
+controller_node and for effort_echo of `benchmark.nodes.bare_echo`. The position of
 one joint carries the number of the message; the effort of that joint, which is
 proportional to it, brings it back. Prints delays as JSON.
 """
@@ -24,7 +24,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from benchmark.nodes_system import wait_until
+from benchmark.nodes.processes import wait_until
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.messages import joint_state_msg
 from robot_dynamics.nodes.ros.qos import LOCKSTEP_QOS, OUTPUT_QOS

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-
-import matplotlib
-
-matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from benchmark.batch import OURS_1, OURS_2, OURS_FLOAT, PIN_1, PIN_2, PIN_LOOP
-from benchmark.contenders import OURS, OURS_KERNEL, QUANTITIES
-from benchmark.results import Results
+from benchmark.kernels.batch import OURS_1, OURS_2, OURS_FLOAT, PIN_1, PIN_2, PIN_LOOP
+from benchmark.kernels.contenders import OURS, OURS_KERNEL, QUANTITIES
+from benchmark.kernels.kernel_results import Results
+from benchmark.picture import Picture, save
 
 COLORS = {
     OURS: "#c2410c",
@@ -34,35 +30,33 @@ COLORS = {
 }
 
 
-@dataclass(frozen=True)
-class Caption:
-    """Heading and explanation of a plot in the report."""
-
-    title: str
-    about: str
-
-
-def draw(results: Results, folder: Path) -> dict[Path, Caption]:
-    """Draw every plot of a run into a folder; returns their paths and captions."""
-    plt.rcParams.update({"font.size": 10, "axes.grid": True, "grid.alpha": 0.3})
-    return {
-        _calls(results, folder / "benchmark_calls.png"): Caption(
-            "Single calls", "One call from Python, on a logarithmic scale."
+def draw(results: Results, folder: Path) -> list[Picture]:
+    """Draw every plot of a run into a folder."""
+    pictures = [
+        Picture(
+            folder / "benchmark_calls.png",
+            "Single calls",
+            "One call from Python, on a logarithmic scale.",
         ),
-        _batch_sizes(results, folder / "benchmark_batch.png"): Caption(
+        Picture(
+            folder / "benchmark_batch.png",
             "Cost against batch size",
             f"Inverse dynamics of {results.sizes_of}: time per state when that many states are "
             "computed in one call.",
         ),
-        _chains(results, folder / "benchmark_joints.png"): Caption(
+        Picture(
+            folder / "benchmark_joints.png",
             "Cost against number of joints",
             "Inverse dynamics of serial chains with arbitrary inertias. Left: one call (mj_inverse "
             "also factorises the mass matrix). Right: building the kernel, once per robot.",
         ),
-    }
+    ]
+    for picture, drawn in zip(pictures, (_calls, _batch_sizes, _chains), strict=True):
+        save(drawn(results), picture.path)
+    return pictures
 
 
-def _calls(results: Results, path: Path) -> Path:
+def _calls(results: Results) -> plt.Figure:
     figure, axes = plt.subplots(1, len(QUANTITIES), figsize=(15, 4.4), sharey=True)
     for ax, (quantity, title) in zip(axes, QUANTITIES.items(), strict=True):
         times = [results.calls.get(case.key, {}).get(quantity, {}) for case in results.cases]
@@ -82,10 +76,10 @@ def _calls(results: Results, path: Path) -> Path:
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
-    return _save(figure, path)
+    return figure
 
 
-def _batch_sizes(results: Results, path: Path) -> Path:
+def _batch_sizes(results: Results) -> plt.Figure:
     figure, ax = plt.subplots(figsize=(8, 5))
     sizes = sorted(results.batch_sizes)
     for name in (PIN_LOOP, PIN_1, PIN_2, OURS_1, OURS_2, OURS_FLOAT):
@@ -97,10 +91,10 @@ def _batch_sizes(results: Results, path: Path) -> Path:
     ax.set_ylabel("ns per state")
     ax.legend(frameon=False)
     figure.tight_layout()
-    return _save(figure, path)
+    return figure
 
 
-def _chains(results: Results, path: Path) -> Path:
+def _chains(results: Results) -> plt.Figure:
     figure, (calls, builds) = plt.subplots(1, 2, figsize=(12, 4.5))
     joints = sorted(results.chains)
     for name in ("mujoco", "pin", OURS):
@@ -131,7 +125,7 @@ def _chains(results: Results, path: Path) -> Path:
     builds.set_ylabel("s to build the kernel")
     builds.set_ylim(bottom=0.0)
     figure.tight_layout()
-    return _save(figure, path)
+    return figure
 
 
 def _log_log(ax: Axes) -> None:
@@ -143,9 +137,3 @@ def _log_log(ax: Axes) -> None:
 
 def _plain_number(value: float, _: int) -> str:
     return f"{value:g}" if value < 1e5 else f"{value:.0f}"
-
-
-def _save(figure: plt.Figure, path: Path) -> Path:
-    figure.savefig(path, dpi=130, metadata={"Software": None})
-    plt.close(figure)
-    return path

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from benchmark.batch import OURS_1, OURS_FLOAT, PIN_1, PIN_LOOP
-from benchmark.contenders import OURS
-from benchmark.results import Results
+from benchmark.kernels.batch import OURS_1, OURS_FLOAT, PIN_1, PIN_LOOP
+from benchmark.kernels.contenders import OURS
+from benchmark.kernels.kernel_results import Results
 
 ARMS = ("ur5", "panda")
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmark.cases import Case
-from benchmark.timing import Call
+from benchmark.kernels.timing import Call
 from robot_dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.robot.transforms import merge_fixed

@@ -1,6 +1,6 @@
 """A timer and nothing else: what the machine does to a process that only wants to be woken.
 
-    python -m benchmark.nodes_timer RATE SECONDS [BUSY]
+    python -m benchmark.nodes.bare_timer RATE SECONDS [BUSY]
 
 Sleeps to the same absolute times as a loop of that rate, counts what it misses
 in the same way, and prints what it has seen as JSON. With BUSY it computes for

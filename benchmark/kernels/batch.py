@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from benchmark.cases import Case
-from benchmark.contenders import mujoco_model, pinocchio_order, pinocchio_positions
-from benchmark.timing import Call
+from benchmark.kernels.contenders import mujoco_model, pinocchio_order, pinocchio_positions
+from benchmark.kernels.timing import Call
 from robot_dynamics.compiler.kernel import Kernel
 
 OURS_1 = "robot_dynamics, 1 thread"

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmark import machine, plots
-from benchmark.contenders import HELD, OURS, OURS_HELD, OURS_KERNEL, QUANTITIES
-from benchmark.results import Results
+from benchmark import machine
+from benchmark.kernels.contenders import HELD, OURS, OURS_HELD, OURS_KERNEL, QUANTITIES
+from benchmark.kernels.kernel_plots import draw
+from benchmark.kernels.kernel_results import Results
+from benchmark.kernels.targets import Target, targets
 from benchmark.table import Table
-from benchmark.targets import Target, targets
 
 UNKNOWN = "New: measure again on an idle machine."  # what is said of a target missed first
 AGREES = 1e-9  # relative; a larger difference is not round-off and is listed
@@ -38,7 +39,7 @@ def print_tables(results: Results, console: Console) -> None:
 def write(results: Results, folder: Path) -> list[Path]:
     """Write benchmark.md and its plots; returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = plots.draw(results, folder)
+    pictures = draw(results, folder)
     text = [
         "# Benchmark",
         "",
@@ -49,17 +50,8 @@ def write(results: Results, folder: Path) -> list[Path]:
         f"- {', '.join(machine.versions())}",
         "",
     ]
-    for table in tables(results):
-        text += [table.markdown(), ""]
-    for path, caption in drawn.items():
-        text += [
-            f"## {caption.title}",
-            "",
-            caption.about,
-            "",
-            f"![{caption.title}]({path.name})",
-            "",
-        ]
+    for part in (*tables(results), *pictures):
+        text += [part.markdown(), ""]
     missed = list(_missed(results))
     if missed:
         text += ["## Targets not met, and why", "", *[f"- {line}" for line in missed], ""]
@@ -68,7 +60,7 @@ def write(results: Results, folder: Path) -> list[Path]:
         text += ["## What is missing or differs", "", *[f"- {note}" for note in notes], ""]
     report = folder / "benchmark.md"
     report.write_text("\n".join(text), encoding="utf-8")
-    return [report, *drawn]
+    return [report, *(picture.path for picture in pictures)]
 
 
 def _targets(results: Results) -> Table:

@@ -1,0 +1,1 @@
+"""Speed of the kernels beside that of peers."""

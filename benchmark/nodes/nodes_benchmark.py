@@ -1,0 +1,210 @@
+"""How well the nodes keep a kilohertz, and how fast they answer, beside the bare machine.
+
+    python -m benchmark --nodes            some minutes; rewrites docs/nodes-benchmark.md
+    python -m benchmark.nodes --quick      a look, half a minute; writes nothing
+
+Everything is measured beside what the machine itself does in the same minute:
+nodes beside a timer that only sleeps, commands beside a bare echo of the same
+messages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+
+from benchmark.nodes import nodes_report
+from benchmark.nodes.latency_probe import GAIN, JOINT, WARM_UP
+from benchmark.nodes.listener import diagnostics
+from benchmark.nodes.lost_time import lost_time
+from benchmark.nodes.node_results import FULL, NODES, QUICK, Durations, NodeResults
+from benchmark.nodes.processes import (
+    Process,
+    SystemFailure,
+    leave_nothing_behind,
+    module,
+    system,
+)
+from benchmark.progress import progress_bar, step
+from robot_dynamics import read_urdf
+from robot_dynamics.robot import find_robot
+
+SETTLE = 3.0
+"""Time that nodes have to settle before they are measured, s."""
+
+PRIORITY = 80
+"""Real-time priority to try, of SCHED_FIFO."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print, and write the page."""
+    options = _parse(arguments)
+    durations = QUICK if options.quick else FULL
+    leave_nothing_behind()
+    console = Console()
+    try:
+        with tempfile.TemporaryDirectory() as folder, progress_bar(console) as bar:
+            results = measure(options.robot, durations, options.logs or Path(folder), bar)
+    except SystemFailure as failure:
+        console.print(str(failure), markup=False)
+        return 1
+    nodes_report.print_tables(results, console)
+    output = options.output or (None if options.quick else Path(__file__).parents[2] / "docs")
+    if output is not None:
+        for path in nodes_report.write(results, output):
+            console.print(f"wrote {path}")
+    return 0
+
+
+def measure(robot: str, durations: Durations, folder: Path, bar: Progress) -> NodeResults:
+    """Run every part."""
+    results = NodeResults(robot, durations)
+    results.stolen = lost_time(2.0)
+
+    @contextmanager
+    def part(name: str, seconds: float) -> Iterator[None]:
+        results.loads[name] = os.getloadavg()[0]
+        with step(bar, name, seconds):
+            yield
+
+    with part("three processes", durations.separate):
+        separate(results, folder)
+    with part("timers as busy", durations.control):
+        busy = [node["cpu"] for node in results.nodes.values()]
+        results.busy_timers = timers(1000.0, durations.control, busy, folder)
+    with part("latency", durations.latency):
+        latency(results, folder)
+    for name, priority in (("ordinary", 0), ("real-time", PRIORITY)):
+        with part(f"one process, {name}", durations.composed):
+            one_process(results, priority, folder)
+    return results
+
+
+def separate(results: NodeResults, folder: Path) -> None:
+    """Three processes at 1 kHz, with a timer beside them."""
+    seconds = results.seconds.separate
+    with system(folder) as running:
+        running.start_arm({"urdf_path": results.robot, "rate": 1000.0})
+        with diagnostics(running.domain) as heard:
+            time.sleep(SETTLE)
+            timer = running.start_module("bare_timer", "1000", str(seconds))
+            heard.clear()
+            begin = time.monotonic()
+            before = {name: running.processes[name].cpu_time() for name in NODES}
+            time.sleep(seconds)
+            elapsed = time.monotonic() - begin
+            used = {name: running.processes[name].cpu_time() - before[name] for name in NODES}
+            memory = {name: running.processes[name].memory() for name in NODES}
+            reports = {name: list(heard[name]) for name in NODES}
+        timer.wait()
+    for name in NODES:
+        if not reports[name]:
+            raise SystemFailure(f"{name} did not report on /diagnostics")
+        values = defaultdict(list)
+        for report in reports[name]:
+            for key, value in report.items():
+                values[key].append(value)
+        results.nodes[name] = {
+            "held": float(np.mean(values["rate held (Hz)"])),
+            "missed": float(np.sum(values["cycles missed"])),
+            "median": 1e-6 * float(np.median(values["jitter, median (us)"])),
+            "p99": 1e-6 * float(np.median(values["jitter, 99 % (us)"])),
+            "worst": 1e-6 * float(np.max(values["jitter, worst (us)"])),
+            "busy": 1e-6 * float(np.median(values["cycle, median (us)"])),
+            "cpu": used[name] / elapsed,
+            "memory": memory[name],
+        }
+    results.timer = _json(timer)
+
+
+def timers(
+    rate: float, seconds: float, busy: Sequence[float], folder: Path
+) -> list[dict[str, Any]]:
+    """Timers side by side, each computing for a part of its period."""
+    processes = [
+        Process("timer", module("bare_timer", str(rate), str(seconds), str(part)), 0, folder)
+        for part in busy
+    ]
+    try:
+        for process in processes:
+            process.wait(seconds + 60.0)
+    finally:
+        for process in processes:
+            process.stop()
+    return [_json(process) for process in processes]
+
+
+def latency(results: NodeResults, folder: Path) -> None:
+    """From a published state to the command that answers it, beside a bare echo."""
+    seconds = results.seconds.latency
+    joint = read_urdf(find_robot(results.robot)).joint_names[JOINT]
+    with system(folder) as running:
+        common = {"urdf_path": results.robot, "rate": 1000.0}
+        running.start("feedforward_node", common)
+        running.start("controller_node", {**common, f"gains.{joint}.p": GAIN})
+        echo = running.start_module("bare_echo")
+        echo.wait_for_log("echo is ready")
+        probe = running.start_module("latency_probe", results.robot, "1000", str(seconds))
+        probe.wait(seconds + WARM_UP + 60.0)
+    measured = _json(probe)
+    results.published = measured["published"]
+    results.delays = {
+        who: 1e-9 * np.array(measured[who], dtype=float) for who in ("command", "echo")
+    }
+    if not len(results.delays["command"]):
+        raise SystemFailure("controller_node answered no state in a way that could be told")
+
+
+def one_process(results: NodeResults, priority: int, folder: Path) -> None:
+    """All nodes in one process at 2 kHz, with a timer beside them."""
+    seconds = results.seconds.composed
+    child = Process(
+        "composed",
+        module("composed_process", results.robot, "2000", str(seconds), str(priority)),
+        0,
+        folder,
+    )
+    try:
+        child.wait_for_log("composed is ready")
+        timer = timers(2000.0, seconds, [0.0], folder)[0]
+        child.wait(seconds + 60.0)
+    finally:
+        child.stop()
+    measured = _json(child)
+    scheduling = measured["scheduling"]
+    if scheduling not in results.composed:  # refused, it is the same again
+        results.composed[scheduling] = measured
+        results.composed_timers[scheduling] = timer
+
+
+def _json(process: Process) -> dict[str, Any]:
+    for line in process.log.splitlines():
+        if line.startswith("{"):
+            return json.loads(line)
+    raise SystemFailure(f"{process.name} printed no result:\n{process.log[-2000:]}")
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmark --nodes",
+        description="How well the nodes keep a kilohertz, beside the bare machine.",
+    )
+    parser.add_argument("--quick", action="store_true", help="a look; writes nothing by default")
+    parser.add_argument("--robot", default="panda", help="a known robot, or a URDF")
+    parser.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="where to write the page; by default docs"
+    )
+    parser.add_argument("--logs", type=Path, help="where to leave what the nodes print")
+    return parser.parse_args(arguments)

@@ -1,0 +1,1 @@
+"""Operation counts beside the publications', and what each reduction is worth."""

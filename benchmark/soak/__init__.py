@@ -1,0 +1,1 @@
+"""An arm that is never left in peace, for minutes."""
