@@ -32,6 +32,7 @@ from robot_dynamics.formulations import InverseDynamics, formulation_named, mass
 from robot_dynamics.formulations.regressor import Regressor
 from robot_dynamics.kinematics import frame_jacobian, frame_pose
 from robot_dynamics.robot.endpoint import Wrenches, only_tip, wrench_on_link
+from robot_dynamics.robot.inertial_parameters import body_with, inertial_parameters
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia
 
@@ -80,7 +81,7 @@ class Variant:
         if self.payload_at:
             place = tree.frame(self.payload_at)
             at = tree.link_index(place.link)
-            load = payload_inertia(values["payload"]).expressed_in(place.pose)
+            load = body_with(values["payload"]).expressed_in(place.pose)
             links = list(tree.links)
             links[at] = replace(links[at], inertia=links[at].inertia + load)
             tree = replace(tree, links=tuple(links))
@@ -95,13 +96,6 @@ FEWEST_AT_ONCE = 7
 """Joints from which on derivatives for all joints at once are faster than joint by joint."""
 
 
-def payload_inertia(numbers: Array) -> Inertia:
-    """The inertia of a load from the ten numbers of `Variant.payload_at`."""
-    m, hx, hy, hz, xx, xy, xz, yy, yz, zz = numbers
-    moments = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    return Inertia(m, np.array([hx, hy, hz]), np.array(moments))
-
-
 def payload_numbers(load: Inertia) -> Array:
     """The ten numbers of `Variant.payload_at` of a load.
 
@@ -112,7 +106,7 @@ def payload_numbers(load: Inertia) -> Array:
         raise ArgumentError(
             f"payload must be an Inertia, got {shown(load)}; make one with Inertia.from_com"
         )
-    return np.array([load.mass, *load.first_moment, *load.second_moment[np.triu_indices(3)]])
+    return inertial_parameters(load)
 
 
 @dataclass(frozen=True)

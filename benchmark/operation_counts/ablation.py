@@ -90,8 +90,8 @@ class Subject:
 
     def without_column(self) -> OperationCount:
         """Angular accelerations are rotated, as printed."""
-        writing = tuple(replace(w, column=False) for w in self.reduced.writing)
-        return count(replace(self.reduced, writing=writing))
+        options = tuple(replace(w, column=False) for w in self.reduced.options)
+        return count(replace(self.reduced, options=options))
 
     def without_snapping(self) -> OperationCount:
         """Constants as they come from the URDF."""
@@ -109,7 +109,7 @@ ROWS: Mapping[str, Callable[[Subject], OperationCount]] = {
     "no search": lambda s: count(reduce(s.tree, "quick")),
     "no regrouping": Subject.without_regrouping,
     "no shared mass": lambda s: s.search_without("shared"),
-    "no held axes": lambda s: s.search_without("held"),
+    "no unrotated axes": lambda s: s.search_without("unrotated"),
     "usual frames only": lambda s: s.search_without("offset", "direction"),
     "no column of b": Subject.without_column,
     "three squares for b": lambda s: s.search_without("diagonal"),

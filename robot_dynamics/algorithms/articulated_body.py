@@ -1,4 +1,4 @@
-"""Forward dynamics by articulated bodies (Featherstone, 1983).
+"""Forward dynamics by articulated bodies: [Featherstone2008], chapter 7.
 
 Seen from its handle, a link with everything that hangs on it by free joints is a
 body whose inertia is no longer that of a rigid one. From the tips inward, each

@@ -1,10 +1,10 @@
 """Mass matrix by composite bodies, and forward dynamics with it.
 
 A column of the mass matrix is the effort of a unit acceleration of one joint
-while all else rests (Walker and Orin, 1982, method 3). Only the links outward of
-that joint move, as one rigid composite body. The matrix of a tree has the
-sparsity of its branches, and so does its factorisation (Featherstone, 2005), so
-that both are written along the tree and leave no work for structural zeros.
+while all else rests ([WalkerOrin1982], method 3). Only the links outward of that
+joint move, as one rigid composite body. The matrix of a tree has the sparsity of
+its branches, and so does its factorisation ([Featherstone2008], sections 6.4 and
+6.5), so that both are written along the tree and leave no work for structural zeros.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint_motion import joint_motion
+from robot_dynamics.robot.joint import joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.vectors import cross, skew
 
@@ -74,7 +74,7 @@ def augmented_bodies(robot: Robot, p: list[Array]) -> tuple[list[Any], list[Arra
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class LinkKinematics:
     """Motion of every link, one list entry per link, root first; vectors in axes of the link.
 
     Args:
@@ -100,11 +100,13 @@ class Motion:
     t: list[Array]
 
 
-def forward(robot: Robot, q: Array, qd: Array, qdd: Array) -> Motion:
+def forward(robot: Robot, q: Array, qd: Array, qdd: Array) -> LinkKinematics:
     """Steps (1) to (6), base to tips, with the arguments of `inverse_dynamics`."""
     zero, none = np.zeros(3), np.zeros((3, 3))
     alpha_0 = -robot.gravity  # g z_0
-    m = Motion([np.eye(3)], [zero], [zero], [zero], [none], [none], [alpha_0], [zero], [zero])
+    m = LinkKinematics(
+        [np.eye(3)], [zero], [zero], [zero], [none], [none], [alpha_0], [zero], [zero]
+    )
     for k, (joint, parent) in enumerate(zip(robot.joints, robot.parents, strict=True)):
         z = joint.axis
         R, p = joint_motion(joint, q[k])
@@ -164,7 +166,7 @@ class Forces:
     Gamma: Array
 
 
-def backward(robot: Robot, motion: Motion, wrenches: Wrenches) -> Forces:
+def backward(robot: Robot, motion: LinkKinematics, wrenches: Wrenches) -> Forces:
     """Steps (7) to (10), tips to base, with the arguments of `inverse_dynamics`."""
     R, p, b = motion.R, motion.p, motion.b
     m_, u_, k_ = augmented_bodies(robot, p)

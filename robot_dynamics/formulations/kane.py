@@ -32,8 +32,7 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint import Joint
-from robot_dynamics.robot.joint_motion import joint_motion
+from robot_dynamics.robot.joint import Joint, joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.rotation import rotation_about

@@ -114,27 +114,6 @@ def gravity(robot: Robot, q: npt.ArrayLike) -> Array:
     return gravity_efforts(tree, base_axes(tree, q))
 
 
-def kinetic_energy(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> Any:
-    """Compute T = qd . H qd / 2, eq. (5-27), J; arguments as for `coriolis_matrix`."""
-    tree, (q, qd) = on_tree(robot, q=q, qd=qd)
-    return 0.5 * (qd @ (inertia_tensor(tree, base_axes(tree, q)) @ qd))
-
-
-def potential_energy(robot: Robot, q: npt.ArrayLike) -> Any:
-    """Compute U = -sum m_i g . r_(0,ci), eq. (5-30) with its sign put right, J.
-
-    Zero with all mass at the origin of the root link, whose own weight does not count; arguments
-    as for `mass_matrix`.
-    """
-    tree, (q,) = on_tree(robot, q=q)
-    axes = base_axes(tree, q)
-    U: Any = 0.0
-    for i, link in enumerate(tree.links[1:]):
-        r = axes.p[i] + axes.R[i] @ link.inertia.com  # r_(0,ci)
-        U = U - link.inertia.mass * (tree.gravity @ r)
-    return U
-
-
 # -- on a tree in base axes -----------------------------------------------------------------------
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint_motion import joint_motion
+from robot_dynamics.robot.joint import joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.vectors import cross
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_parameters import BaseParameter, base_columns
 from robot_dynamics.arrays import Array, vector
-from robot_dynamics.formulations.augmented_body import Motion, forward, gyroscopic
+from robot_dynamics.formulations.augmented_body import LinkKinematics, forward, gyroscopic
 from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
@@ -70,7 +70,7 @@ def regressor(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayL
     return Regressor.of(robot)(vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n))
 
 
-def _efforts(tree: Robot, motion: Motion, i: int, symbol: str) -> Array:
+def _efforts(tree: Robot, motion: LinkKinematics, i: int, symbol: str) -> Array:
     """Efforts of all joints when one inertial parameter of link i is one and no other link has any.
 
     Args:

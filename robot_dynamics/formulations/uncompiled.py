@@ -14,7 +14,7 @@ from robot_dynamics.formulations.registry import (
     InverseDynamics,
     formulation_named,
 )
-from robot_dynamics.robot.endpoint import wrench_on_link
+from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -58,10 +58,7 @@ def inverse_dynamics(
         tree = tree.with_gravity(gravity)
     n = robot.dof
     q, qd, qdd = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
-    wrenches = {}
-    if wrench is not None:
-        link, force_moment = wrench_on_link(tree, vector("wrench", wrench, 6), frame)
-        wrenches[link] = force_moment
+    wrenches = wrench_argument(tree, wrench, frame)
     joints = tree.coupling
     return joints.efforts(
         equations(tree, joints.positions(q), joints.rates(qd), joints.rates(qdd), wrenches)

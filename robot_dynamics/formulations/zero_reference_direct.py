@@ -27,8 +27,8 @@ import numpy.typing as npt
 from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import SingularMassMatrixError
-from robot_dynamics.formulations.zero_reference import Vectors, starred_vectors
-from robot_dynamics.robot.endpoint import Wrenches, wrench_on_link
+from robot_dynamics.formulations.zero_reference import Vectors, centripetal, starred_vectors
+from robot_dynamics.robot.endpoint import Wrenches, wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
@@ -73,10 +73,7 @@ def forward_dynamics(
     tree = merge_fixed(robot)
     n = robot.dof
     q, qd, tau = vector("q", q, n), vector("qd", qd, n), vector("tau", tau, n)
-    wrenches = {}
-    if wrench is not None:
-        link, force_moment = wrench_on_link(tree, vector("wrench", wrench, 6), frame)
-        wrenches[link] = force_moment
+    wrenches = wrench_argument(tree, wrench, frame)
     E, e0 = tree.coupling.matrix, tree.coupling.offset
     H, h = equations_of_motion(tree, E @ q + e0, E @ qd, wrenches)
     H, h = E.T @ H @ E, E.T @ h
@@ -119,7 +116,7 @@ def _motion(
     a_G: list[Columns] = [{n: np.zeros(3)}]
     for k, joint in enumerate(zero.robot.joints):
         p, R, u, GP, PG = zero.robot.parents[k], v.R[k], v.u[k], v.GP[k], v.PG[k + 1]
-        a_P = _sum(a_G[p], _cross(alpha[p], GP), {n: _centripetal(omega[p], GP)})  # eq. (44)
+        a_P = _sum(a_G[p], _cross(alpha[p], GP), {n: centripetal(omega[p], GP)})  # eq. (44)
         coriolis = cross(omega[p], u * qd[k])
         if joint.type.rotates:
             omega.append(R.T @ (omega[p] + u * qd[k]))  # eq. (40)
@@ -129,8 +126,8 @@ def _motion(
             omega.append(R.T @ omega[p])
             alpha.append(_turn(R.T, alpha[p]))
             a_P = {**_turn(R.T, _sum(a_P, {n: 2.0 * coriolis})), k: u}
-        centripetal = {n: _centripetal(omega[k + 1], PG)}
-        a_G.append(_sum(a_P, _cross(alpha[k + 1], PG), centripetal))  # eq. (42)
+        of_turning = {n: centripetal(omega[k + 1], PG)}
+        a_G.append(_sum(a_P, _cross(alpha[k + 1], PG), of_turning))  # eq. (42)
     return omega, alpha, a_G
 
 
@@ -201,10 +198,6 @@ def _cross(columns: Columns, r: Array) -> Columns:
 
 def _without(k: int, columns: Columns) -> Columns:
     return {j: column for j, column in columns.items() if j != k}
-
-
-def _centripetal(omega: Array, r: Array) -> Array:
-    return cross(omega, cross(omega, r))
 
 
 def _check_regular(tree: Robot, H: Array, inverse_D: Array) -> None:

@@ -19,7 +19,7 @@ from robot_dynamics.formulations.zero_reference import (
     motion_from_base,
     starred_vectors,
 )
-from robot_dynamics.robot.endpoint import wrench_on_link
+from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
@@ -99,10 +99,7 @@ def joint_reactions(
     tree = merge_fixed(robot)
     n = robot.dof
     q, qd, qdd = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
-    wrenches = {}
-    if wrench is not None:
-        link, force_moment = wrench_on_link(tree, vector("wrench", wrench, 6), frame)
-        wrenches[link] = force_moment
+    wrenches = wrench_argument(tree, wrench, frame)
     collar_before = _collars_on_parent(tree, collar)
     E, e0 = tree.coupling.matrix, tree.coupling.offset
 

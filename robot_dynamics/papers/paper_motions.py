@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
-from robot_dynamics.formulations.zero_reference import HandMotion, hand_motion
+from robot_dynamics.formulations.zero_reference_hand import HandMotion, hand_motion
 from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.papers.paper_arms import INCH
 from robot_dynamics.robot.zero_position import HAND, ZeroReference

@@ -6,11 +6,11 @@ Each reduction stands alone where it belongs and changes no torque:
 * almost exact constants made exact, the residual reported (`robot.frames.snapped`);
 * inertial parameters regrouped, mass shared (`robot.parameters.regroup`);
 * a length unit that turns constants into ones (`robot.frames.in_length_unit`);
-* the recursion on a column of b and held axes (`formulations.augmented_body_columns`);
+* the recursion on a column of b and unrotated axes (`formulations.augmented_body_columns`);
 * graph passes, after tracing (`compiler.optimize`).
 
 `reduce` applies them all, quickly by rule or with a search over the choices that
-are free: frames, shared masses, held axes. The bodies of a reduced robot are not
+are free: frames, shared masses, unrotated axes. The bodies of a reduced robot are not
 physical; it serves to write equations and is not shown to anyone who did not ask.
 """
 

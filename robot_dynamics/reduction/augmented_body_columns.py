@@ -11,7 +11,7 @@ for a tree whose revolute joints turn about the z axes of their links
   follow from it; the products of the joint rate with the angular velocity disappear.
 * Turns. A rotation matrix between two links is Rz(gamma) Rx(alpha) Rz(theta + q): three
   turns in a plane, most of them by right angles, which cost nothing (`turns`).
-* Held axes. Vectors of link i may be written in axes that do not turn with its joint.
+* Unrotated axes. Vectors of link i may be written in axes that do not turn with its joint.
   What is constant in the link then has to be turned instead; on a run of parallel joints
   these are a few numbers, and between the links of the run nothing needs rotating.
 * Second moments S = integral r r^T dm about the link origin, in place of the rotational
@@ -44,18 +44,18 @@ Z = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True)
-class Writing:
-    """How the equations of one link are written: choices that no torque depends on.
+class RecursionOptions:
+    """How the recursion at one link is carried out: choices that no torque depends on.
 
     Args:
-        held: Write vectors of the link in axes that do not turn with its joint.
+        unrotated: Write vectors of the link in axes that do not turn with its joint.
         diagonal: Entry of the diagonal of b that follows from the other two products of the
             column and costs no third square: "xx", "yy" or, with all three squares, "".
         column: Rotate the z column of b, as the module says; otherwise the angular acceleration,
             as printed.
     """
 
-    held: bool = False
+    unrotated: bool = False
     diagonal: str = ""
     column: bool = True
 
@@ -66,7 +66,7 @@ def inverse_dynamics(
     qd: Array,
     qdd: Array,
     wrenches: Wrenches,
-    writing: Sequence[Writing] | None = None,
+    options: Sequence[RecursionOptions] | None = None,
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations.
 
@@ -77,7 +77,7 @@ def inverse_dynamics(
         qd: Joint velocities, shape (n,).
         qdd: Joint accelerations, shape (n,).
         wrenches: Force and moment that links exert on their surroundings.
-        writing: One per joint; by default no axes are held.
+        options: One per joint; by default all axes turn with their joints.
 
     Returns:
         Joint efforts, shape (n,), N m or N, positive along each joint axis.
@@ -86,10 +86,10 @@ def inverse_dynamics(
         RobotError: If a revolute joint does not turn about the z axis of its link.
     """
     n = len(robot.joints)
-    writing = [Writing()] * n if writing is None else writing
+    options = [RecursionOptions()] * n if options is None else options
     zero = np.zeros(3)
     turns: list[list[Turn]] = [[]]  # from the axes of the parent to those of link i
-    held = [Angle()]  # from the axes that vectors of link i are written in, to the link's own
+    to_link = [Angle()]  # from the axes that vectors of link i are written in, to the link's own
     p = [zero]  # p_(i-1,i), axes of the parent
     omega, a, alpha, b = [zero], [zero], [-robot.gravity], [np.zeros((3, 3))]
 
@@ -102,36 +102,36 @@ def inverse_dynamics(
                 f"joint '{joint.name}' does not turn about the z axis of its link; "
                 "use robot_dynamics.robot.joint_frames.joint_frames first"
             )
-        holds = writing[k].held if rotates else held[parent].varies
+        unrotated = options[k].unrotated if rotates else to_link[parent].varies
         R0, p0 = joint.origin.rotation, joint.origin.translation
-        p_i = held[parent].turn(p0 if rotates else p0 + R0 @ (joint.axis * q[k]))
+        p_i = to_link[parent].turn(p0 if rotates else p0 + R0 @ (joint.axis * q[k]))
         if parent == 0:
             before = []
             theta, alpha_P = split_at_base(R0, alpha[0])
         else:
-            before, theta = split_at_link(R0, held[parent])
+            before, theta = split_at_link(R0, to_link[parent])
             alpha_P = alpha[parent] + b[parent] @ p_i  # (6a)
         if rotates:
             theta = theta.plus(Angle(variable=q[k], varies=True))
-        turns_i = before if holds else before + theta.about_z()
+        turns_i = before if unrotated else before + theta.about_z()
         turns.append(turns_i)
-        held.append(theta if holds else Angle())
+        to_link.append(theta if unrotated else Angle())
         p.append(p_i)
 
         omega_P = to_child(turns_i, omega[parent])  # (1a)
         a_P = to_child(turns_i, a[parent])  # of which only z is used below a column
         alpha_i = to_child(turns_i, alpha_P)  # (6b)
         if not rotates:
-            z = held[i].turn(joint.axis)
+            z = to_link[i].turn(joint.axis)
             omega.append(omega_P)
             a.append(a_P)
             b.append(tensor_b(a_P, np.outer(omega_P, omega_P)) if turns_i else b[parent])
             alpha.append(alpha_i + 2.0 * (qd[k] * cross(omega_P, z)) + qdd[k] * z)  # (5), (6c)
             continue
         omega_i = omega_P + qd[k] * Z  # (1b)
-        if parent > 0 and writing[k].column:
+        if parent > 0 and options[k].column:
             column = to_child(turns_i, b[parent] @ to_parent(before, Z))
-            a_i, b_i = from_column(column, omega_i, a_P[2] + qdd[k], writing[k].diagonal)
+            a_i, b_i = from_column(column, omega_i, a_P[2] + qdd[k], options[k].diagonal)
         else:
             a_i = a_P + (qd[k] * cross(omega_P, Z) + qdd[k] * Z)  # (3b)
             b_i = tensor_b(a_i, np.outer(omega_i, omega_i))
@@ -143,16 +143,16 @@ def inverse_dynamics(
     # Backward, tips to base: force f and moment n that the parent exerts on link i
     f, n_ = [zero] * (n + 1), [zero] * (n + 1)
     for i, (force, moment) in wrenches.items():
-        f[i], n_[i] = f[i] + held[i].turn(force), n_[i] + held[i].turn(moment)
+        f[i], n_[i] = f[i] + to_link[i].turn(force), n_[i] + to_link[i].turn(moment)
     tau: list[Any] = [0.0] * n
     for k in reversed(range(n)):
         joint, i, parent = robot.joints[k], k + 1, robot.parents[k]
         body = robot.links[i].inertia
-        h = held[i].turn(body.first_moment)
-        S = held[i].turn_tensor(second_mass_moment(body))
+        h = to_link[i].turn(body.first_moment)
+        S = to_link[i].turn_tensor(second_mass_moment(body))
         f[i] = f[i] + (b[i] @ h + body.mass * alpha[i])  # (7a), (8)
         n_[i] = n_[i] + inertial_moment(b[i], omega[i], S) + cross(h, alpha[i])  # (9a)
-        tau[k] = n_[i][2] if joint.type.rotates else held[i].turn(joint.axis) @ f[i]  # (10)
+        tau[k] = n_[i][2] if joint.type.rotates else to_link[i].turn(joint.axis) @ f[i]  # (10)
         if parent > 0:
             f_P = to_parent(turns[i], f[i])  # (7b)
             f[parent] = f[parent] + f_P

@@ -60,12 +60,13 @@ class Angle:
         return np.array([[S[0, 0] - change, xy, xz], [xy, S[1, 1] + change, yz], [xz, yz, S[2, 2]]])
 
 
-def split_at_link(R0: Array, held: Angle) -> tuple[list[Turn], Angle]:
+def split_at_link(R0: Array, to_parent_link: Angle) -> tuple[list[Turn], Angle]:
     """Split the rotation of a joint at position zero: R0 = Rz(gamma) Rx(alpha) Rz(theta).
 
     Args:
         R0: Orientation of the link in its parent at joint position zero.
-        held: Angle from the axes of vectors of the parent to the parent's own; it joins gamma.
+        to_parent_link: Angle from the axes of vectors of the parent to the parent's own; it joins
+            gamma.
 
     Returns:
         The turns Rz(gamma) Rx(alpha), and the angle theta about z that remains.
@@ -76,7 +77,7 @@ def split_at_link(R0: Array, held: Angle) -> tuple[list[Turn], Angle]:
     else:
         sin_alpha = math.hypot(R0[0, 2], R0[1, 2])
         gamma = Angle(-R0[1, 2] / sin_alpha, R0[0, 2] / sin_alpha)
-    gamma = held.plus(gamma)
+    gamma = to_parent_link.plus(gamma)
     tilt = [] if cos_alpha == 1.0 and sin_alpha == 0.0 else [Turn(0, cos_alpha, sin_alpha)]
     if sin_alpha == 0.0:  # parallel axes: a turn about one is a turn about the other
         return tilt, Angle(R0[0, 0], cos_alpha * R0[1, 0]).plus(gamma, cos_alpha)

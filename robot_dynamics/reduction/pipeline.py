@@ -32,8 +32,8 @@ def reduce(
     Args:
         robot: Any robot, as numbers.
         effort: "quick" decides by rule, and by some counts for every run of parallel joints, in
-            less than 0.1 s for an arm; "search" tries frames, shared masses and held axes at every
-            link, in a second or two for an arm and half a minute for a humanoid.
+            less than 0.1 s for an arm; "search" tries frames, shared masses and unrotated axes at
+            every link, in a second or two for an arm and half a minute for a humanoid.
         progress: Called now and then during a search.
         accelerations: Whether equations are to be solved for accelerations, which are more
             sensitive to snapped constants than torques are.

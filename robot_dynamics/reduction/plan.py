@@ -11,10 +11,10 @@ import numpy as np
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.arrays import Array
 from robot_dynamics.formulations import augmented_body
-from robot_dynamics.reduction.augmented_body_columns import Writing
+from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
 from robot_dynamics.robot.inertial_parameters import outward_bodies, regroup
-from robot_dynamics.robot.joint_axes import FrameOptions
+from robot_dynamics.robot.joint_axes import FrameCandidates
 from robot_dynamics.robot.joint_frames import Placement, Residual, joint_frames, snapped
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia
@@ -31,16 +31,16 @@ class LinkChoice:
     """What is free in how one link is described and written.
 
     Args:
-        offset: Which of `FrameOptions.offsets` the origin has.
-        direction: Which of `FrameOptions.directions` the x axis has.
+        offset: Which of `FrameCandidates.offsets` the origin has.
+        direction: Which of `FrameCandidates.directions` the x axis has.
         shared: What mass left in this link clears in its parent, a name of `CLEARABLE`, or "".
-        writing: How its equations are written.
+        options: How its equations are written.
     """
 
     offset: int = 0
     direction: int = 0
     shared: str = ""
-    writing: Writing = field(default_factory=Writing)
+    options: RecursionOptions = field(default_factory=RecursionOptions)
 
 
 class Plan:
@@ -82,7 +82,7 @@ class Plan:
         shared = {k: choice.shared for k, choice in enumerate(choices) if choice.shared}
         regrouped, second = snapped(regroup(framed, shared), self.tolerance, self.sizes)
         residual = Residual(first.angle, first.length, max(first.inertia, second.inertia))
-        return ReducedRobot(regrouped, tuple(c.writing for c in choices), 1.0, residual)
+        return ReducedRobot(regrouped, tuple(c.options for c in choices), 1.0, residual)
 
     def cost(self, choices: Sequence[LinkChoice]) -> tuple[int, int]:
         """Operations and, to break ties, multiplications of the inverse dynamics."""
@@ -124,11 +124,11 @@ class Plan:
 
 def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, float]:
     """The plan of a tree, with the loosest tolerance that is harmless, and the harm done."""
-    options = FrameOptions(tree)
+    frames = FrameCandidates(tree)
     sizes = outward_bodies(tree)
     usual = [LinkChoice()] * len(tree.joints)
     for tolerance in TOLERANCES:
-        plan = Plan(tree, options.offsets, options.directions, sizes, tolerance, options.runs)
+        plan = Plan(tree, frames.offsets, frames.directions, sizes, tolerance, frames.runs)
         change = change_of(tree, plan.reduced(usual), accelerations)
         if change <= HARMLESS:
             break

@@ -10,7 +10,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.reduction import augmented_body_columns
-from robot_dynamics.reduction.augmented_body_columns import Writing
+from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint_frames import Residual, in_length_unit
 from robot_dynamics.robot.robot import Robot
@@ -23,7 +23,7 @@ class ReducedRobot:
     Args:
         robot: Tree in joint frames with regrouped bodies, which are not physical. Frames of the
             original links are among its named frames. SI units.
-        writing: How the equations of each link are written.
+        options: How the equations of each link are written.
         length_unit: Unit in which the lengths of the equations are expressed, m.
         residual: Largest change of a constant, by snapping.
         torque_residual: Largest change of a torque or an acceleration, relative to the largest,
@@ -31,7 +31,7 @@ class ReducedRobot:
     """
 
     robot: Robot
-    writing: tuple[Writing, ...]
+    options: tuple[RecursionOptions, ...]
     length_unit: float
     residual: Residual
     torque_residual: float = 0.0
@@ -60,7 +60,7 @@ class ReducedRobot:
             qd * per_unit,
             qdd * per_unit,
             {i: (force * unit, moment) for i, (force, moment) in wrenches.items()},
-            self.writing,
+            self.options,
         )
         return tau * per_unit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from robot_dynamics.reduction.augmented_body_columns import Writing
+from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.reduction.length_unit import units
 from robot_dynamics.reduction.plan import LinkChoice, Plan
 from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
@@ -21,20 +21,20 @@ UNITS_TO_COUNT = 8  # of which the search takes the best
 
 
 def usual_choices(plan: Plan) -> list[LinkChoice]:
-    """Usual frames everywhere, and on each run of parallel joints held axes if they save.
+    """Usual frames everywhere, and on each run of parallel joints unrotated axes if they save.
 
-    Nothing is gained by holding the axes of one link of a run, or without the mass that goes
+    Nothing is gained by unrotated axes at one link of a run, or without the mass that goes
     with it, so that all of a run is decided together, by a handful of counts on its branch.
     """
     choices = [LinkChoice()] * len(plan.tree.joints)
     for run in plan.runs:
         branch, joints = plan.branch(run[-1])
         best = [choices[k] for k in joints]
-        for held in (run, run[:-1]):
+        for unrotated in (run, run[:-1]):
             for shared in ("", "hx", "Sxx-Syy"):
                 tried = [choices[k] for k in joints]
-                for k in held:
-                    tried[joints.index(k)] = LinkChoice(writing=Writing(held=True))
+                for k in unrotated:
+                    tried[joints.index(k)] = LinkChoice(options=RecursionOptions(unrotated=True))
                 for k in run[1:]:
                     tried[joints.index(k)] = replace(tried[joints.index(k)], shared=shared)
                 if branch.cost(tried) < branch.cost(best):
@@ -49,7 +49,7 @@ def usual_choices(plan: Plan) -> list[LinkChoice]:
 SWEEPS = 4  # over all joints; the search is over when one changes nothing
 
 
-KINDS = ("offset", "direction", "shared", "diagonal", "held")
+KINDS = ("offset", "direction", "shared", "diagonal", "unrotated")
 """Kinds of choices at a link, in the order in which the search tries them."""
 
 
@@ -58,7 +58,7 @@ def search(
 ) -> ReducedRobot:
     """Improve one choice at one link at a time, tips to base, until nothing improves.
 
-    Once from usual frames with no axes held, and once from what the rule for runs holds.
+    Once from usual frames where all axes turn with their joints, and once from the rule for runs.
 
     Args:
         plan: The robot.
@@ -67,7 +67,7 @@ def search(
     """
     n = len(plan.tree.joints)
     starts = [[LinkChoice()] * n]
-    if "held" in kinds and "shared" in kinds and plan.runs:
+    if "unrotated" in kinds and "shared" in kinds and plan.runs:
         starts.append(usual_choices(plan))
     branches = [plan.branch(k) for k in range(n)]
     total = len(starts) * SWEEPS * n
@@ -112,7 +112,7 @@ def _improve(
 
 def _alternatives(plan: Plan, k: int, choice: LinkChoice, kind: str) -> list[LinkChoice]:
     """The choice with every other value of one kind."""
-    writing = choice.writing
+    options = choice.options
     if kind == "offset":
         return [replace(choice, offset=o) for o in range(len(plan.offsets[k]))]
     if kind == "direction":
@@ -121,5 +121,8 @@ def _alternatives(plan: Plan, k: int, choice: LinkChoice, kind: str) -> list[Lin
         names = ("", *CLEARABLE) if plan.tree.parents[k] > 0 else ("",)
         return [replace(choice, shared=name) for name in names]
     if kind == "diagonal":
-        return [replace(choice, writing=replace(writing, diagonal=d)) for d in ("", "xx", "yy")]
-    return [replace(choice, writing=replace(writing, held=held)) for held in (False, True)]
+        return [replace(choice, options=replace(options, diagonal=d)) for d in ("", "xx", "yy")]
+    return [
+        replace(choice, options=replace(options, unrotated=unrotated))
+        for unrotated in (False, True)
+    ]

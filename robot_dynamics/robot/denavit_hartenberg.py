@@ -32,16 +32,11 @@ from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.lines import PARALLEL, Line, perpendicular
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine
 
 CONVENTIONS = ("classic", "modified")
-
-PARALLEL = 1e-9
-"""Axes whose directions differ by less than this angle, rad, count as parallel."""
-
-COINCIDENT = 1e-9
-"""Lines whose distance is less than this, m, count as one, or as meeting."""
 
 ROUND_OFF = 1e-12
 """Angles and lengths this close to a multiple of 90 degrees, or to zero, are meant to be it."""
@@ -202,8 +197,8 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
     X_0T = X_0L[-1] @ tree.frame(tip).pose
 
     # The z axis of the tool closes the row of joint axes
-    lines = [_Line(zero.u[k], zero.centres[k]) for k in path]
-    normals = _common_normals([*lines, _Line(X_0T.rotation[:, 2], X_0T.translation)], X_0T)
+    lines = [Line(zero.centres[k], zero.u[k]) for k in path]
+    normals = _common_normals([*lines, Line(X_0T.translation, X_0T.rotation[:, 2])], X_0T)
     frames = [_frame_0(lines[0], normals[0])]
     for normal in normals:
         frames.append(normal.far_frame if convention == "classic" else normal.near_frame)
@@ -254,26 +249,7 @@ def _path(tree: Robot, tip: str) -> list[int]:
     return path
 
 
-# -- lines and their common normals ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Line:
-    """A joint axis: unit vector and a point on it, in the root at zero."""
-
-    z: Array
-    point: Array
-
-    def nearest(self, p: Array) -> Array:
-        """Point of the line nearest to p."""
-        return self.point + self.z * (self.z @ (p - self.point))
-
-    def is_parallel(self, other: _Line) -> bool:
-        return float(np.linalg.norm(np.cross(self.z, other.z))) < PARALLEL
-
-    def coincides_with(self, other: _Line) -> bool:
-        away = other.point - self.nearest(other.point)
-        return self.is_parallel(other) and float(np.linalg.norm(away)) < COINCIDENT
+# -- common normals of the axes ---------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,7 +273,7 @@ class _Normal:
         return _frame(self.x, self.z_far, self.far)
 
 
-def _common_normals(lines: list[_Line], X_0T: Pose) -> list[_Normal]:
+def _common_normals(lines: list[Line], X_0T: Pose) -> list[_Normal]:
     """Normals from every line to the next; the last line is the z axis of the tool.
 
     Between parallel lines the normal starts where the one before it ends, so that d = 0, but for
@@ -308,53 +284,58 @@ def _common_normals(lines: list[_Line], X_0T: Pose) -> list[_Normal]:
     for i in range(len(lines) - 1):
         line, following = lines[i], lines[i + 1]
         last = i == len(lines) - 2
-        x_before = normals[-1].x if normals else _perpendicular(line.z, np.array([1.0, 0.0, 0.0]))
-        if line.is_parallel(following):
+        x_before = (
+            normals[-1].x if normals else _unit_across(line.direction, np.array([1.0, 0.0, 0.0]))
+        )
+        if line.is_parallel_to(following):
             start = normals[-1].far if normals else line.nearest(np.zeros(3))
             near = line.nearest(following.point) if last else line.nearest(start)
             far = following.nearest(near)
             if line.coincides_with(following):
                 x = X_0T.rotation[:, 0] if last else x_before
-                x = _perpendicular(line.z, x)
+                x = _unit_across(line.direction, x)
             else:
-                x = _perpendicular(line.z, far - near)
+                x = _unit_across(line.direction, far - near)
         else:
             near, far = _feet(line, following)
-            x = np.cross(line.z, following.z)
+            x = np.cross(line.direction, following.direction)
             x = x / np.linalg.norm(x)
             along = x @ (far - near)
-            if along < -COINCIDENT or (abs(along) <= COINCIDENT and x @ x_before < 0.0):
+            if along < -PARALLEL or (abs(along) <= PARALLEL and x @ x_before < 0.0):
                 x = -x
-        normals.append(_Normal(x, near, far, line.z, following.z))
+        normals.append(_Normal(x, near, far, line.direction, following.direction))
     return normals
 
 
-def _frame_0(first: _Line, normal: _Normal) -> Pose:
+def _frame_0(first: Line, normal: _Normal) -> Pose:
     """Frame 0 on the first axis: that of the root where its z axis is this axis."""
-    if _Line(np.array([0.0, 0.0, 1.0]), np.zeros(3)).coincides_with(first) and first.z[2] > 0.0:
+    if (
+        Line(np.zeros(3), np.array([0.0, 0.0, 1.0])).coincides_with(first)
+        and first.direction[2] > 0.0
+    ):
         return Pose.identity()
     return normal.near_frame
 
 
-def _feet(line: _Line, other: _Line) -> tuple[Array, Array]:
+def _feet(line: Line, other: Line) -> tuple[Array, Array]:
     """Feet of the common normal of two lines that are not parallel."""
     between = other.point - line.point
-    n = np.cross(line.z, other.z)
-    s = np.cross(between, other.z) @ n / (n @ n)
-    t = np.cross(between, line.z) @ n / (n @ n)
-    return line.point + s * line.z, other.point + t * other.z
+    n = np.cross(line.direction, other.direction)
+    s = np.cross(between, other.direction) @ n / (n @ n)
+    t = np.cross(between, line.direction) @ n / (n @ n)
+    return line.point + s * line.direction, other.point + t * other.direction
 
 
-def _perpendicular(z: Array, wish: Array) -> Array:
+def _unit_across(z: Array, wish: Array) -> Array:
     """Unit vector at right angles to z, as near to `wish` as can be."""
-    x = wish - z * (z @ wish)
+    x = perpendicular(wish, z)
     if float(np.linalg.norm(x)) < 1e-6 * float(np.linalg.norm(wish)):
-        return _perpendicular(z, np.eye(3)[int(np.argmin(np.abs(z)))])
+        return _unit_across(z, np.eye(3)[int(np.argmin(np.abs(z)))])
     return x / np.linalg.norm(x)
 
 
 def _frame(x: Array, z: Array, origin: Array) -> Pose:
-    x = _perpendicular(z, x)  # exactly at right angles also where lines count as parallel
+    x = _unit_across(z, x)  # exactly at right angles also where lines count as parallel
     return Pose(np.column_stack((x, np.cross(z, x), z)), origin)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from robot_dynamics.arrays import Array
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.vectors import cross
@@ -27,6 +29,19 @@ def only_tip(robot: Robot) -> str:
             "say which frame is meant"
         )
     return tips[0]
+
+
+def wrench_argument(robot: Robot, wrench: npt.ArrayLike | None, frame: str | None) -> Wrenches:
+    """The wrench (6,) that a caller gives at a frame, by link; none is given as None.
+
+    Raises:
+        ShapeError: If it does not have six entries.
+        ArgumentError: If an entry is not a finite number, or as `wrench_on_link`.
+        UnknownNameError: If there is no such frame.
+    """
+    if wrench is None:
+        return {}
+    return dict([wrench_on_link(robot, vector("wrench", wrench, 6), frame)])
 
 
 def wrench_on_link(

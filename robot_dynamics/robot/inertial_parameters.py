@@ -31,8 +31,6 @@ from robot_dynamics.spatial.pose import Pose
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Names of the inertial parameters of a body: kg, kg m and kg m^2, about the link origin."""
 
-_INERTIA_ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-
 
 # -- one body --------------------------------------------------------------------------------
 
@@ -42,8 +40,7 @@ def inertial_parameters(body: Inertia) -> Array:
 
     Ixy, Ixz and Iyz are entries of the matrix (the negative of products of inertia).
     """
-    about_origin = (body.second_moment[i, j] for i, j in _INERTIA_ENTRIES)
-    return np.array([body.mass, *body.first_moment, *about_origin])
+    return np.array([body.mass, *body.first_moment, *body.second_moment[np.triu_indices(3)]])
 
 
 def body_with(parameters: Array) -> Inertia:

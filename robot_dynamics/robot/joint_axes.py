@@ -1,4 +1,4 @@
-"""Joint axes as lines in space: common normals, and good places for link frames.
+"""Joint axes as lines in space, and the link frames on them that leave few operations behind.
 
 Every line is seen in the frame of the link that the joint carries, at joint
 position zero; its position along a revolute joint's own axis and the direction
@@ -7,7 +7,6 @@ of the normal to the next joint do not depend on that choice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -20,63 +19,10 @@ from robot_dynamics.robot.inertial_parameters import (
     second_mass_moment,
 )
 from robot_dynamics.robot.robot import Robot
-
-PARALLEL = 1e-9
-"""Sine of an angle, or distance in m, below which lines count as parallel or coincident.
-
-URDFs round right angles: with 10 digits, axes meant to be parallel differ by some 1e-10 rad.
-"""
-
-NEARLY_PARALLEL = 1e-3
-"""Sine of an angle below which lines that are not parallel meet too far away for an origin.
-
-Moments about a far origin are differences of large numbers.
-"""
+from robot_dynamics.spatial.lines import PARALLEL, Line, common_normal, perpendicular
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
-    """A line through `point`, shape (3,), along the unit vector `direction`, shape (3,)."""
-
-    point: Array
-    direction: Array
-
-
-@dataclass(frozen=True, eq=False)
-class Normal:
-    """Common normal of the z axis of a link and another line.
-
-    Args:
-        foot: Where it meets the axis of the link, m along it; None for (nearly) parallel lines.
-        direction: Unit vector towards the other line, shape (3,); None for coincident lines.
-    """
-
-    foot: float | None
-    direction: Array | None
-
-
-def common_normal(z: Array, line: Line) -> Normal:
-    """Common normal from the line through the origin along the unit vector z to another line."""
-    n = np.cross(z, line.direction)
-    sine = np.linalg.norm(n)
-    if sine < PARALLEL:
-        across = perpendicular(line.point, z)
-        distance = np.linalg.norm(across)
-        return Normal(None, across / distance if distance > PARALLEL else None)
-    n = n / sine
-    if sine < NEARLY_PARALLEL:
-        return Normal(None, n)
-    # foot z + distance n = point + t direction
-    foot, _, distance = np.linalg.solve(np.column_stack([z, -line.direction, n]), line.point)
-    return Normal(float(foot), -n if distance < -PARALLEL else n)
-
-
-def perpendicular(v: Array, z: Array) -> Array:
-    """Part of a vector across the unit vector z, shape (3,)."""
-    return v - z * (z @ v)
-
-
-class FrameOptions:
+class FrameCandidates:
     """Where the frame of every link may stand on its joint axis.
 
     Args:
@@ -144,11 +90,11 @@ class FrameOptions:
         return size
 
     def _at_tip(self, k: int) -> tuple[float, Array]:
-        before = self._line_before(k)
+        before = self._axis_before(k)
         foot = None if before is None else common_normal(self.robot.joints[k].axis, before).foot
         return 0.0 if foot is None else foot, self._mass_directions(k)[0]
 
-    def _line_before(self, k: int) -> Line | None:
+    def _axis_before(self, k: int) -> Line | None:
         """Axis of the revolute joint before joint k, if any, seen from the link of joint k."""
         parent = self.robot.parents[k]
         if parent == 0 or not self.robot.joints[parent - 1].type.rotates:
@@ -187,7 +133,7 @@ class FrameOptions:
         return [*directions, across @ np.array([np.cos(angle), np.sin(angle)])]
 
     def _neighbours(self, k: int) -> list[Line]:
-        before = self._line_before(k)
+        before = self._axis_before(k)
         lines = [] if before is None else [before]
         for child in self.children[k + 1]:
             joint = self.robot.joints[child]

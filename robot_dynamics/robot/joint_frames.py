@@ -20,11 +20,12 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.inertial_parameters import first_moment_size, second_mass_moment
-from robot_dynamics.robot.joint_axes import FrameOptions, perpendicular
+from robot_dynamics.robot.joint_axes import FrameCandidates
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import in_frames
 from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.lines import perpendicular
 from robot_dynamics.spatial.pose import Pose
 
 SUFFIX = " (joint frame)"
@@ -94,13 +95,13 @@ def joint_frames(robot: Robot, places: Sequence[Placement] | None = None) -> Rob
     Args:
         robot: Tree without fixed joints.
         places: One per joint, those of prismatic joints unused except on the base; by default
-            modified Denavit-Hartenberg frames (`FrameOptions.usual`).
+            modified Denavit-Hartenberg frames (`FrameCandidates.usual`).
 
     Returns:
         The same robot in new frames (see `reframe`).
     """
     if places is None:
-        places = [Placement(offset, x) for offset, x in FrameOptions(robot).usual]
+        places = [Placement(offset, x) for offset, x in FrameCandidates(robot).usual]
     poses = [Pose.identity()]
     for joint, place, parent in zip(robot.joints, places, robot.parents, strict=True):
         if joint.type.rotates or parent == 0:

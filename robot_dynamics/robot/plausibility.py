@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.robot.joint_motion import joint_pose
+from robot_dynamics.robot.joint import joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.pose import Pose

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import numbers
 from robot_dynamics.errors import RobotError, shown
-from robot_dynamics.robot.joint import Joint, JointType, Limits
-from robot_dynamics.robot.joint_motion import joint_pose
+from robot_dynamics.robot.joint import Joint, JointType, Limits, joint_pose
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.spatial.inertia import Inertia

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.joint_motion import joint_motion
+from robot_dynamics.robot.joint import Joint, JointType, joint_motion
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.turns import Turn, symmetric, turns_of
 from robot_dynamics.spatial.vectors import skew

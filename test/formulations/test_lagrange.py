@@ -94,29 +94,30 @@ def test_coriolis_matrix_and_coefficients_give_the_velocity_efforts(robot, seed)
     assert same(np.einsum("ijk,j,k", lagrange.coriolis_coefficients(robot, q), qd, qd), efforts)
 
 
+def sum_over_links(tree, q):
+    """U of eq. (5-30), with its sign put right and without the base."""
+    axes = base_axes(tree, q)
+    bodies = enumerate(link.inertia for link in tree.links[1:])
+    return -sum(
+        body.mass * (tree.gravity @ (axes.p[i] + axes.R[i] @ body.com)) for i, body in bodies
+    )
+
+
 @given(robots(), seeds())
 def test_gravity_is_the_derivative_of_the_potential_energy(robot, seed):
     tree = merge_fixed(robot)
     q = state_of(tree, seed)[0]
-
-    def U(x):
-        axes = base_axes(tree, x)
-        bodies = enumerate(link.inertia for link in tree.links[1:])
-        return -sum(
-            body.mass * (tree.gravity @ (axes.p[i] + axes.R[i] @ body.com)) for i, body in bodies
-        )
-
-    assert same(lagrange.gravity(robot, q), complex_step(U, q))
+    assert same(lagrange.gravity(robot, q), complex_step(lambda x: sum_over_links(tree, x), q))
 
 
 @given(robots(), seeds())
 def test_energies_are_those_of_links_one_by_one(robot, seed):
     tree = merge_fixed(robot)
     q, qd, _ = state_of(tree, seed)
-    assert same(lagrange.kinetic_energy(robot, q, qd), energy.kinetic_energy(tree, q, qd))
+    T = 0.5 * qd @ lagrange.mass_matrix(robot, q) @ qd  # eq. (5-27)
+    assert same(T, energy.kinetic_energy(tree, q, qd))
     base = tree.links[0].inertia.first_moment  # `energy` counts the weight of the base as well
-    U = energy.potential_energy(tree, q) + tree.gravity @ base
-    assert same(lagrange.potential_energy(robot, q), U)
+    assert same(sum_over_links(tree, q), energy.potential_energy(tree, q) + tree.gravity @ base)
 
 
 @given(robots(), seeds())

@@ -13,14 +13,16 @@ from robot_dynamics.formulations import inverse_dynamics as by_name
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.formulations.zero_reference import (
     current_vectors,
+    inverse_dynamics,
+    inverse_dynamics_in_base_axes,
+    starred_vectors,
+)
+from robot_dynamics.formulations.zero_reference_hand import (
     displacement,
     displacements,
     hand_motion,
     hand_position,
-    inverse_dynamics,
     inverse_dynamics_from_hand,
-    inverse_dynamics_in_base_axes,
-    starred_vectors,
 )
 from robot_dynamics.papers.paper_arms import puma_type_arm
 from robot_dynamics.robot.transforms import merge_fixed

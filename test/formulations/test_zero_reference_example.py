@@ -14,11 +14,13 @@ from scipy.integrate import trapezoid
 
 from oracles import relative_error
 from robot_dynamics.formulations.zero_reference import (
+    inverse_dynamics,
+    inverse_dynamics_in_base_axes,
+)
+from robot_dynamics.formulations.zero_reference_hand import (
     hand_motion,
     hand_position,
-    inverse_dynamics,
     inverse_dynamics_from_hand,
-    inverse_dynamics_in_base_axes,
 )
 from robot_dynamics.papers.paper_arms import INCH, puma_type_arm
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion, hand_on_circle

@@ -13,7 +13,7 @@ from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import augmented_body, newton_euler
 from robot_dynamics.reduction.augmented_body_columns import (
-    Writing,
+    RecursionOptions,
     from_column,
     inertial_moment,
     inverse_dynamics,
@@ -31,7 +31,11 @@ from strategies import random_inertia, random_rotation, robots, seeds
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1
 ROUND_OFF = 1e-10
 
-WRITINGS = [Writing(held, diagonal) for held in (False, True) for diagonal in ("", "xx", "yy")]
+OPTIONS = [
+    RecursionOptions(unrotated, diagonal)
+    for unrotated in (False, True)
+    for diagonal in ("", "xx", "yy")
+]
 
 
 def state_of(tree, seed):
@@ -58,19 +62,19 @@ def parallel_run(signs, seed):
 
 @given(robots(fixed=False), seeds(), st.data())
 def test_agrees_with_newton_euler_however_it_is_written(tree, seed, data):
-    writing = [data.draw(st.sampled_from(WRITINGS)) for _ in tree.joints]
+    options = [data.draw(st.sampled_from(OPTIONS)) for _ in tree.joints]
     framed, state, wrenches = joint_frames(tree), state_of(tree, seed), some_wrenches(tree, seed)
-    ours = inverse_dynamics(framed, *state, wrenches, writing)
+    ours = inverse_dynamics(framed, *state, wrenches, options)
     expected = newton_euler.inverse_dynamics(framed, *state, wrenches)
     assert relative_error(ours, expected) < ROUND_OFF
 
 
 @given(st.lists(st.sampled_from([1, -1]), min_size=2, max_size=4), seeds(), st.data())
-def test_runs_of_parallel_joints_may_be_held(signs, seed, data):
+def test_runs_of_parallel_joints_may_have_unrotated_axes(signs, seed, data):
     run = parallel_run(signs, seed)
-    writing = [Writing(data.draw(st.booleans())) for _ in run.joints]
+    options = [RecursionOptions(data.draw(st.booleans())) for _ in run.joints]
     state, wrenches = state_of(run, seed), some_wrenches(run, seed)
-    ours = inverse_dynamics(run, *state, wrenches, writing)
+    ours = inverse_dynamics(run, *state, wrenches, options)
     expected = newton_euler.inverse_dynamics(run, *state, wrenches)
     assert relative_error(ours, expected) < ROUND_OFF
 
@@ -155,7 +159,7 @@ def test_turning_out_undoes_turning_in(seed):
 
 
 @given(seeds())
-def test_held_tensor_turns_like_a_tensor(seed):
+def test_tensor_in_unrotated_axes_turns_like_a_tensor(seed):
     rng = np.random.default_rng(seed)
     S, angle = rng.normal(size=(3, 3)), rng.normal()
     S = S + S.T
@@ -191,7 +195,7 @@ def test_first_axis_turns_gravity_away_from_y(seed):
 
 
 @given(seeds())
-def test_slide_in_other_axes_than_its_held_parent(seed):
+def test_slide_in_other_axes_than_its_unrotated_parent(seed):
     # joint_frames never leaves this, but the equations do not ask where frames come from
     rng = np.random.default_rng(seed)
     z = np.array([0.0, 0.0, 1.0])
@@ -203,6 +207,6 @@ def test_slide_in_other_axes_than_its_held_parent(seed):
         links.append(Link(f"link{k}", random_inertia(rng)))
     tree = Robot("arm", tuple(links), tuple(joints), rng.normal(size=3))
     state, wrenches = state_of(tree, seed), some_wrenches(tree, seed)
-    ours = inverse_dynamics(tree, *state, wrenches, [Writing(held=True)] * 4)
+    ours = inverse_dynamics(tree, *state, wrenches, [RecursionOptions(unrotated=True)] * 4)
     expected = newton_euler.inverse_dynamics(tree, *state, wrenches)
     assert relative_error(ours, expected) < ROUND_OFF

@@ -13,7 +13,7 @@ from oracles import (
 )
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.formulations.zero_reference import hand_position
+from robot_dynamics.formulations.zero_reference_hand import hand_position
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, Row, Table, denavit_hartenberg
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot

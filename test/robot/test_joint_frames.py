@@ -9,7 +9,7 @@ from renaud_arm import renaud_6r
 from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
 from robot_dynamics.robot.inertial_parameters import outward_bodies
 from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.joint_axes import FrameOptions, Line, common_normal
+from robot_dynamics.robot.joint_axes import FrameCandidates, Line, common_normal
 from robot_dynamics.robot.joint_frames import (
     Placement,
     in_length_unit,
@@ -178,7 +178,7 @@ def test_slide_along_the_axis_before_it_is_seen_through():
         (JointType.PRISMATIC, Pose(np.eye(3), 0.2 * Y + 0.1 * Z), -Z),
         (JointType.REVOLUTE, Pose(np.eye(3), 0.1 * Y), Z),
     ]
-    _, (_, x), _, _ = FrameOptions(robot_of(*vertical)).usual
+    _, (_, x), _, _ = FrameCandidates(robot_of(*vertical)).usual
     assert x == pytest.approx(Y)
 
 
@@ -208,7 +208,7 @@ def test_common_normal_of_lines_that_meet_is_across_both():
 
 @given(robots(fixed=False), seeds())
 def test_every_place_that_the_options_offer_gives_the_same_torque(tree, seed):
-    options, rng = FrameOptions(tree), np.random.default_rng(seed)
+    options, rng = FrameCandidates(tree), np.random.default_rng(seed)
     places = [
         Placement(rng.choice(offsets), directions[rng.integers(len(directions))])
         for offsets, directions in zip(options.offsets, options.directions, strict=True)

@@ -10,8 +10,7 @@ from scipy.spatial.transform import Rotation
 from oracles import pin_model, relative_error
 from robot_dynamics.errors import RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
-from robot_dynamics.robot.joint_motion import joint_pose
+from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic, joint_pose
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
