@@ -24,7 +24,7 @@ from robot_dynamics.simulation import Log
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.runtime.composition import Composed
-    from robot_dynamics.nodes.runtime.timing import TimingReport
+    from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 
 SETTLE = 2.0
 """Time to come to rest between two runs, s."""

@@ -45,7 +45,10 @@ from robot_dynamics.control.history import History
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
+from robot_dynamics.nodes.ros.graph import other_publishers_of
 from robot_dynamics.nodes.ros.messages import (
+    COMMAND_TOPIC,
+    NAMED_TOPIC,
     SECOND,
     JointReader,
     effort_msg,
@@ -54,13 +57,7 @@ from robot_dynamics.nodes.ros.messages import (
 )
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
-from robot_dynamics.nodes.runtime.commands import (
-    COMMAND_TOPIC,
-    NAMED_TOPIC,
-    ActuatorParameters,
-    actuators_of,
-    other_publishers_of,
-)
+from robot_dynamics.nodes.runtime.actuators import ActuatorParameters, actuators_of
 from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel, check_gravity
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -334,11 +331,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.saturated += command.saturated
         if self.controller.braked_by != self._braked_by:
             self._braked_by = self.controller.braked_by
-            self._tell_of_brakes()
+            self._log_brakes()
         if command.status is not self._doing:
             self._doing = command.status
             if self._braked_by is None:  # or it would say, again and again, that it tries
-                self._tell(command.status)
+                self._log_status(command.status)
 
     @property
     def _listened_to(self) -> bool:
@@ -360,7 +357,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         else:
             self.controller.model = model
 
-    def _tell(self, status: Status) -> None:
+    def _log_status(self, status: Status) -> None:
         log = self.get_logger()
         if status is Status.STOPPED:
             log.warning(
@@ -374,7 +371,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         else:
             log.info(status.value)
 
-    def _tell_of_brakes(self) -> None:
+    def _log_brakes(self) -> None:
         if self._braked_by is None:
             self.get_logger().info("the joints move")
         else:

@@ -165,7 +165,7 @@ class GoalServer:
             return GoalResponse.REJECT
         before = self._executor.goals.accept(goal)
         if before is not None:
-            self._tell(before)
+            self._send_result(before)
         self._timer.reset()
         return GoalResponse.ACCEPT
 
@@ -203,7 +203,7 @@ class GoalServer:
         goals = self._executor.goals
         ended, active = goals.collect(), goals.active
         if ended is not None:
-            self._tell(ended)
+            self._send_result(ended)
         if active is None:
             self._timer.cancel()
         elif active.client is None:  # the answer could not be sent: its client has gone
@@ -212,7 +212,7 @@ class GoalServer:
         elif active.moment is not None:
             active.client.publish_feedback(self._feedback(active, active.moment))
 
-    def _tell(self, goal: Goal) -> None:
+    def _send_result(self, goal: Goal) -> None:
         handle, (verdict, reason) = goal.client, goal.progress
         if handle is None:
             return

@@ -20,6 +20,10 @@ from robot_dynamics.trajectory.trajectory_files import points_of
 SECOND = 1_000_000_000
 """Nanoseconds."""
 
+COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
+"""Efforts in an agreed order, as ros2_control takes them; and with names and the stamp of the state
+that they answer, as our own nodes prefer them."""
+
 FIELDS = ("position", "velocity", "effort")
 """What a JointState may give for each joint."""
 

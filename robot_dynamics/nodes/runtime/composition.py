@@ -27,9 +27,9 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.controller.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
 from robot_dynamics.nodes.recorder_node import RecorderNode
+from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 from robot_dynamics.nodes.runtime.process import Process, own_arguments, run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.nodes.runtime.timing import TimingReport
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode
 
@@ -48,8 +48,8 @@ class Composed:
         simulator: The robot.
         feedforward: Follows trajectories.
         controller: Closes the loop.
-        trajectory: Sends the motion when it is told to.
-        recorder: Records while it is told to.
+        trajectory: Sends the motion on `send`.
+        recorder: Records from `start` to `stop`.
     """
 
     def __init__(self, context: Context, common: Values, **own: Values) -> None:

@@ -21,8 +21,8 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.subscription import Subscription
 
+from robot_dynamics.nodes.runtime.loop_statistics import NS, Timing
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers
-from robot_dynamics.nodes.runtime.timing import NS, Timing
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2.0
 """A task that messages pace runs no sooner and no later than these periods after the last one."""
@@ -58,6 +58,12 @@ def take_all(subscription: Subscription) -> int:
             return count
         subscription.callback(taken[0])
     return subscription.qos_profile.depth
+
+
+def discard(subscription: Subscription) -> None:
+    """Drop the messages that wait in a subscription."""
+    while subscription.handle.take_message(subscription.msg_type, True) is not None:
+        pass
 
 
 class Task:
@@ -142,7 +148,7 @@ class Task:
 
 
 class Loop:
-    """Runs tasks in one thread until it is told to stop or its context shuts down.
+    """Runs tasks in one thread until `stop` or its context shuts down.
 
     Tasks that are due run in the order in which they were added, so that in one
     process a simulator, a feedforward and a controller exchange messages within
@@ -155,14 +161,14 @@ class Loop:
         priority: Real-time priority (SCHED_FIFO) of the thread, 1 to 99; 0 for an ordinary one.
         cpus: Processors that the thread may run on; empty for all.
         scheduling: How the system schedules the thread, in words; known once it runs.
-        tell: Called with these words in the thread when it starts.
+        on_scheduled: Called with these words in the thread when it starts.
     """
 
     def __init__(self, context: Context) -> None:
         self.priority = 0
         self.cpus: tuple[int, ...] = ()
         self.scheduling = "not started"
-        self.tell: Callable[[str], object] = lambda scheduling: None
+        self.on_scheduled: Callable[[str], object] = lambda scheduling: None
         self._context = context
         self._tasks: tuple[Task, ...] = ()
         self._at_work: tuple[Task, ...] | None = None  # what the thread of `run` works on
@@ -233,7 +239,7 @@ class Loop:
             sys.setswitchinterval(SWITCH_INTERVAL_S)
             sharpen_timers()
             self.scheduling = scheduled(self.priority, self.cpus, stack)
-            self.tell(self.scheduling)
+            self.on_scheduled(self.scheduling)
             stack.callback(gc.unfreeze)
             stack.callback(self._rest)
 

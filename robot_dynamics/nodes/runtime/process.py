@@ -80,7 +80,7 @@ class Process:
             self.loop.cpus = self.loop.cpus or getattr(asked, "cpu_affinity", ())
             self._executor.add_node(node)
         if self.loop.priority or self.loop.cpus:
-            self.loop.tell = self._tell
+            self.loop.on_scheduled = self._log_scheduling
         self._thread.start()
         return self
 
@@ -161,7 +161,7 @@ class Process:
             self.failure = error
         self._ended.set()
 
-    def _tell(self, scheduling: str) -> None:
+    def _log_scheduling(self, scheduling: str) -> None:
         log = self.nodes[0].get_logger()
         if "refused" in scheduling or "only supported" in scheduling:
             log.warning(scheduling)

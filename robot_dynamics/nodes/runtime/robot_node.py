@@ -22,20 +22,22 @@ from robot_dynamics.nodes.ros.diagnostics import (
     REPORT_PERIOD_S,
     CounterDeltas,
     Fault,
-    Input,
     Level,
-    RecentTiming,
     array_msg,
-    input_values,
-    stale_inputs,
     status_msg,
-    timing_faults,
-    timing_values,
 )
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop_statistics import (
+    Input,
+    RecentTiming,
+    input_values,
+    stale_inputs,
+    timing_faults,
+    timing_values,
+)
 from robot_dynamics.nodes.runtime.robot_description import RobotDescription, RobotParameters
 from robot_dynamics.nodes.runtime.throttled_log import REPEAT_AFTER_S, ThrottledLog
 from robot_dynamics.robot import Robot

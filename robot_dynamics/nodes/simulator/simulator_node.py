@@ -21,36 +21,32 @@ from time import monotonic
 import numpy as np
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, SimulationError
+from robot_dynamics.errors import SimulationError
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, nanoseconds, time_msg
-from robot_dynamics.nodes.ros.qos import COMMAND_QOS, LOCKSTEP_QOS, OUTPUT_QOS
-from robot_dynamics.nodes.runtime.commands import (
-    COMMAND_TOPIC,
-    NAMED_TOPIC,
-    Commands,
-    Pairing,
-    actuators_of,
-    discard,
-    publishers_of,
-)
-from robot_dynamics.nodes.runtime.loop import take_all
+from robot_dynamics.nodes.ros.graph import publishers_of
+from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, time_msg
+from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
+from robot_dynamics.nodes.runtime.actuators import actuators_of
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.nodes.simulator.other_robots import OtherRobots
+from robot_dynamics.nodes.simulator.command_input import CommandInput
+from robot_dynamics.nodes.simulator.conflicting_publishers import ConflictingPublishers
+from robot_dynamics.nodes.simulator.effort_commands import Commands
+from robot_dynamics.nodes.simulator.simulated_robot import (
+    build_plant,
+    gravity_of,
+    initial_positions,
+)
 from robot_dynamics.nodes.simulator.simulator_parameters import (
     HOLD,
     SimulatorParameters,
     check_simulation,
 )
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation import Plant, Reading, Sensor, perturbed, with_mass_scaled
-from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.simulation import Plant, Reading, Sensor
 
 MAX_DRIFT_STEPS = 0.75
 """Steps by which simulated time may differ from the clock before it is put right."""
@@ -62,7 +58,7 @@ RESEND_AFTER_S = 0.5
 """Time after which a state that nobody has answered in lockstep is sent again, s."""
 
 
-class Drive(Enum):
+class Actuation(Enum):
     """What moves the joints."""
 
     HELD = "held by the brakes"
@@ -85,15 +81,15 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Place the robot and open the topics."""
         super().configure()
         parameters, robot = self.parameters, self.robot
-        self._start = self._initial_positions()
+        self._start = initial_positions(parameters, robot, self._order)
         self._steps = max(1, int(np.ceil(1.0 / (parameters.rate * parameters.step) - 1e-9)))
         self._step = 1.0 / (parameters.rate * self._steps)
         self._world = parameters.world
-        self.plant = self._new_plant(parameters, self.robot)
+        self.plant = self._build_plant(parameters, robot)
         self._next_plant: Plant | None = None
         self._sensor = Sensor(parameters.imperfections)
         self._next_sensor: Sensor | None = None
-        self.drive = Drive.HELD
+        self.actuation = Actuation.HELD
         self._opening_since: float | None = None  # steady time of the first command
         self._paused = False
         self._reset = False
@@ -103,8 +99,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Time of the state of the plant, ns."""
         self._last_state: JointState | None = None
         self._published_at = 0.0
-        self._pairing = Pairing()
-        self._passed_over = False  # plain commands wait that are not to be read
         self._diverged = 0
         self._lost = 0
 
@@ -112,17 +106,12 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         leads = [joint.mimic is None for joint in self.robot.moving_joints]
         self._leads = np.flatnonzero(leads)
         self._commands = Commands(robot, self._order, self._actuators(robot))
+        self._input = CommandInput(self, self._commands, lambda: self._time, self._on_command)
         self._states = self.create_publisher(JointState, "joint_states", OUTPUT_QOS)
-        self._others = OtherRobots(self, self._states.topic_name, self._names)
+        self._conflicts = ConflictingPublishers(self, self._states.topic_name, self._names)
         self._clock_out = (
             self.create_publisher(Clock, "/clock", OUTPUT_QOS) if parameters.publish_clock else None
         )
-        # In lockstep every command is a cycle, and a lost one would stop everything
-        qos = LOCKSTEP_QOS if parameters.lockstep else COMMAND_QOS
-        self._plain_in = self.create_loop_subscription(
-            Float64MultiArray, COMMAND_TOPIC, self._on_plain, qos
-        )
-        self._named_in = self.create_loop_subscription(JointState, NAMED_TOPIC, self._on_named, qos)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(SetBool, "~/pause", self._on_pause)
         if parameters.actuator_space:
@@ -137,36 +126,33 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: the joints are held, at rest, until the first command."""
-        self._commands.forget()
-        self._pairing.forget()
+        self._input.forget()
+        self._input.discard_waiting()
         self._last_state = None
-        self.drive, self._opening_since = Drive.HELD, None
+        self.actuation, self._opening_since = Actuation.HELD, None
         self.plant.reset(self.plant.q)
-        for subscription in (self._plain_in, self._named_in):
-            discard(subscription)  # commands of before
         if self.parameters.lockstep:
-            self.start_task(self.tick, trigger=(self._named_in, self._plain_in))
+            self.start_task(self.tick, trigger=(self._input.named, self._input.plain))
         else:
-            # Plain commands are left in their queue while the same come by name: a take costs 10 us
             rate = self.parameters.rate * self.parameters.real_time_factor
-            self.start_task(self.tick, rate, inputs=[self._named_in])
+            self.start_task(self.tick, rate, inputs=[self._input.named])
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: the joints move on with other links between them."""
-        plant, actuators = self._new_plant(self.parameters, robot), self._actuators(robot)
+        plant, actuators = self._build_plant(self.parameters, robot), self._actuators(robot)
         self._next_plant = plant
         self._commands.use(actuators)
 
     @property
     def commanded(self) -> bool:
         """Whether commands arrive."""
-        return self.drive is Drive.COMMANDED
+        return self.actuation is Actuation.COMMANDED
 
     def changed(self, value: SimulatorParameters) -> None:
         """Swap in a plant of another mass, and sensors of other faults; the motion goes on."""
         if value.world != self._world:
             self._world = value.world
-            self._next_plant = plant = self._new_plant(value, self.robot)
+            self._next_plant = plant = self._build_plant(value, self.robot)
             if not np.array_equal(plant.robot.gravity, self.plant.robot.gravity):
                 self.get_logger().info(f"gravity: {gravity_of(plant)}")
         if value.imperfections != self._sensor.imperfections:
@@ -182,7 +168,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """
         self._swap()
         if not self.parameters.lockstep:
-            self._take_plain()
+            self._input.take_plain()
             self._watch()
             self._cycle()
         elif self._last_state is None:
@@ -192,7 +178,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _cycle(self) -> None:
         """Move by one cycle."""
-        standing = self._paused or self.drive is Drive.HELD
+        standing = self._paused or self.actuation is Actuation.HELD
         if self._own_time:
             steps = self._steps
             if not self._paused:
@@ -228,38 +214,28 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self.get_logger().error(f"{error}; put back to the start")
             self._place_at_start()
 
-    def _take_plain(self) -> None:
-        """Take plain commands, unless they come by name too."""
-        if self._commands.named_at_work(monotonic(), self.parameters.command_timeout):
-            self._passed_over = True
-        elif self._passed_over:
-            self._passed_over = False
-            discard(self._plain_in)  # it is as old as the last that came by name
-        else:
-            take_all(self._plain_in)
-
     def _watch(self) -> None:
         """Choose what moves the joints: the command while it is fresh."""
         parameters, commanded_at = self.parameters, self._commands.at
         if commanded_at is None:
-            self.drive = Drive.HELD
+            self.actuation = Actuation.HELD
             return
         now = monotonic()
         if now - commanded_at <= parameters.command_timeout:
             self._opening_since = self._opening_since or now
             if now - self._opening_since >= parameters.brake_time:
-                self.drive = Drive.COMMANDED
+                self.actuation = Actuation.COMMANDED
             return
-        drive = Drive.HELD if parameters.on_command_timeout == HOLD else Drive.LIMP
-        if drive is self.drive:
+        actuation = Actuation.HELD if parameters.on_command_timeout == HOLD else Actuation.LIMP
+        if actuation is self.actuation:
             return
-        self.drive = drive
-        doing = "holding the joints" if drive is Drive.HELD else "zero effort"
+        self.actuation = actuation
+        doing = "holding the joints" if actuation is Actuation.HELD else "zero effort"
         self.get_logger().warning(
             f"no effort_command for {parameters.command_timeout:g} s; {doing} until one arrives"
         )
         self._commands.tau[:] = 0.0
-        if drive is Drive.HELD:
+        if actuation is Actuation.HELD:
             self.plant.reset(self.plant.q)
 
     def _sense(self) -> None:
@@ -270,7 +246,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._lost += 1
             self._publish_clock()
             return
-        self._pairing.published(int(reading.time))
+        self._input.pairing.published(int(reading.time))
         efforts = np.zeros(len(self._names))
         efforts[self._leads] = reading.tau
         self._publish(
@@ -294,45 +270,12 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     # -- commands, in the loop's thread -------------------------------------------------------
 
-    def _on_plain(self, msg: Float64MultiArray) -> None:
-        now = monotonic()
-        if self._commands.named_at_work(now, self.parameters.command_timeout):
-            return
-        try:
-            self._commands.read_plain(msg, now)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn(COMMAND_TOPIC, error)
-            return
-        self._obey()
-
-    def _on_named(self, msg: JointState) -> None:
-        now = monotonic()
-        if self.parameters.lockstep:
-            self._commands.heard_named(now)  # whatever it answers: plain ones would answer nothing
-        try:
-            if not self._is_due(nanoseconds(msg.header.stamp)):
-                return
-            self._commands.read_named(msg, now)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn(NAMED_TOPIC, error)
-            return
-        self._obey()
-
-    def _is_due(self, stamp: int) -> bool:
-        """Whether a command of that stamp, ns, counts; in lockstep only the first answer does."""
-        parameters = self.parameters
-        if parameters.lockstep:
-            return self._pairing.is_first_answer(stamp)
-        allowed = parameters.command_timeout * max(1.0, parameters.real_time_factor)
-        self._pairing.check(stamp, self._time, round(allowed * SECOND))
-        return True
-
-    def _obey(self) -> None:
+    def _on_command(self) -> None:
         """In lockstep every command moves the robot by one cycle."""
         if self.parameters.lockstep and not self._paused:
-            self._pairing.answered()
+            self._input.pairing.answered()
             self._swap()
-            self.drive = Drive.COMMANDED
+            self.actuation = Actuation.COMMANDED
             self._cycle()
 
     # -- in the executor's thread, carried out between two cycles ---------------------------
@@ -355,7 +298,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         commands = self._commands
         age = None if commands.at is None else monotonic() - commands.at
         return {
-            "joints": self.drive.value,
+            "joints": self.actuation.value,
             "commands": commands.form.value,
             "actuator_space": parameters.actuator_space,
             "order of effort_command": commands.names,
@@ -364,7 +307,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             "simulated time (s)": f"{self._time / SECOND:.3f}",
             "real_time_factor": parameters.real_time_factor,
             "lockstep": parameters.lockstep,
-            "states answered twice": self._pairing.twice,
+            "states answered twice": self._input.pairing.twice,
             "gravity": gravity_of(self.plant),
             "effort cut at the limit": [
                 name
@@ -380,7 +323,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         faults = []
         if self.counter_deltas.of("diverged", self._diverged):
             faults.append(Fault(Level.ERROR, "the motion diverged; put back to the start"))
-        commanded_at, doing = self._commands.at, self.drive.value
+        commanded_at, doing = self._commands.at, self.actuation.value
         if commanded_at is None:
             faults.append(Fault(Level.WARN, f"no effort_command yet; {doing}"))
         elif not self.commanded:
@@ -388,14 +331,16 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             faults.append(Fault(Level.STALE, f"no effort_command for {age:.1f} s; {doing}"))
         if self._paused:
             faults.append(Fault(Level.WARN, "paused"))
-        topics = [subscription.topic_name for subscription in (self._plain_in, self._named_in)]
+        topics = [
+            subscription.topic_name for subscription in (self._input.plain, self._input.named)
+        ]
         publishers = publishers_of(self, topics)
         if len(publishers) > 1:
             text = f"{len(publishers)} publishers of effort_command; leave only one"
             faults.append(Fault(Level.WARN, f"{text} of {', '.join(publishers)}"))
-        self._others.look()
-        if self._others.found:
-            faults.append(Fault(Level.WARN, self._others.line))
+        self._conflicts.look()
+        if self._conflicts.found:
+            faults.append(Fault(Level.WARN, self._conflicts.line))
         if self._clock_out is not None and self.count_publishers("/clock") > 1:
             text = f"{self.count_publishers('/clock')} publishers of /clock; leave only one"
             faults.append(Fault(Level.WARN, text))
@@ -416,9 +361,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _place_at_start(self) -> None:
         self.plant.reset(self._start)
         self._sensor = Sensor(self._sensor.imperfections)
-        self._commands.forget()
-        self.drive, self._opening_since = Drive.HELD, None
-        self._pairing.forget()
+        self._input.forget()
+        self.actuation, self._opening_since = Actuation.HELD, None
         self._last_state = None
 
     # -- building ---------------------------------------------------------------------------
@@ -427,60 +371,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         joints = [robot.joint_names[i] for i in self._order]
         return actuators_of(self.parameters, robot, joints, self._description.source)
 
-    def _initial_positions(self) -> Array:
-        q = middle_pose(self.robot)
-        given = self.parameters.initial_positions
-        if given:
-            if len(given) != self.robot.dof:
-                raise ArgumentError(
-                    f"parameter 'initial_positions' has {len(given)} entries for "
-                    f"{self.robot.dof} joints; give one per joint, in the order of joints"
-                )
-            q[self._order] = given
-            if self.parameters.joint_stops:
-                check_in_range(self.robot, q)
-        return q
-
-    def _new_plant(self, parameters: SimulatorParameters, robot: Robot) -> Plant:
-        if parameters.gravity:
-            robot = robot.with_gravity(parameters.gravity)
-        if parameters.mass_factor != 1.0:
-            robot = with_mass_scaled(robot, parameters.mass_factor)
-        if parameters.mass_spread:
-            robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
-        plant = Plant(robot, self._start, stops=parameters.joint_stops, step=self._step)
-        plant.step(np.zeros(robot.dof))  # compiles before the first cycle
-        plant.reset(self._start)
-        return plant
-
-
-def check_in_range(robot: Robot, q: Array) -> None:
-    """Refuse a start beyond the stops; followers have none, and continuous joints no range.
-
-    Args:
-        robot: The robot.
-        q: Positions of its joints at the start, shape (n,), rad or m.
-
-    Raises:
-        ArgumentError: If a joint is out of its range; the first one is named.
-    """
-    limits, rotates = robot.limits, [joint.type.rotates for joint in robot.independent_joints]
-    outside = np.flatnonzero((q < limits.lower) | (q > limits.upper))
-    if not len(outside):
-        return
-    i = outside[0]
-    unit = "rad" if rotates[i] else "m"
-    in_degrees = (np.abs(q[rotates]) > 2.0 * np.pi).any()  # more than a turn
-    raise ArgumentError(
-        f"parameter 'initial_positions': joint '{robot.joint_names[i]}' at {q[i]:.7g} {unit} is "
-        f"outside its range, {limits.lower[i]:.7g} to {limits.upper[i]:.7g} {unit}; "
-        + ("give rad, not degrees" if in_degrees else "start within, or set joint_stops to false")
-    )
-
-
-def gravity_of(plant: Plant) -> str:
-    """Acceleration of free fall in axes of the root link, in words."""
-    return ", ".join(f"{x:.4g}" for x in plant.robot.gravity) + " m/s^2"
+    def _build_plant(self, parameters: SimulatorParameters, robot: Robot) -> Plant:
+        return build_plant(parameters, robot, self._start, self._step)
 
 
 def main(args: list[str] | None = None) -> None:

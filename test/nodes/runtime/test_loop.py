@@ -206,7 +206,7 @@ def test_work_comes_and_goes_while_the_loop_runs(loop, topic):
 
 def test_a_processor_that_is_not_there_is_refused_in_words(loop):
     told = []
-    loop.tell = told.append
+    loop.on_scheduled = told.append
     loop.cpus = (4095,)
     loop.run(until=lambda: bool(told))
     assert "cpu_affinity 4095 refused" in told[0]

@@ -14,11 +14,9 @@ from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.messages import SECOND, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import markdown
-from robot_dynamics.nodes.simulator.simulator_node import (
-    SimulatorNode,
-    SimulatorParameters,
-    check_in_range,
-)
+from robot_dynamics.nodes.simulator.simulated_robot import check_in_range
+from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
+from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot.catalogue import find_robot, share_folder
 from robot_dynamics.simulation import Imperfections, Plant, Reading, Sensor, perturbed
 from ros_system import wait_for

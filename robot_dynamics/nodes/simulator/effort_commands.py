@@ -1,78 +1,28 @@
-"""Commands: efforts as nodes exchange them, in order or by name, of joints or of actuators.
+"""Effort commands to the simulator: in order or by name, of joints or of actuators.
 
-`effort_command` is what ros2_control takes: bare numbers in an agreed order. Our own nodes also
-speak `effort_command_named`, with names and the stamp of the state that is answered, and a
-receiver of both prefers it.
+By name they carry the stamp of the state that they answer, which is checked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
-from rclpy.node import Node
-from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.messages import SECOND, EffortReader, NamedEffortReader
-from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.messages import (
+    COMMAND_TOPIC,
+    NAMED_TOPIC,
+    SECOND,
+    EffortReader,
+    NamedEffortReader,
+)
 from robot_dynamics.robot import Robot
-from robot_dynamics.robot.urdf.transmissions import read_transmissions
-
-COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
-
-
-@dataclass(frozen=True)
-class ActuatorParameters:
-    """Of what the efforts of a command are: of joints, or of the motors that drive them."""
-
-    actuator_space: bool = parameter(
-        False,
-        "Efforts of commands are those of actuators, in the places of the joints that they drive; "
-        "false for those of joints",
-        read_only=True,
-    )
-    actuator_coupling: tuple[float, ...] = parameter(
-        (),
-        "Movement of every actuator per rad or m of every joint, row by row (one per actuator, in "
-        "the order of joints); empty for the <transmission> elements of the URDF",
-        read_only=True,
-    )
-
-
-def actuators_of(
-    parameters: ActuatorParameters, robot: Robot, joints: Sequence[str], source: object
-) -> Actuators | None:
-    """The actuators that parameters ask for, in the order of `joints`; None for joint space.
-
-    Args:
-        parameters: Those of the node.
-        robot: The robot whose joints they drive.
-        joints: Its joints in the order of a command.
-        source: Its URDF: path or text.
-
-    Raises:
-        ArgumentError: If there is a coupling but no use for it.
-        RobotDynamicsError: If joints and actuators do not fit together; see `Actuators`.
-    """
-    coupling = parameters.actuator_coupling
-    if not parameters.actuator_space:
-        if coupling:
-            raise ArgumentError(
-                "parameter 'actuator_coupling' is given but 'actuator_space' is false; set it to "
-                "true, or leave the coupling empty"
-            )
-        return None
-    if coupling:
-        return Actuators.of_coupling(joints, coupling)
-    return Actuators.of_transmissions(robot, read_transmissions(str(source))).in_order(joints)
 
 
 class Form(Enum):
@@ -133,7 +83,7 @@ class Commands:
         self.form = Form.NONE
         self._named_at: float | None = None
 
-    def named_at_work(self, now: float, timeout: float) -> bool:
+    def named_is_fresh(self, now: float, timeout: float) -> bool:
         """Whether commands come by name, so that plain ones, which are the same, do not count.
 
         Args:
@@ -142,8 +92,8 @@ class Commands:
         """
         return self._named_at is not None and now - self._named_at <= timeout
 
-    def heard_named(self, now: float) -> None:
-        """Note that commands come by name, though this one is not to be used."""
+    def renew_named(self, now: float) -> None:
+        """Count commands as coming by name, though this one is not to be used."""
         self._named_at = now
 
     def read_plain(self, msg: Float64MultiArray, now: float) -> None:
@@ -253,38 +203,3 @@ class Pairing:
 def _apart(stamp: int, last: int) -> str:
     """In few digits, so that a stream of such messages is one complaint."""
     return f"{abs(stamp - last) / SECOND:.2g} s {'after' if stamp > last else 'before'}"
-
-
-def discard(subscription: Subscription) -> None:
-    """Drop the messages that wait in a subscription."""
-    while subscription.handle.take_message(subscription.msg_type, True) is not None:
-        pass
-
-
-def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
-    """Nodes that publish some topics, fully qualified, one entry per node and publisher of its own.
-
-    A node that publishes several of the topics stands once; one that publishes the same topic
-    twice stands twice.
-
-    Args:
-        node: Node that looks.
-        topics: Names of the topics, resolved.
-    """
-    found: list[str] = []
-    for topic in topics:
-        names = [
-            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in node.get_publishers_info_by_topic(topic)
-        ]
-        for name in set(names):
-            found += [name] * (names.count(name) - found.count(name))
-    return sorted(found)
-
-
-def other_publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
-    """As `publishers_of`, without the node that looks itself; another of its name stays."""
-    publishers, me = publishers_of(node, topics), node.get_fully_qualified_name()
-    if me in publishers:
-        publishers.remove(me)
-    return publishers

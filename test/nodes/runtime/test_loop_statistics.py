@@ -1,12 +1,32 @@
-"""Timing: what is reported of cycles whose times are known."""
+"""Loop statistics: what is reported of cycles whose times are known, and of inputs."""
 
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from robot_dynamics.nodes.runtime.timing import WINDOW_CYCLES, Timing
+from robot_dynamics.nodes.ros.diagnostics import Fault, Level
+from robot_dynamics.nodes.runtime.loop_statistics import (
+    WINDOW_CYCLES,
+    Input,
+    RecentTiming,
+    Timing,
+    stale_inputs,
+    timing_faults,
+)
 
 MS, US = 1_000_000, 1_000
+
+
+def timing(cycles, missed=0, begin=0):
+    result = Timing(1000.0)
+    run(result, cycles, missed, begin)
+    return result
+
+
+def run(timing, cycles, missed=0, begin=0, late=10 * US):
+    for k in range(cycles):
+        timing.record((begin + k) * MS, late, busy=20 * US)
+    timing.missed += missed
 
 
 def test_nothing_recorded_is_reported_as_nothing():
@@ -78,3 +98,64 @@ def test_the_report_is_one_line_for_a_log():
         "1000.0 Hz held of 1000.0 Hz, 2 of 5 cycles missed, late 50 us (99 %: 50, worst 50), "
         "busy 100 us (99 %: 100, worst 100)"
     )
+
+
+def test_a_task_is_reported_from_one_look_to_the_next():
+    task = Timing(1000.0)
+    recent = RecentTiming(task)
+    assert recent.report() is None
+    run(task, 500, missed=3, late=9 * MS)
+    assert recent.report().missed == 3
+    run(task, 200, missed=1, begin=500)
+    report = recent.report()
+    assert (report.cycles, report.missed) == (200, 1)
+    assert report.held == pytest.approx(1000.0)
+    assert report.late_max == pytest.approx(10e-6)  # the 9 ms are of before
+
+
+def test_a_task_that_was_counted_anew_is_reported_from_there():
+    task = timing(500, missed=7)
+    recent = RecentTiming(task)
+    task.reset()
+    run(task, 20, begin=900)
+    report = recent.report()
+    assert (report.cycles, report.missed) == (20, 0)
+    assert report.held == pytest.approx(1000.0)
+
+
+@pytest.mark.parametrize(
+    ("cycles", "missed", "expected"),
+    [
+        (100, 0, []),
+        (100, 1, []),
+        (90, 10, [Fault(Level.WARN, "10 of 100 cycles missed")]),
+        (40, 60, [Fault(Level.ERROR, "60 of 100 cycles missed; lower the parameter rate")]),
+    ],
+)
+def test_missed_cycles_are_a_fault_when_they_are_many(cycles, missed, expected):
+    assert timing_faults(timing(cycles, missed).report()) == expected
+
+
+def test_a_loop_that_had_run_and_stands_still_is_an_error():
+    task = timing(100)
+    recent = RecentTiming(task)
+    assert timing_faults(recent.report()) == [Fault(Level.ERROR, "the loop stands still")]
+
+
+def test_a_loop_that_has_not_started_is_no_fault():
+    assert timing_faults(RecentTiming(Timing(1000.0)).report()) == []
+
+
+def test_an_input_hands_its_messages_on_and_counts_them():
+    taken = []
+    source = Input("joint_states", taken.append)
+    assert (source.count, source.age) == (0, None)
+    source("first")
+    source("second")
+    assert taken == ["first", "second"]
+    assert source.count == 2
+    assert source.age >= 0.0
+
+
+def test_an_input_that_never_came_is_not_silent():
+    assert stale_inputs([Input("joint_states", print)]) == []

@@ -1,4 +1,4 @@
-"""OtherRobots: nodes that publish the joints that a node publishes itself.
+"""ConflictingPublishers: other nodes that publish the states of the same joints.
 
 Whoever reads two robots of the same joints gets the states of both by turns. But a topic is also
 shared by nodes of other joints, such as a gripper and the arm that carries it. So while there is
@@ -14,14 +14,14 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.nodes.runtime.commands import other_publishers_of
+from robot_dynamics.nodes.ros.graph import other_publishers_of
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup, take_all
 
-SAMPLE = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
+SAMPLE_QOS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 """As many messages are looked at each time: at 1 kHz of our own a fifth of a second."""
 
 
-class OtherRobots:
+class ConflictingPublishers:
     """Says which nodes publish the same joints as we do, as far as their messages tell.
 
     Args:
@@ -73,7 +73,7 @@ class OtherRobots:
             self._messages = None
         elif self._messages is None and on:
             self._messages = self._node.create_subscription(
-                JointState, self._topic, self._on_message, SAMPLE, callback_group=self._group
+                JointState, self._topic, self._on_message, SAMPLE_QOS, callback_group=self._group
             )
 
     def _on_message(self, msg: JointState) -> None:

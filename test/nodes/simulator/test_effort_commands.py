@@ -13,13 +13,8 @@ from robot_dynamics import read_urdf
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.nodes.ros.messages import SECOND, effort_msg, named_effort_msg
-from robot_dynamics.nodes.runtime.commands import (
-    ActuatorParameters,
-    Commands,
-    Form,
-    Pairing,
-    actuators_of,
-)
+from robot_dynamics.nodes.runtime.actuators import ActuatorParameters, actuators_of
+from robot_dynamics.nodes.simulator.effort_commands import Commands, Form, Pairing
 from robot_dynamics.robot import find_robot
 
 PLANAR = find_robot("planar_2r")
@@ -64,14 +59,14 @@ def test_both_forms_end_up_in_the_order_of_the_robot():
 
 def test_named_commands_are_at_work_until_they_stop():
     commands = Commands(ROBOT, TURNED)
-    assert not commands.named_at_work(5.0, timeout=0.5)
+    assert not commands.named_is_fresh(5.0, timeout=0.5)
     commands.read_plain(plain(2.0, 1.0), 5.0)
-    assert not commands.named_at_work(5.0, timeout=0.5)
+    assert not commands.named_is_fresh(5.0, timeout=0.5)
     commands.read_named(named(JOINTS, 3.0, 4.0), 6.0)
-    assert commands.named_at_work(6.5, timeout=0.5)
-    assert not commands.named_at_work(6.6, timeout=0.5)
-    commands.heard_named(6.6)
-    assert commands.named_at_work(7.0, timeout=0.5)
+    assert commands.named_is_fresh(6.5, timeout=0.5)
+    assert not commands.named_is_fresh(6.6, timeout=0.5)
+    commands.renew_named(6.6)
+    assert commands.named_is_fresh(7.0, timeout=0.5)
 
 
 def test_a_refused_command_changes_nothing():
@@ -86,7 +81,7 @@ def test_a_refused_command_changes_nothing():
         with pytest.raises(ArgumentError):
             read(msg, 6.0)
     assert (commands.tau.tolist(), commands.form, commands.at) == ([1.0, 2.0], Form.PLAIN, 5.0)
-    assert not commands.named_at_work(6.0, timeout=0.5)
+    assert not commands.named_is_fresh(6.0, timeout=0.5)
 
 
 def test_after_forgetting_there_is_no_command():
@@ -94,7 +89,7 @@ def test_after_forgetting_there_is_no_command():
     commands.read_named(named(JOINTS, 3.0, 4.0), 6.0)
     commands.forget()
     assert (commands.tau.tolist(), commands.form, commands.at) == ([0.0, 0.0], Form.NONE, None)
-    assert not commands.named_at_work(6.0, timeout=0.5)
+    assert not commands.named_is_fresh(6.0, timeout=0.5)
 
 
 # -- efforts of actuators --------------------------------------------------------------------------

@@ -1,17 +1,30 @@
-"""Timing: how well a periodic task keeps its rate, gathered without allocating."""
+"""Loop statistics: how a task keeps its rate and how its inputs come, gathered without allocating.
+
+The loop counts; reports are made in the executor's thread, so that the loop never waits for one.
+"""
 
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from time import monotonic
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 
 WINDOW_CYCLES = 8192
 """Cycles that medians and percentiles look back on; counts and maxima cover every cycle."""
 
 NS = 1e-9
+
+STALE_AFTER_S = 1.0
+"""Age at which an input that had been coming counts as stale, s."""
+
+MISSED_WARN_RATIO, MISSED_ERROR_RATIO = 0.01, 0.5
+"""Part of the cycles since the last report that may be missed before a report warns or worse."""
 
 
 @dataclass(frozen=True)
@@ -129,3 +142,95 @@ class Timing:
             busy_p99=float(busy[int(0.99 * len(busy))]) * NS,
             busy_max=float(busy[-1] if since else self._busy_max) * NS,
         )
+
+
+class RecentTiming:
+    """What a task did since the last look.
+
+    Args:
+        timing: Statistics of the task.
+    """
+
+    def __init__(self, timing: Timing) -> None:
+        self._timing = timing
+        self._mark = timing.mark()
+
+    def report(self) -> TimingReport | None:
+        """Statistics of the cycles since the last call; None before the task has started."""
+        since, self._mark = self._mark, self._timing.mark()
+        if self._mark.cycles == 0:
+            return None
+        return self._timing.report(Mark() if since.cycles > self._mark.cycles else since)
+
+
+class Input:
+    """Counts the messages of one topic on their way to a callback; called by the loop.
+
+    Args:
+        topic: Name of the topic.
+        callback: What the messages are for.
+    """
+
+    def __init__(self, topic: str, callback: Callable[[Any], None]) -> None:
+        self.topic = topic
+        self.count = 0
+        self._callback = callback
+        self._at = 0.0
+
+    def __call__(self, msg: Any) -> None:
+        """Take one message."""
+        self._at = monotonic()
+        self.count += 1
+        self._callback(msg)
+
+    @property
+    def age(self) -> float | None:
+        """Time since the last message, s; None before the first."""
+        return monotonic() - self._at if self.count else None
+
+
+def stale_inputs(inputs: Iterable[Input]) -> list[Fault]:
+    """A fault for every input that had been coming and has stopped."""
+    return [
+        Fault(Level.STALE, f"no {source.topic} for {source.age:.1f} s")
+        for source in inputs
+        if source.age is not None and source.age > STALE_AFTER_S
+    ]
+
+
+def timing_faults(report: TimingReport | None) -> list[Fault]:
+    """What is wrong with how a task keeps its rate; nothing before it has started."""
+    if report is None:
+        return []
+    if report.cycles == 0:
+        return [Fault(Level.ERROR, "the loop stands still")]
+    total = report.cycles + report.missed
+    text = f"{report.missed} of {total} cycles missed"
+    if report.missed > MISSED_ERROR_RATIO * total:
+        return [Fault(Level.ERROR, f"{text}; lower the parameter rate")]
+    return [Fault(Level.WARN, text)] if report.missed > MISSED_WARN_RATIO * total else []
+
+
+def timing_values(report: TimingReport | None) -> dict[str, object]:
+    """How a task keeps its rate, in words."""
+    if report is None:
+        return {}
+    return {
+        "rate asked (Hz)": report.asked,
+        "rate held (Hz)": report.held,
+        "cycles missed": report.missed,
+        "jitter, median (us)": 1e6 * report.late_median,
+        "jitter, 99 % (us)": 1e6 * report.late_p99,
+        "jitter, worst (us)": 1e6 * report.late_max,
+        "cycle, median (us)": 1e6 * report.busy_median,
+        "cycle, worst (us)": 1e6 * report.busy_max,
+    }
+
+
+def input_values(inputs: Iterable[Input]) -> dict[str, object]:
+    """Count and age of the messages of every input."""
+    values: dict[str, object] = {}
+    for source in inputs:
+        values[f"{source.topic}: messages"] = source.count
+        values[f"{source.topic}: age (s)"] = source.age
+    return values

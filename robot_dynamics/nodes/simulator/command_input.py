@@ -1,0 +1,104 @@
+"""Command input of the simulator: its two topics, of which the named one goes before the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, SECOND, nanoseconds
+from robot_dynamics.nodes.ros.qos import COMMAND_QOS, LOCKSTEP_QOS
+from robot_dynamics.nodes.runtime.loop import discard, take_all
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.simulator.effort_commands import Commands, Pairing
+from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
+
+
+class CommandInput:
+    """Takes commands from their topics, refuses those of another time, and keeps the last one.
+
+    Args:
+        node: Node whose topics these are.
+        commands: Where efforts are kept.
+        time: Gives the time in which states are stamped, ns.
+        on_command: Called after every command that counts.
+
+    Attributes:
+        plain: Subscription to `effort_command`.
+        named: Subscription to `effort_command_named`.
+        pairing: Which state a named command answers.
+    """
+
+    def __init__(
+        self,
+        node: RobotNode[SimulatorParameters],
+        commands: Commands,
+        time: Callable[[], int],
+        on_command: Callable[[], None],
+    ) -> None:
+        self._node, self._commands = node, commands
+        self._time, self._on_command = time, on_command
+        self._skipped = False  # plain commands wait that are not to be read
+        self.pairing = Pairing()
+        # In lockstep every command is a cycle, and a lost one would stop everything
+        qos = LOCKSTEP_QOS if node.parameters.lockstep else COMMAND_QOS
+        self.plain = node.create_loop_subscription(
+            Float64MultiArray, COMMAND_TOPIC, self._on_plain, qos
+        )
+        self.named = node.create_loop_subscription(JointState, NAMED_TOPIC, self._on_named, qos)
+
+    def forget(self) -> None:
+        """Start again, as if no command had come; those that wait are kept."""
+        self._commands.forget()
+        self.pairing.forget()
+
+    def discard_waiting(self) -> None:
+        """Drop the commands that wait."""
+        for subscription in (self.plain, self.named):
+            discard(subscription)
+
+    def take_plain(self) -> None:
+        """Take plain commands, unless they come by name too: a take costs 10 us."""
+        if self._commands.named_is_fresh(monotonic(), self._node.parameters.command_timeout):
+            self._skipped = True
+        elif self._skipped:
+            self._skipped = False
+            discard(self.plain)  # it is as old as the last that came by name
+        else:
+            take_all(self.plain)
+
+    def _on_plain(self, msg: Float64MultiArray) -> None:
+        now = monotonic()
+        if self._commands.named_is_fresh(now, self._node.parameters.command_timeout):
+            return
+        try:
+            self._commands.read_plain(msg, now)
+        except RobotDynamicsError as error:
+            self._node.throttled_log.warn(COMMAND_TOPIC, error)
+            return
+        self._on_command()
+
+    def _on_named(self, msg: JointState) -> None:
+        now = monotonic()
+        if self._node.parameters.lockstep:
+            self._commands.renew_named(now)  # whatever it answers: plain ones would answer nothing
+        try:
+            if not self._counts(nanoseconds(msg.header.stamp)):
+                return
+            self._commands.read_named(msg, now)
+        except RobotDynamicsError as error:
+            self._node.throttled_log.warn(NAMED_TOPIC, error)
+            return
+        self._on_command()
+
+    def _counts(self, stamp: int) -> bool:
+        """Whether a command of that stamp, ns, counts; in lockstep only the first answer does."""
+        parameters = self._node.parameters
+        if parameters.lockstep:
+            return self.pairing.is_first_answer(stamp)
+        allowed = parameters.command_timeout * max(1.0, parameters.real_time_factor)
+        self.pairing.check(stamp, self._time(), round(allowed * SECOND))
+        return True

@@ -1,0 +1,86 @@
+"""The simulated robot: its plant and its start, as parameters ask for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
+from robot_dynamics.trajectory.motions import middle_pose
+
+
+def initial_positions(parameters: SimulatorParameters, robot: Robot, order: Array) -> Array:
+    """Where the joints start, shape (n,), rad or m.
+
+    Args:
+        parameters: Those of the node; `initial_positions` is in the order of its `joints`.
+        robot: The robot.
+        order: Index into its joints of every entry of `joints`, shape (n,).
+
+    Raises:
+        ArgumentError: If there is not one position per joint, or one is beyond a stop.
+    """
+    q, given = middle_pose(robot), parameters.initial_positions
+    if given:
+        if len(given) != robot.dof:
+            raise ArgumentError(
+                f"parameter 'initial_positions' has {len(given)} entries for "
+                f"{robot.dof} joints; give one per joint, in the order of joints"
+            )
+        q[order] = given
+        if parameters.joint_stops:
+            check_in_range(robot, q)
+    return q
+
+
+def build_plant(parameters: SimulatorParameters, robot: Robot, q: Array, step: float) -> Plant:
+    """The robot with the gravity and the errors of mass that parameters ask for, at rest at q.
+
+    Args:
+        parameters: Those of the node.
+        robot: The robot as its URDF has it.
+        q: Positions of its joints, shape (n,), rad or m.
+        step: Time step of the integration, s.
+    """
+    if parameters.gravity:
+        robot = robot.with_gravity(parameters.gravity)
+    if parameters.mass_factor != 1.0:
+        robot = with_mass_scaled(robot, parameters.mass_factor)
+    if parameters.mass_spread:
+        robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
+    plant = Plant(robot, q, stops=parameters.joint_stops, step=step)
+    plant.step(np.zeros(robot.dof))  # compiles before the first cycle
+    plant.reset(q)
+    return plant
+
+
+def check_in_range(robot: Robot, q: Array) -> None:
+    """Refuse a start beyond the stops; followers have none, and continuous joints no range.
+
+    Args:
+        robot: The robot.
+        q: Positions of its joints at the start, shape (n,), rad or m.
+
+    Raises:
+        ArgumentError: If a joint is out of its range; the first one is named.
+    """
+    limits, rotates = robot.limits, [joint.type.rotates for joint in robot.independent_joints]
+    outside = np.flatnonzero((q < limits.lower) | (q > limits.upper))
+    if not len(outside):
+        return
+    i = outside[0]
+    unit = "rad" if rotates[i] else "m"
+    in_degrees = (np.abs(q[rotates]) > 2.0 * np.pi).any()  # more than a turn
+    raise ArgumentError(
+        f"parameter 'initial_positions': joint '{robot.joint_names[i]}' at {q[i]:.7g} {unit} is "
+        f"outside its range, {limits.lower[i]:.7g} to {limits.upper[i]:.7g} {unit}; "
+        + ("give rad, not degrees" if in_degrees else "start within, or set joint_stops to false")
+    )
+
+
+def gravity_of(plant: Plant) -> str:
+    """Acceleration of free fall in axes of the root link, in words."""
+    return ", ".join(f"{x:.4g}" for x in plant.robot.gravity) + " m/s^2"
