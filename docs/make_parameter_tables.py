@@ -9,13 +9,13 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from robot_dynamics.nodes.controller.controller_node import (
+from robot_dynamics.nodes.controller.controller_parameters import (
     ControllerParameters,
     GainParameters,
     LimitParameters,
 )
 from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraints
-from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardParameters
+from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.ros.node_parameters import markdown
 from robot_dynamics.nodes.runtime.online_model import (
     FrictionParameters,

@@ -17,7 +17,7 @@ from benchmark.soak.monitor import Monitor
 from benchmark.soak.sent_trajectory import SentTrajectory
 from benchmark.soak.soak_report import SETTLED, SoakReport
 from robot_dynamics import read_urdf
-from robot_dynamics.nodes.controller.controller_node import MAX_CYCLE_PERIODS
+from robot_dynamics.nodes.controller.controller_parameters import MAX_CYCLE_PERIODS
 from robot_dynamics.robot import find_robot
 
 EFFORT_RATE = 1000.0

@@ -67,7 +67,7 @@ def controller(model: Model, mode: str) -> Controller:
         model: What the law knows about the robot.
         mode: One of `control.MODES`.
     """
-    law, limit = MODES[mode], effort_limits(model.dynamics.robot)
+    law, limit = MODES[mode].effort, effort_limits(model.dynamics.robot)
 
     def command(_t: float, desired: State, measured: Measured) -> Array:
         reference = Reference(desired.q, desired.qd, model.feedforward(*desired))

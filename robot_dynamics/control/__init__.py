@@ -1,14 +1,23 @@
 """Pure control laws: desired and measured motion in, joint efforts out."""
 
 from robot_dynamics.control.actuators import Actuators
-from robot_dynamics.control.controller import Command, Controller, Settings, Status
+from robot_dynamics.control.controller import Command, Controller
 from robot_dynamics.control.effort_limits import Limited, effort_limits, limit_rate, saturate
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains, gains_for
-from robot_dynamics.control.laws import MODES, Measured, Reference, pd_feedforward, position_error
+from robot_dynamics.control.laws import (
+    MODES,
+    Law,
+    Measured,
+    Reference,
+    pd_feedforward,
+    position_error,
+)
 from robot_dynamics.control.load import Load
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.safety import SoftLimits, Watchdog
+from robot_dynamics.control.settings import Settings
+from robot_dynamics.control.status import Status
 
 __all__ = [
     "MODES",
@@ -17,6 +26,7 @@ __all__ = [
     "Controller",
     "Friction",
     "Gains",
+    "Law",
     "Limited",
     "Load",
     "Measured",

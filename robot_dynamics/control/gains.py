@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,8 @@ DEFAULT_BANDWIDTH = 20.0
 DEFAULT_DAMPING_RATIO = 1.0
 """Critically damped: the fastest return without overshoot."""
 
-
-DEFAULT_DELAY = 2e-3
-"""Time from a measurement to the effort that answers it, s: a cycle at 1 kHz and the way there."""
+DEFAULT_DELAY_S = 2e-3
+"""Time from a measurement to the effort that answers it: a cycle at 1 kHz and the way there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +56,18 @@ class Gains:
             )
             object.__setattr__(self, setting.name, checked)
 
+    @functools.cached_property
+    def has_integral(self) -> bool:
+        """Whether any joint has an integral part."""
+        return bool(self.ki.any())
+
 
 def gains_for(
     dynamics: Dynamics,
     *,
     bandwidth: float = DEFAULT_BANDWIDTH,
     damping_ratio: float = DEFAULT_DAMPING_RATIO,
-    delay: float = DEFAULT_DELAY,
+    delay: float = DEFAULT_DELAY_S,
 ) -> Gains:
     """Gains that give every joint the same natural frequency, so that any robot works untuned.
 
@@ -94,3 +99,25 @@ def gains_for(
     ].max(axis=0)
     kd = np.minimum(2.0 * damping_ratio * bandwidth * inertia, 0.25 / delay * free)
     return Gains(kd * bandwidth / (2.0 * damping_ratio), kd)
+
+
+def largest_integral_gain(inertia: Array, gains: Gains) -> Array:
+    """The ki from which on a joint swings up, shape (n,), N m/(rad s) or N/(m s).
+
+    A joint of inertia M under PID obeys M s^3 + kd s^2 + kp s + ki = 0, whose
+    motions die out only if kp kd > M ki (Routh).
+
+    Args:
+        inertia: M of every joint, shape (n,), kg m^2 or kg, zero or more.
+        gains: kp and kd are used.
+    """
+    unbounded = np.full_like(inertia, np.inf)
+    return np.divide(gains.kp * gains.kd, inertia, out=unbounded, where=inertia > 0.0)
+
+
+def feedback_rate(gains: Gains) -> Array:
+    """Change of the effort of PD per error and time, shape (n,), N m/(rad s) or N/(m s).
+
+    An error e rings down within 1/w = kd/kp or so, and its effort kp e with it.
+    """
+    return np.divide(gains.kp**2, gains.kd, out=np.zeros_like(gains.kp), where=gains.kd > 0.0)

@@ -1,18 +1,20 @@
 """Control laws: desired and measured motion in, joint efforts out.
 
 Pure functions of arrays of shape (n,), in rad or m, per second, N m or N. None
-of them limits its result: see `limits.py`. The modes at the end give all of
-them one signature, so that a controller can switch between them.
+of them limits its result: see `effort_limits.py`. The modes at the end say of
+each what it needs, so that a controller can switch between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.effort_limits import Limited
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.model import Model
 
@@ -115,14 +117,51 @@ def impedance(model: Model, reference: Reference, measured: Measured) -> Array:
     return pd_feedforward(reference._replace(tau=b), measured, model.gains, model.continuous)
 
 
-Law = Callable[[Model, Reference, Measured], Array]
+def integrate_error(
+    integral: Array, e: Array, gains: Gains, dt: float, last: Limited | None = None
+) -> Array:
+    """Advance the integral part of a PID by one cycle.
+
+    Held as an effort, so that a new ki does not make it jump. A joint whose
+    effort was cut stops integrating in the direction of the cut, and no joint
+    goes beyond `gains.i_clamp`.
+
+    Args:
+        integral: Effort of the integral part so far, shape (n,), N m or N.
+        e: Position error, shape (n,).
+        gains: ki and i_clamp are used.
+        dt: Time since the last cycle, s.
+        last: The last command; by default nothing was cut.
+
+    Returns:
+        Effort of the integral part, shape (n,), N m or N.
+    """
+    step = gains.ki * e * dt
+    if last is not None:
+        step = np.where(last.cut & (step * last.tau > 0.0), 0.0, step)
+    return np.minimum(np.maximum(integral + step, -gains.i_clamp), gains.i_clamp)
+
+
+@dataclass(frozen=True)
+class Law:
+    """A control law and what it needs.
+
+    Args:
+        effort: Efforts, shape (n,), of model, reference and measured state.
+        feedback: Whether it brings the arm to the reference; if not, a hand may lead it. One that
+            does is given an integral part, by the time step, and its tracking error is watched.
+    """
+
+    effort: Callable[[Model, Reference, Measured], Array]
+    feedback: bool = True
+
 
 MODES: Mapping[str, Law] = {
-    "feedforward": feedforward,
-    "pd": pd,
-    "pd_gravity": pd_gravity,
-    "gravity_compensation": gravity_compensation,
-    "computed_torque": computed_torque,
-    "impedance": impedance,
+    "feedforward": Law(feedforward),
+    "pd": Law(pd),
+    "pd_gravity": Law(pd_gravity),
+    "gravity_compensation": Law(gravity_compensation, feedback=False),
+    "computed_torque": Law(computed_torque),
+    "impedance": Law(impedance),
 }
 """Control modes by name."""

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot.endpoint import only_tip
@@ -24,45 +25,6 @@ from robot_dynamics.spatial.pose import Pose
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
-
-
-class Ramp:
-    """A vector that goes to each new target on a straight line.
-
-    Targets that come faster than it gets there do not stall it: it then
-    follows them as a low-pass filter does. `aim` may be called from another
-    thread than `value`.
-
-    Args:
-        value: Where it starts, shape (k,).
-        duration: Time from a value to a new target, s.
-    """
-
-    def __init__(self, value: Array, duration: float) -> None:
-        self.duration = duration
-        self._target = self._heading = self._start = self._value = frozen(value)
-        self._began = self._time = -np.inf
-
-    @property
-    def target(self) -> Array:
-        """Where it goes, shape (k,)."""
-        return self._target
-
-    def aim(self, target: Array) -> None:
-        """Go to another value, shape (k,)."""
-        self._target = frozen(target)
-
-    def value(self, now: float) -> Array:
-        """Where it is at time `now`, s, shape (k,); the same object while it rests."""
-        if self._target is not self._heading:
-            self._heading, self._start = self._target, self._value
-            self._began = now if np.isinf(self._time) else self._time
-        self._time = now
-        if self._value is not self._heading:
-            u = (now - self._began) / self.duration if self.duration > 0.0 else 1.0
-            step = max(u, 0.0) * (self._heading - self._start)
-            self._value = self._heading if u >= 1.0 else self._start + step
-        return self._value
 
 
 class Load:
@@ -176,10 +138,14 @@ class Load:
 
     def on(self, model: Model, now: float) -> Model:
         """The model with the load of time `now`, s; the same object while nothing changes."""
-        values = self.payload.value(now), self.gravity.value(now), self.wrench.value(now)
-        parts = (model, *values)
+        payload, gravity, wrench = (
+            ramp.current if ramp.current is ramp.target else ramp.value(now)
+            for ramp in (self.payload, self.gravity, self.wrench)
+        )
+        parts = (model, payload, gravity, wrench)
         if self._model is None or any(a is not b for a, b in zip(parts, self._last, strict=True)):
-            self._last, self._model = parts, self._applied(model, self.endpoint, *values)
+            self._model = self._applied(model, self.endpoint, payload, gravity, wrench)
+            self._last = parts
         return self._model
 
     def _applied(

@@ -31,13 +31,17 @@ class Watchdog:
         """Something came."""
         self._last = now
 
+    def forget(self) -> None:
+        """Nothing has come."""
+        self._last = -np.inf
+
     def age(self, now: float) -> float:
         """Time since something came, s; infinite before the first."""
         return now - self._last
 
     def stale(self, now: float) -> bool:
         """Whether nothing has come for longer than the timeout, or ever."""
-        return not self.age(now) <= self.timeout
+        return self._last == -np.inf or now - self._last > self.timeout
 
     def change(self, now: float) -> str | None:
         """Return "stale" or "fresh" on the first call after it became so, else None: to log once.
@@ -64,11 +68,11 @@ class Brakes:
     SHARE = 0.5
     """Change of effort, relative to the limit, that no friction of a joint stands."""
 
-    DELAY = 0.05
-    """Time in which such a change moves any joint that is free, s."""
+    DELAY_S = 0.05
+    """Time in which such a change moves any joint that is free."""
 
-    LOOK = 0.01
-    """Time from one look to the next, s."""
+    LOOK_S = 0.01
+    """Time from one look to the next."""
 
     def __init__(self, n: int) -> None:
         self.begin(np.zeros(n), np.zeros(n))
@@ -91,7 +95,7 @@ class Brakes:
         """
         if self._all_free or now < self._next:
             return None
-        self._next = now + self.LOOK
+        self._next = now + self.LOOK_S
         self._free |= np.abs(q - self._q) > self.STILL
         self._all_free = bool(self._free.all())
         if self._all_free:
@@ -99,7 +103,7 @@ class Brakes:
         pushed = (np.abs(tau - self._tau) > self.SHARE * limit) & ~self._free
         self._since = np.where(pushed, np.minimum(self._since, now), np.inf)
         i = int(np.argmin(self._since))
-        return i if now - self._since[i] > self.DELAY else None
+        return i if now - self._since[i] > self.DELAY_S else None
 
     def free(self, i: int) -> bool:
         """Whether joint i has moved."""

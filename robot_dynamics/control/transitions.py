@@ -1,10 +1,12 @@
-"""Transitions without a step: what was commanded fades into what is wanted."""
+"""Transitions without a step: fades, ramps and a low-pass."""
 
 from __future__ import annotations
 
+from math import exp
+
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, frozen
 
 
 def smooth_step(u: float) -> float:
@@ -22,25 +24,85 @@ class Fade:
     Args:
         n: Number of joints.
         duration: Time from the one to the other, s.
+
+    Attributes:
+        active: Whether anything may be left of a gap.
     """
 
     def __init__(self, n: int, duration: float) -> None:
         self.duration = duration
-        self._none = np.zeros(n)
-        self._gap = self._none
+        self.active = False
+        self._none = self._gap = np.zeros(n)
         self._began = 0.0
 
     def begin(self, gap: Array, now: float) -> None:
         """Start to fade out `gap`, shape (n,): old effort minus new effort at time `now`."""
-        self._gap = gap
-        self._began = now
+        self._gap, self._began, self.active = gap, now, True
 
     def value(self, now: float) -> Array:
         """What is left of the gap, shape (n,)."""
-        if self._gap is self._none:
+        if not self.active:
             return self._none
         elapsed = now - self._began
         if self.duration <= 0.0 or not 0.0 <= elapsed < self.duration:  # over, or the clock jumped
-            self._gap = self._none
+            self.active = False
             return self._none
         return (1.0 - smooth_step(elapsed / self.duration)) * self._gap
+
+
+class Ramp:
+    """A vector that goes to each new target on a straight line.
+
+    Targets that come faster than it gets there do not stall it: it then
+    follows them as a low-pass filter does. `aim` may be called from another
+    thread than `value`.
+
+    Args:
+        value: Where it starts, shape (k,).
+        duration: Time from a value to a new target, s.
+
+    Attributes:
+        target: Where it goes, shape (k,); the same object as `current` once it is there.
+        current: Where it was when last asked, shape (k,).
+    """
+
+    def __init__(self, value: Array, duration: float) -> None:
+        self.duration = duration
+        self.target = self.current = self._heading = self._start = frozen(value)
+        self._began = self._time = 0.0
+
+    def aim(self, target: Array) -> None:
+        """Go to another value, shape (k,)."""
+        self.target = frozen(target)
+
+    def value(self, now: float) -> Array:
+        """Where it is at time `now`, s, shape (k,); the same object while it rests."""
+        if self.target is not self._heading:
+            # On its way it goes on from when it was last asked, or a stream would stall it
+            self._began = now if self.current is self._heading else self._time
+            self._heading, self._start = self.target, self.current
+        self._time = now
+        if self.current is not self._heading:
+            u = (now - self._began) / self.duration if self.duration > 0.0 else 1.0
+            step = max(u, 0.0) * (self._heading - self._start)
+            self.current = self._heading if u >= 1.0 else self._start + step
+        return self.current
+
+
+class LowPass:
+    """A vector that follows what is measured of it, with a time constant.
+
+    Args:
+        value: Where it starts, shape (k,); the first measurement only sets its clock.
+    """
+
+    def __init__(self, value: Array) -> None:
+        self.value = value
+        self._at = -np.inf
+
+    def feed(self, measured: Array, time_constant: float, now: float) -> Array:
+        """Take a measurement of time `now`, s; the value from then on, shape (k,)."""
+        share = 1.0 - exp((self._at - now) / time_constant) if np.isfinite(self._at) else 0.0
+        self.value = self.value + share * (measured - self.value)
+        self._at = now
+        return self.value

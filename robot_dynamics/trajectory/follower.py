@@ -105,6 +105,12 @@ class Follower:
         """Come to rest and hold."""
         self.follow(stopped(self.trajectory, now - self._origin, self.stop_time), now)
 
+    def go_to(self, q: Array, now: float) -> None:
+        """Pass from the present state to rest at q, shape (n,), in the time of a stop."""
+        rest = np.zeros((1, len(q)))
+        there = Waypoints(self.joint_names, np.array([self.stop_time]), q[None], rest, rest)
+        self.accept(there, now)
+
     def clock_jumped(self, before: float, after: float) -> None:
         """The clock was set from `before` to `after`: forget all motions and come to rest."""
         state = stopped(self.trajectory, before - self._origin, self.stop_time)

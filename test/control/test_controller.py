@@ -47,11 +47,11 @@ class Bench:
     def run(self, seconds, *, states=True, references=True, brakes=False):
         for _ in range(round(seconds / STEP)):
             if states:
-                self.controller.measure(Measured(self.plant.q, self.plant.qd), self.now)
+                self.controller.set_state(Measured(self.plant.q, self.plant.qd), self.now)
             if references:
                 due = self.follower.sample(self.now)
                 reference = Reference(due.q, due.qd, self.model.feedforward(*due))
-                self.controller.refer(reference, self.now)
+                self.controller.set_reference(reference, self.now)
             command = self.controller.update(self.now)
             if not brakes:
                 self.plant.step(command.tau)
@@ -79,7 +79,7 @@ def test_nothing_is_commanded_before_the_first_state(model):
 
 def test_the_first_command_is_the_gravity_of_the_arm_where_it_is(model):
     controller = Controller(model)
-    controller.measure(Measured(Q0, np.zeros(2)), 0.0)
+    controller.set_state(Measured(Q0, np.zeros(2)), 0.0)
     command = controller.update(0.0)
     assert command.status is Status.HOLDING
     np.testing.assert_allclose(command.tau, model.dynamics.gravity(Q0), rtol=1e-12)
@@ -88,10 +88,10 @@ def test_the_first_command_is_the_gravity_of_the_arm_where_it_is(model):
 def test_the_first_command_starts_from_the_effort_that_the_joints_have(model):
     controller = Controller(model)
     controller.activate(effort=np.array([1.0, -1.0]))
-    controller.measure(Measured(Q0, np.zeros(2)), 0.0)
+    controller.set_state(Measured(Q0, np.zeros(2)), 0.0)
     np.testing.assert_allclose(controller.update(0.0).tau, [1.0, -1.0])
     for k in range(1, 301):
-        controller.measure(Measured(Q0, np.zeros(2)), 1e-3 * k)
+        controller.set_state(Measured(Q0, np.zeros(2)), 1e-3 * k)
         command = controller.update(1e-3 * k)
     np.testing.assert_allclose(command.tau, model.dynamics.gravity(Q0), rtol=1e-12)
 
@@ -279,10 +279,9 @@ def test_references_are_followed_again_only_on_request_if_asked_for(model, stops
     bench.run(0.2, **stops)
     bench.run(1.5)
     assert bench.statuses[-1] is Status.PAUSED
-    assert bench.controller.paused
     assert np.abs(bench.plant.qd).max() < 0.01
     assert np.abs(bench.plant.q - [0.8, -0.2]).max() > 0.05
-    bench.controller.resume()
+    assert bench.controller.resume()
     bench.run(2.0)
     assert bench.statuses[-1] is Status.TRACKING
     np.testing.assert_allclose(bench.plant.q, [0.8, -0.2], atol=0.006)
@@ -332,8 +331,8 @@ def test_states_and_references_with_numbers_that_are_not_finite_are_left_out(mod
     bench = Bench(model).run(0.1)
     before = bench.efforts[-1]
     bad = np.array([0.0, wrong])
-    assert not bench.controller.measure(Measured(Q0, bad), bench.now)
-    assert not bench.controller.refer(Reference(Q0, np.zeros(2), bad), bench.now)
+    assert not bench.controller.set_state(Measured(Q0, bad), bench.now)
+    assert not bench.controller.set_reference(Reference(Q0, np.zeros(2), bad), bench.now)
     after = bench.controller.update(bench.now)
     np.testing.assert_allclose(after.tau, before, atol=1e-6)
 
@@ -352,8 +351,8 @@ def test_efforts_keep_their_limits_and_their_rate(model):
 def test_saturated_joints_are_told(model):
     controller = Controller(model, Settings(fade=0.05))
     for now, error in ((0.0, 0.0), (0.06, 1.0)):  # lost while it tracks
-        controller.measure(Measured(Q0 - [error, 0.0], np.zeros(2)), now)
-        controller.refer(Reference(Q0, np.zeros(2), np.zeros(2)), now)
+        controller.set_state(Measured(Q0 - [error, 0.0], np.zeros(2)), now)
+        controller.set_reference(Reference(Q0, np.zeros(2), np.zeros(2)), now)
         command = controller.update(now)
     assert command.saturated.tolist() == [True, False]
 
@@ -362,8 +361,8 @@ def test_saturated_joints_are_told(model):
 def test_the_first_command_is_what_the_arm_has_whatever_the_reference_asks(model, effort):
     controller = Controller(model, Settings(fade=0.2))
     controller.activate(effort)
-    controller.measure(Measured(Q0, np.zeros(2)), 5.0)
-    controller.refer(Reference(Q0 + [1.0, 0.5], np.ones(2), np.ones(2)), 5.0)
+    controller.set_state(Measured(Q0, np.zeros(2)), 5.0)
+    controller.set_reference(Reference(Q0 + [1.0, 0.5], np.ones(2), np.ones(2)), 5.0)
     first = controller.update(5.0).tau
     np.testing.assert_allclose(first, model.gravity(Q0) if effort is None else effort, atol=1e-12)
 

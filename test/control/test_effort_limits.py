@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robot_dynamics.control import Gains, effort_limits, limit_rate, saturate
-from robot_dynamics.control.integral import Cut, integrate_error
+from robot_dynamics.control import Gains, Limited, effort_limits, limit_rate, saturate
+from robot_dynamics.control.laws import integrate_error
 from robot_dynamics.robot.joint import Limits
 
 EFFORTS = arrays(float, 3, elements=st.floats(-1e6, 1e6))
@@ -63,7 +63,7 @@ def test_the_integral_part_stays_within_its_clamp():
 
 
 def test_the_integral_part_does_not_wind_up_against_a_limit_but_comes_back_from_it():
-    cut = Cut(np.array([5.0, 5.0]), np.array([False, True]))
+    cut = Limited(np.array([5.0, 5.0]), np.array([False, True]))
     pushing = integrate_error(np.zeros(2), np.array([0.1, 0.1]), GAINS, 1e-2, cut)
     np.testing.assert_allclose(pushing, [0.01, 0.0])
     easing = integrate_error(np.zeros(2), np.array([0.1, -0.1]), GAINS, 1e-2, cut)

@@ -53,7 +53,7 @@ def test_continuous_joints_are_known_by_their_type(arm):
 @pytest.mark.parametrize("mode", MODES)
 def test_a_joint_state_one_turn_on_is_the_same_to_every_mode(model, mode):
     q, qd, tau, q_m, qd_m = random_state(1)
-    law, reference = MODES[mode], Reference(q, qd, tau)
+    law, reference = MODES[mode].effort, Reference(q, qd, tau)
     here = law(model, reference, Measured(q_m, qd_m))
     there = law(model, reference, Measured(q_m + [0.0, 2 * np.pi], qd_m))
     np.testing.assert_allclose(there, here, rtol=0.0, atol=ROUND_OFF)
@@ -63,7 +63,7 @@ def test_a_joint_state_one_turn_on_is_the_same_to_every_mode(model, mode):
 def test_under_computed_torque_the_error_obeys_one_linear_equation(model, seed):
     q, qd, qdd, q_m, qd_m = random_state(seed)
     reference = Reference(q, qd, model.feedforward(q, qd, qdd))
-    tau = MODES["computed_torque"](model, reference, Measured(q_m, qd_m))
+    tau = MODES["computed_torque"].effort(model, reference, Measured(q_m, qd_m))
     friction = model.friction.smooth(qd)  # made up for at the desired velocity
     accelerations = model.dynamics.forward(q_m, qd_m, tau - friction)
     w, z = model.bandwidth, model.damping_ratio
@@ -76,7 +76,7 @@ def test_on_its_path_an_arm_gets_exactly_the_effort_of_its_motion(model, mode):
     q, qd, _, _, _ = random_state(2)
     qdd = np.zeros(2)
     wanted = model.feedforward(q, qd, qdd)
-    tau = MODES[mode](model, Reference(q, qd, wanted), Measured(q, qd))
+    tau = MODES[mode].effort(model, Reference(q, qd, wanted), Measured(q, qd))
     np.testing.assert_allclose(tau, wanted, rtol=0.0, atol=1e-9)
 
 
@@ -84,14 +84,14 @@ def test_on_its_path_an_arm_gets_exactly_the_effort_of_its_motion(model, mode):
 def test_at_rest_where_it_should_be_an_arm_gets_its_gravity(model, mode):
     q = np.array([0.3, -0.7])
     reference = Reference(q, np.zeros(2), np.zeros(2))
-    tau = MODES[mode](model, reference, Measured(q, np.zeros(2)))
+    tau = MODES[mode].effort(model, reference, Measured(q, np.zeros(2)))
     np.testing.assert_allclose(tau, model.dynamics.gravity(q), rtol=0.0, atol=ROUND_OFF)
 
 
 def test_gravity_compensation_does_not_care_where_the_arm_should_be(model):
     measured = Measured(np.array([0.3, -0.7]), np.array([0.5, 0.5]))
     somewhere = Reference(np.full(2, 9.0), np.full(2, 9.0), np.full(2, 9.0))
-    tau = MODES["gravity_compensation"](model, somewhere, measured)
+    tau = MODES["gravity_compensation"].effort(model, somewhere, measured)
     np.testing.assert_allclose(tau, model.dynamics.gravity(measured.q), rtol=0.0, atol=ROUND_OFF)
 
 
@@ -101,12 +101,12 @@ def test_an_arm_without_gravity_in_its_model_gets_none(model):
 
     weightless = Model(Dynamics(model.dynamics.robot.with_gravity((0.0, 0.0, 0.0))), model.gains)
     q = np.array([0.3, -0.7])
-    tau = MODES["gravity_compensation"](weightless, Reference(q, q, q), Measured(q, q))
+    tau = MODES["gravity_compensation"].effort(weightless, Reference(q, q, q), Measured(q, q))
     np.testing.assert_allclose(tau, 0.0, atol=1e-12)
 
 
 def test_impedance_is_a_spring_and_a_damper(model):
     q, qd, _, q_m, qd_m = random_state(3)
-    far = MODES["impedance"](model, Reference(q, qd, q), Measured(q_m, qd_m))
-    near = MODES["impedance"](model, Reference(q_m, qd, q), Measured(q_m, qd_m))
+    far = MODES["impedance"].effort(model, Reference(q, qd, q), Measured(q_m, qd_m))
+    near = MODES["impedance"].effort(model, Reference(q_m, qd, q), Measured(q_m, qd_m))
     np.testing.assert_allclose(far - near, model.gains.kp * (q - q_m), rtol=0.0, atol=ROUND_OFF)

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.control import Gains, Model
-from robot_dynamics.control.load import Load, Ramp
+from robot_dynamics.control.load import Load
+from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import read_urdf
@@ -62,8 +63,8 @@ def load(dynamics):
 
 def test_a_ramp_is_half_way_after_half_its_time_and_stays_at_its_end():
     ramp = Ramp(np.array([1.0, 0.0]), 2.0)
-    ramp.value(10.0)
     ramp.aim(np.array([3.0, -4.0]))
+    np.testing.assert_array_equal(ramp.value(10.0), [1.0, 0.0])
     np.testing.assert_allclose(ramp.value(11.0), [2.0, -2.0])
     np.testing.assert_array_equal(ramp.value(12.0), [3.0, -4.0])
     assert ramp.value(12.5) is ramp.value(99.0)

@@ -10,8 +10,8 @@ import yaml
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from robot_dynamics.nodes.controller.controller_node import ControllerParameters
-from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardParameters
+from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
+from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters

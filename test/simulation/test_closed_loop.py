@@ -23,7 +23,7 @@ def motion(panda):
 
 def controller(model, mode):
     """A mode of `MODES`, fed with the efforts of the desired motion."""
-    law = MODES[mode]
+    law = MODES[mode].effort
 
     def control(t, desired, measured):
         reference = Reference(desired.q, desired.qd, model.feedforward(*desired))
@@ -134,7 +134,7 @@ def test_the_pd_law_of_the_comparison_uses_the_same_gains(model):
     desired, measured = np.full((2, 7), 0.1), np.zeros((2, 7))
     reference = Reference(desired[0], desired[1], np.full(7, 5.0))
     with_model = pd_feedforward(reference, measured_state(measured), model.gains)
-    alone = MODES["pd"](model, reference, measured_state(measured))
+    alone = MODES["pd"].effort(model, reference, measured_state(measured))
     np.testing.assert_allclose(with_model - alone, 5.0, rtol=1e-12)
 
 

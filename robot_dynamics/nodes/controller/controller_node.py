@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from time import monotonic, sleep
 
 import numpy as np
@@ -19,31 +18,25 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import (
     MODES,
     Actuators,
     Controller,
-    Gains,
     Measured,
     Model,
     Reference,
-    Settings,
-    SoftLimits,
     Status,
     gains_for,
     position_error,
 )
-from robot_dynamics.control.controller import (
-    HOLD,
-    ON_REFERENCE_TIMEOUT,
-    ON_STATE_TIMEOUT,
-    REST,
-    ZERO_EFFORT,
-)
-from robot_dynamics.control.history import History
+from robot_dynamics.control.setpoint import ReferenceHistory
+from robot_dynamics.control.settings import ZERO_EFFORT
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.controller.controller_parameters import (
+    ControllerParameters,
+    JointParameters,
+)
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import other_publishers_of
 from robot_dynamics.nodes.ros.messages import (
@@ -55,135 +48,22 @@ from robot_dynamics.nodes.ros.messages import (
     named_effort_msg,
     time_msg,
 )
-from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
-from robot_dynamics.nodes.runtime.actuators import ActuatorParameters, actuators_of
-from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel, check_gravity
+from robot_dynamics.nodes.runtime.actuators import actuators_of
+from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_gravity
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 
 JOINT_STATES_OVERDUE_S = 2.0
-"""Time without the states of all joints after which the node says so, s."""
+"""Time without the states of all joints after which the node says so."""
 
 PUBLISHER_CHECK_PERIOD_S = 1.0
-"""Time between two looks for other nodes that command the same joints, s."""
-
-SMALL_ERROR = 0.02
-"""Position error to which feedback must be able to answer at its own speed, rad or m."""
-
-MAX_CYCLE_PERIODS = 5.0
-"""Periods of a late cycle that count for the limits on the change of efforts."""
+"""Time between two looks for other nodes that command the same joints."""
 
 MAX_EXTRAPOLATION_S = 0.02
-"""Time by which a reference is brought ahead to that of a newer state, s."""
-
-
-@dataclass(frozen=True)
-class ControllerParameters(ActuatorParameters, ModelParameters):
-    """Parameters of controller_node."""
-
-    mode: str = parameter("feedforward", "Control law", one_of=MODES)
-    bandwidth: float = parameter(
-        20.0,
-        "Natural frequency of each joint under the default gains, rad/s",
-        low=0.1,
-        high=1000.0,
-        read_only=True,
-    )
-    damping_ratio: float = parameter(
-        1.0,
-        "Damping ratio of each joint under the default gains",
-        low=0.01,
-        high=10.0,
-        read_only=True,
-    )
-    fade: float = parameter(
-        0.2, "Time to pass from one mode or set of gains to another, s", low=0.0, high=10.0
-    )
-    state_timeout: float = parameter(
-        0.1, "Age of the last joint_states at which feedback stops, s", low=1e-3, high=3600.0
-    )
-    reference_timeout: float = parameter(
-        0.2,
-        "Age of the last reference at which the joints are brought to rest, s",
-        low=1e-3,
-        high=3600.0,
-    )
-    settle: float = parameter(
-        0.3,
-        "Time for which the arm is held where it is, before references are followed, once its "
-        "joint_states come or come again and somebody listens to its commands, s; more than its "
-        "brakes take to open",
-        low=0.0,
-        high=60.0,
-    )
-    join: float = parameter(
-        0.5,
-        "Least time to join references that are not where the arm is, as after a stop, s; more "
-        "where a joint would exceed a quarter of its speed limit",
-        low=1e-3,
-        high=60.0,
-    )
-    on_state_timeout: str = parameter(
-        REST,
-        "What becomes of an arm whose joint_states stop: it is brought to rest and held by its "
-        "model, or its efforts fade to zero",
-        one_of=ON_STATE_TIMEOUT,
-    )
-    on_reference_timeout: str = parameter(
-        HOLD,
-        "What becomes of an arm whose references stop: it comes to rest and is held, or only its "
-        "weight is",
-        one_of=ON_REFERENCE_TIMEOUT,
-    )
-    resume_by_itself: bool = parameter(
-        True, "Follow again as soon as messages come again; false: when ~/resume is called"
-    )
-    trust_measured_effort: bool = parameter(
-        False,
-        "Begin with the efforts that joint_states show; only where they are N m or N, no currents",
-    )
-    on_deactivate: str = parameter(
-        HOLD,
-        "The last command when the node is deactivated or ended, after coming to rest: what holds "
-        "the arm, or zero effort, faded to",
-        one_of=(HOLD, ZERO_EFFORT),
-    )
-
-
-@dataclass(frozen=True)
-class GainParameters:
-    """Gains of one joint."""
-
-    p: float = parameter(0.0, "Gain on the position error, N m/rad or N/m", low=0.0)
-    i: float = parameter(0.0, "Gain on its integral, N m/(rad s) or N/(m s)", low=0.0)
-    i_clamp_max: float = parameter(
-        0.0, "Largest effort of the integral part, N m or N; 0 for any", low=0.0
-    )
-    d: float = parameter(0.0, "Gain on the velocity error, N m s/rad or N s/m", low=0.0)
-
-
-@dataclass(frozen=True)
-class LimitParameters:
-    """What one joint may do; every limit is off at zero."""
-
-    effort_rate: float = parameter(
-        0.0, "Largest change of effort, N m/s or N/s; 0 for any", low=0.0
-    )
-    soft_margin: float = parameter(
-        0.0,
-        "Width of a spring and a damper inside both ends of the position range, rad or m; "
-        "0 for none",
-        low=0.0,
-    )
-    velocity: float = parameter(
-        0.0, "Speed above which d of the gains brakes, rad/s or m/s; 0 for none", low=0.0
-    )
-    tracking_error: float = parameter(
-        0.0, "Position error that stops the arm, rad or m; 0 for any", low=0.0
-    )
+"""Time by which a reference is brought ahead to that of a newer state."""
 
 
 class ControllerNode(RobotNode[ControllerParameters]):
@@ -202,38 +82,23 @@ class ControllerNode(RobotNode[ControllerParameters]):
             dynamics, bandwidth=parameters.bandwidth, damping_ratio=parameters.damping_ratio
         )
         inertia = np.diag(dynamics.mass_matrix(middle_pose(self.robot)))
-        self._gains = [
-            self.group(
-                GainParameters,
-                f"gains.{name}",
-                defaults=GainParameters(p=float(default.kp[i]), d=float(default.kd[i])),
-                check=partial(check_gains, name, float(inertia[i])),
-                changed=lambda _: self._use_gains(),
-            )
-            for i, name in enumerate(names)
-        ]
-        self._limits = [
-            self.group(LimitParameters, f"limits.{name}", changed=lambda _: self._use_settings())
-            for name in names
-        ]
+        self._joints = JointParameters(self.group, names, default, inertia, self._on_joint_changed)
         model = Model(
             dynamics,
-            self._gains_now(),
+            self._joints.gains(),
             bandwidth=parameters.bandwidth,
             damping_ratio=parameters.damping_ratio,
         )
         self.arm = OnlineModel(self, model)
-        self._slow: dict[str, float] = {}
-        """Joints whose limit on the change of effort has been warned of, and that limit."""
         self._use_settings()
-        self._in_use = (self.arm.base, self._settings)
+        self._in_use = (self.arm.at, self._settings)
         self.controller = Controller(self.arm.at(monotonic()), self._settings)
         compile_kernels(self.controller.model, parameters.mode)
         self._doing: Status | None = None
         self._braked_by: str | None = None
         self._states = JointReader("joint_states", names, ("position", "velocity"))
         self._reference = JointReader("reference", names, ("position", "velocity", "effort"))
-        self._history = History(MAX_EXTRAPOLATION_S)
+        self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self._output = self._output_of(self.robot)
         self._command = self.create_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
@@ -312,9 +177,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
         if not self._listened_to:  # and followed no longer, or feedback would push at nothing
-            self.controller.unheard(now)
+            self.controller.postpone(now)
         elif self._reference.complete:
-            self.controller.refer(self._reference_at_state(), self._reference_at)
+            self.controller.set_reference(self._reference_at_state(), self._reference_at)
         command = self.controller.update(now)
         if command is None:
             self._remind(now)
@@ -350,7 +215,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _take_up_changes(self, now: float) -> None:
         """Use what parameters and topics have changed; only the load passes over by itself."""
-        model, wanted = self.arm.at(now), (self.arm.base, self._settings)
+        model, wanted = self.arm.at(now), (self.arm.at, self._settings)
         if wanted != self._in_use:
             self.controller.change(model, self._settings)
             self._in_use = wanted
@@ -398,7 +263,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states = self._states
         try:
             if states.read(msg) and states.complete:
-                self.controller.measure(Measured(states.position, states.velocity), monotonic())
+                self.controller.set_state(Measured(states.position, states.velocity), monotonic())
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
 
@@ -424,72 +289,14 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.changed()
         self._use_settings()
 
-    def _use_gains(self) -> None:
-        self.arm.base = replace(self.arm.base, gains=self._gains_now())
+    def _on_joint_changed(self) -> None:
+        self.arm.base = replace(self.arm.base, gains=self._joints.gains())
         self._use_settings()
 
     def _use_settings(self) -> None:
-        self._settings = self._settings_now()
-        self._warn_of_slow_efforts(np.asarray(self._settings.effort_rate), self.arm.base.gains)
-
-    def _warn_of_slow_efforts(self, rate: Array, gains: Gains) -> None:
-        """Say which joints' efforts may not change as fast as their feedback of an error does.
-
-        Under PD an error e rings down within 1/w = d/p or so, and its effort p e with it.
-        """
-        least = np.divide(gains.kp**2, gains.kd, out=np.zeros_like(rate), where=gains.kd > 0.0)
-        slow = np.flatnonzero(rate < SMALL_ERROR * least)
-        warned, self._slow = self._slow, {self.robot.joint_names[i]: rate[i] for i in slow}
-        for i in slow:
-            name = self.robot.joint_names[i]
-            if warned.get(name) != rate[i]:
-                self.get_logger().warning(
-                    f"limits.{name}.effort_rate of {rate[i]:g} is reached by the feedback of an "
-                    f"error of {rate[i] / least[i]:.2g} rad or m, and one far larger may swing up; "
-                    f"lower p, or allow {SMALL_ERROR * least[i]:.3g}"
-                )
-
-    def _gains_now(self) -> Gains:
-        values = [declared.value for declared in self._gains]
-        terms = np.array([(v.p, v.d, v.i, v.i_clamp_max) for v in values]).reshape(-1, 4)
-        kp, kd, ki, clamp = terms.T
-        return Gains(kp, kd, ki, np.where(clamp > 0.0, clamp, np.inf))
-
-    def _settings_now(self) -> Settings:
-        parameters = self.parameters
-        return Settings(
-            mode=parameters.mode,
-            fade=parameters.fade,
-            effort_rate=self._limits_now("effort_rate"),
-            soft_limits=self._soft_limits_now(),
-            tracking_limit=self._limits_now("tracking_error"),
-            state_timeout=parameters.state_timeout,
-            reference_timeout=parameters.reference_timeout,
-            on_state_timeout=parameters.on_state_timeout,
-            on_reference_timeout=parameters.on_reference_timeout,
-            resume_by_itself=parameters.resume_by_itself,
-            settle=parameters.settle,
-            join=parameters.join,
-            longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
-        )
-
-    def _soft_limits_now(self) -> SoftLimits | None:
-        margin, velocity = self._limits_now("soft_margin"), self._limits_now("velocity")
-        none = np.isinf(margin)
-        if none.all() and np.isinf(velocity).all():
-            return None
-        zones = SoftLimits.of(self.robot, self._gains_now().kd, margin=np.where(none, 0.0, margin))
-        return replace(
-            zones,
-            lower=np.where(none, -np.inf, zones.lower),
-            upper=np.where(none, np.inf, zones.upper),
-            velocity=velocity,
-        )
-
-    def _limits_now(self, name: str) -> Array:
-        """One limit of all joints, shape (n,), infinite where it is off."""
-        values = np.array([getattr(declared.value, name) for declared in self._limits])
-        return np.where(values > 0.0, values, np.inf)
+        self._settings = self._joints.settings(self.parameters, self.robot)
+        for line in self._joints.slow_efforts():
+            self.get_logger().warning(line)
 
     # -- the rest of the system, in the executor's thread -------------------------------------
 
@@ -533,9 +340,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         return found
 
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self.controller.stopped_by is not None or self.controller.paused
+        response.success = self.controller.resume()
         response.message = "following the reference" if response.success else "not stopped"
-        self.controller.resume()
         return response
 
     def _look_for_others(self) -> None:
@@ -556,24 +362,7 @@ def compile_kernels(model: Model, mode: str) -> None:
     model.feedforward(zero, zero, zero)
     model.dynamics.gravity(zero)
     model.forward(zero, zero, zero)  # for stopping blindly
-    MODES[mode](model, Reference(zero, zero, zero), Measured(zero, zero))
-
-
-def check_gains(name: str, inertia: float, gains: GainParameters) -> None:
-    """Refuse an integral gain that makes the joint swing up, whatever else is right.
-
-    A joint of that inertia under PID obeys M s^3 + d s^2 + p s + i = 0, whose
-    motions die out only if p d > M i (Routh).
-
-    Raises:
-        ArgumentError: If i is too large for p and d.
-    """
-    most = gains.p * gains.d / inertia if inertia > 0.0 else np.inf
-    if gains.i > 0.0 and gains.i >= most:
-        raise ArgumentError(
-            f"gains.{name}: i of {gains.i:g} makes the joint swing up; keep it below p d / "
-            f"inertia = {most:.4g}"
-        )
+    MODES[mode].effort(model, Reference(zero, zero, zero), Measured(zero, zero))
 
 
 def _list(names: Iterable[str]) -> str:

@@ -9,26 +9,26 @@ trajectory it holds the joints where they are.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
 
 import numpy as np
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import WrenchStamped
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control import Gains, Model, Watchdog, continuous_joints, position_error
+from robot_dynamics.control import Gains, Model, continuous_joints, position_error
 from robot_dynamics.control.transitions import Fade
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
+from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.messages import (
     SECOND,
@@ -39,123 +39,20 @@ from robot_dynamics.nodes.ros.messages import (
     time_msg,
     trajectory_msg,
     waypoints_from_msg,
-    wrench_from_msg,
 )
-from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
-from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel, check_gravity
+from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_gravity
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
-from robot_dynamics.trajectory.admission import LIMITS, check_finite, check_start
+from robot_dynamics.trajectory import Follower, State, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
+from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
+from robot_dynamics.trajectory.limit_policies import LIMITS, check_finite, check_start
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
-MAX_STEP_BACK_S = 0.1
-"""Step back of the clock that is more than a correction: trajectories are then forgotten, s."""
-
-MAX_STEP_AHEAD_S = 0.5
-"""Step ahead of the clock that is more than a correction, or than a coarse /clock, s."""
-
-MAX_CLOCK_RATE = 100.0
-"""Largest rate of a simulated clock, s/s."""
-
-
-@dataclass(frozen=True, eq=False)
-class Motion:
-    """A motion that is to be followed; times in s on the clock of the follower.
-
-    Args:
-        trajectory: Motion of all joints.
-        begin: Its time zero, when it takes over.
-        start: Time zero of its waypoints.
-        waypoints: What it goes through.
-        base: What was followed when it was planned, and what it therefore joins.
-        settled: Time by which it has joined its waypoints.
-    """
-
-    trajectory: Trajectory
-    begin: float
-    start: float
-    waypoints: Waypoints
-    base: Trajectory
-    settled: float
-
-    @property
-    def end(self) -> float:
-        """When it is at its last waypoint; other joints may go on with what they did before."""
-        end = self.begin + self.trajectory.end
-        if len(self.waypoints.joint_names) == len(self.trajectory.joint_names):
-            return end
-        return min(end, max(self.start + self.waypoints.duration, self.settled))
-
-
-STOP_TIMEOUT_S = 2.0
-"""Steady time after which the beginning or end of a motion is waited for no longer, s.
-
-The clock that motions follow may stand.
-"""
-
-JOINT_STATES_OVERDUE_NS = 2 * SECOND
-"""Time without the states of all joints after which the node says so, ns."""
-
-
-@dataclass(frozen=True)
-class FeedforwardParameters(ModelParameters):
-    """Parameters of feedforward_node."""
-
-    blend: float = parameter(
-        0.2,
-        "Time to join a trajectory that does not start at the present state, s",
-        low=1e-3,
-        high=10.0,
-    )
-    preparation: float = parameter(
-        0.01,
-        "Least time between the arrival of a trajectory and its start, in which it is prepared, s",
-        low=0.0,
-        high=10.0,
-    )
-    limits: str = parameter(
-        "warn",
-        "What becomes of a trajectory beyond the limits of the URDF",
-        one_of=LIMITS,
-    )
-    allow_partial_joints_goal: bool = parameter(
-        True, "Accept trajectories of some of the joints; the others go on with what they do"
-    )
-    allow_nonzero_velocity_at_trajectory_end: bool = parameter(
-        False,
-        "Accept trajectories that end in motion, as a stream of them does; the last one is then "
-        "brought to rest",
-    )
-    empty_trajectory: str = parameter(
-        "reject",
-        "What a trajectory without points means: stop comes to rest and holds",
-        one_of=("reject", "stop"),
-    )
-    effort_tolerance: float = parameter(
-        0.1,
-        "How far a straight line between two points of joint_trajectory_with_effort may be from "
-        "the true effort, N m or N",
-        low=1e-6,
-        high=1e6,
-    )
-    action_monitor_rate: float = parameter(
-        20.0,
-        "Rate of the feedback of ~/follow_joint_trajectory, Hz",
-        low=0.1,
-        high=1000.0,
-        read_only=True,
-    )
-    wrench_ramp: float = parameter(0.1, "Time to pass to another wrench, s", low=0.0, high=60.0)
-    wrench_timeout: float = parameter(
-        0.2, "Age of the last wrench at which it goes back to zero, s", low=1e-3, high=3600.0
-    )
-    fade: float = parameter(
-        0.2, "Time to pass to other terms of the model, such as friction, s", low=0.0, high=10.0
-    )
+JOINT_STATES_OVERDUE_S = 2.0
+"""Time without the states of all joints after which the node says so."""
 
 
 class FeedforwardNode(RobotNode[FeedforwardParameters]):
@@ -171,18 +68,15 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         dynamics = Dynamics(robot, self.parameters.formulation)
         no_feedback = Gains(np.zeros(n), np.zeros(n))
         self.arm = OnlineModel(self, Model(dynamics, no_feedback))
-        self.arm.load.wrench.duration = self.parameters.wrench_ramp
         self._model = self.arm.at(monotonic())
         self._terms = self.arm.base
         self._fade = Fade(n, self.parameters.fade)
         compile_kernels(self._model)
-        self._wrench_watch = Watchdog(self.parameters.wrench_timeout)
         self._states = JointReader("joint_states", self.robot.joint_names)
         self._measurements = 0
         turning = continuous_joints(robot)
         self._turning = turning if turning.any() else None
         self.goals = Goals(robot.joint_names)
-        self._taken = threading.Event()
         self._trajectories: Subscription | None = None
         self._forget()
 
@@ -194,9 +88,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._states_in = self.create_loop_subscription(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
-        self._wrench_in = self.create_subscription(
-            WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS
-        )
+        self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired)
         tolerances = DefaultTolerances(self.group, robot.joint_names)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
@@ -210,11 +102,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         """Start afresh: where the joints are, and what they are to do, is not known yet."""
         self._states.forget()
         self._follower: Follower | None = None
-        self._next: Motion | None = None
-        self._stop = False
+        self._handover = Handover()
         self._tau = np.zeros(self.robot.dof)
-        self._last, self._ticked = 0.0, monotonic()
-        self._epoch = self.get_clock().now().nanoseconds
+        self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
 
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
@@ -252,9 +142,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.get_logger().info("coming to rest for a new robot_description")
         self.goals.end(Verdict.INVALID_GOAL, "stopped for a new robot_description")
         self.stop()
-        end = monotonic() + STOP_TIMEOUT_S
-        while self.active and monotonic() < end and (self._stop or follower.moving(self._now())):
-            self._taken.wait(0.02)
+        self._handover.wait_for_rest(follower, self._now, lambda: self.active)
 
     # -- the fast work ----------------------------------------------------------------------
 
@@ -264,23 +152,18 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         follower = self._follower or self._start_following(stamp.nanoseconds)
         if follower is None:
             return
-        now = self._without_jump_ahead(self._seconds(stamp.nanoseconds), monotonic())
-        if now < self._last - MAX_STEP_BACK_S:
-            self.goals.end(Verdict.INVALID_GOAL, "the clock jumped back")
-            follower.clock_jumped(self._last, now)
-            self._next = None
-            self._taken.set()
+        before, jump = (
+            self._motion_clock.now,
+            self._motion_clock.tick(stamp.nanoseconds, monotonic()),
+        )
+        now = self._motion_clock.now
+        if jump:
+            self._on_clock_jump(follower, jump, before)
+        if not self._handover.take(follower, now):
             self.get_logger().warning(
-                f"the clock jumped back by {self._last - now:.3f} s; trajectories are forgotten"
+                "a trajectory was dropped: the motion that it was to join has been stopped; "
+                "send it again"
             )
-        self._last = now
-        if self._stop:
-            follower.stop(now)
-            self._next = None
-            self._stop = False  # not before: what comes next is planned from the stop on
-            self._taken.set()
-        if self._next is not None and now >= self._next.begin:
-            self._take_over(follower, self._next)
         state = follower.sample(now)
         tau = self._tau = self._efforts_now(state, monotonic())
         self._reference.publish(
@@ -290,32 +173,18 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if self.goals.active is not None:
             self._judge(follower, now, state, tau)
 
-    def _without_jump_ahead(self, now: float, steady: float) -> float:
-        """The time on the clock of the follower, for which a jump ahead has never happened.
-
-        The motion then goes on where it was: its end, where the clock says that
-        it should be, would be a step.
-        """
-        gone, self._ticked = steady - self._ticked, steady
-        jump = now - self._last
-        if jump <= MAX_STEP_AHEAD_S + MAX_CLOCK_RATE * gone:
-            return now
-        self._epoch += round(jump * SECOND)
-        self.get_logger().warning(
-            f"the clock jumped ahead by {jump:.3f} s; the motion goes on where it was"
-        )
-        return self._last
-
-    def _take_over(self, follower: Follower, motion: Motion) -> None:
-        if follower.trajectory is motion.base:
-            follower.follow(motion.trajectory, motion.begin)
-        else:  # stopped between the last look of who planned it and now: it would begin with a jump
+    def _on_clock_jump(self, follower: Follower, jump: float, before: float) -> None:
+        if jump > 0.0:
             self.get_logger().warning(
-                "a trajectory was dropped: the motion that it was to join has been stopped; "
-                "send it again"
+                f"the clock jumped ahead by {jump:.3f} s; the motion goes on where it was"
             )
-        self._next = None
-        self._taken.set()
+            return
+        self.goals.end(Verdict.INVALID_GOAL, "the clock jumped back")
+        follower.clock_jumped(before, self._motion_clock.now)
+        self._handover.forget()
+        self.get_logger().warning(
+            f"the clock jumped back by {-jump:.3f} s; trajectories are forgotten"
+        )
 
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """See how the goal stands, and give way if the arm has missed it."""
@@ -324,17 +193,12 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
         if progress is not None and progress.verdict.missed:
-            # To where the arm is: it is not to be pressed on against what keeps it
-            rest = np.zeros((1, len(q)))
-            there = Waypoints(
-                follower.joint_names, np.array([follower.stop_time]), q[None], rest, rest
-            )
-            follower.accept(there, now)
+            follower.go_to(q, now)  # it is not to be pressed on against what keeps it
 
     def _start_following(self, ns: int) -> Follower | None:
         """Hold the joints where they are, once that is known."""
         if not self._states.complete:
-            if ns - self._epoch > JOINT_STATES_OVERDUE_NS:
+            if self._motion_clock.seconds(ns) > JOINT_STATES_OVERDUE_S:
                 self.warn_of_missing_joints(self._states)
             return None
         self._follower = Follower(
@@ -344,7 +208,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             blend=self.parameters.blend,
         )
         self._terms = self.arm.base  # there is no effort yet to pass over from
-        self._last, self._ticked = self._seconds(ns), monotonic()
+        self._motion_clock.start(ns, monotonic())
         # Not before: a trajectory that came earlier could not be joined to where the robot is
         self._trajectories = self.create_subscription(
             JointTrajectory, "joint_trajectory", self._on_trajectory, TRAJECTORY_QOS
@@ -354,11 +218,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def _efforts_now(self, state: State, now: float) -> Array:
         """Efforts of the state that is due, shape (n,), under the load of this moment."""
-        if self._wrench_watch.change(now) == "stale":
-            self.arm.load.wrench.aim(np.zeros(6))
-            self.get_logger().warning(
-                f"no wrench for {self._wrench_watch.timeout:g} s; it goes back to zero"
-            )
+        self._wrench.check(now)
         self._model = self.arm.at(now)
         tau = self._efforts_of(state)
         if self._terms is not self.arm.base:
@@ -369,6 +229,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _efforts_of(self, state: State) -> Array:
         """Efforts that a motion takes under the present load, shape (n,) or (N, n), N m or N."""
         return self._model.feedforward(*state)
+
+    def _desired(self) -> Array | None:
+        """Desired positions of the last cycle, shape (n,), if it is known where the arm is."""
+        return None if self._follower is None else self._follower.sample(self._motion_clock.now).q
 
     def _on_joint_states(self, msg: JointState) -> None:
         try:
@@ -385,21 +249,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def changed(self, value: FeedforwardParameters) -> None:
         """Use new terms, another gravity and other times from now on."""
         self._fade.duration = value.fade
-        self._wrench_watch.timeout = value.wrench_timeout
-        self.arm.load.wrench.duration = value.wrench_ramp
+        self._wrench.use(value)
         self.arm.changed()
-
-    def _on_wrench(self, msg: WrenchStamped) -> None:
-        if self._follower is None:
-            return
-        load = self.arm.load
-        try:
-            q = self._follower.sample(self._last).q
-            load.exert(wrench_from_msg(msg), load.pose(msg.header.frame_id, q))
-        except RobotDynamicsError as error:
-            self.throttled_log.warn("wrench", f"wrench refused: {error}")
-            return
-        self._wrench_watch.feed(monotonic())
 
     def diagnostics(self) -> Mapping[str, object]:
         """What it does, and with which terms and load."""
@@ -449,10 +300,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def stop(self) -> None:
         """See `GoalExecutor.stop`."""
-        self._taken.clear()
-        self._stop = True
+        self._handover.stop()
 
-    def _follow(self, msg: JointTrajectory, what: str) -> Motion:
+    def _follow(self, msg: JointTrajectory, what: str) -> PlannedMotion:
         """Have the loop follow a trajectory, and publish it with effort.
 
         Args:
@@ -490,56 +340,46 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
                 self._with_effort.publish(trajectory_msg(filled, begin))
         return motion
 
-    def _plan(self, follower: Follower, waypoints: Waypoints, stamp_ns: int, what: str) -> Motion:
+    def _plan(
+        self, follower: Follower, waypoints: Waypoints, stamp_ns: int, what: str
+    ) -> PlannedMotion:
         """Have the loop follow waypoints from a moment shortly ahead, without a jump."""
-        lead = self.parameters.preparation
-        give_up_at = monotonic() + STOP_TIMEOUT_S
-        while self.active and self.context.ok():
-            if self._stop or self._next is not None:  # begins in a moment; plan on from there
-                self._taken.wait(0.1)
-                if monotonic() > give_up_at:
-                    raise TrajectoryError(
-                        "trajectory: the one before has not begun yet, as the clock stands; "
-                        "send it again once time goes on"
-                    )
-                continue
-            epoch = self._epoch
-            begin = self._now() + lead
+
+        def plan(begin: float) -> PlannedMotion:
             # A stamp of exactly zero would mean now
-            stamp = (self._seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
-            base = follower.trajectory
-            plan = partial(follower.plan, now=begin, stamp=stamp)
+            stamp = (self._motion_clock.seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
+            base, start = follower.trajectory, stamp or begin
             trajectory, fitting, remark = LIMITS[self.parameters.limits](
-                waypoints, plan, self.robot, self._efforts_of
+                waypoints,
+                partial(follower.plan, now=begin, stamp=stamp),
+                self.robot,
+                self._efforts_of,
             )
             check_finite(trajectory, self._efforts_of)
-            start = stamp or begin
             settled = max(start, begin) + follower.blend
-            motion = Motion(trajectory, begin, start, fitting, base, settled)
-            self._taken.clear()
-            if self._now() > begin:
-                lead += 2.0 * (self._now() - begin)  # planning took longer than that
-            elif follower.trajectory is base and self._epoch == epoch:
-                # else the loop has stopped it meanwhile, or the clock has jumped
-                self.goals.end(Verdict.INVALID_GOAL, f"{what} has taken its place")
-                self._next = motion
-                if remark:
-                    self.get_logger().warning(remark, throttle_duration_sec=1.0)
-                return motion
-        raise TrajectoryError("trajectory: the node is shutting down")
+            return PlannedMotion(trajectory, begin, start, fitting, base, settled, remark)
+
+        motion = self._handover.submit(
+            plan,
+            follower,
+            self._motion_clock,
+            self._now,
+            lead=self.parameters.preparation,
+            going=lambda: self.active and self.context.ok(),
+            accepted=lambda: self.goals.end(Verdict.INVALID_GOAL, f"{what} has taken its place"),
+        )
+        if motion.remark:
+            self.get_logger().warning(motion.remark, throttle_duration_sec=1.0)
+        return motion
 
     # -- time -------------------------------------------------------------------------------
 
-    def _seconds(self, ns: int) -> float:
-        """A time of the node's clock on the clock of the follower: seconds since we began."""
-        return (ns - self._epoch) / SECOND
-
     def stamp(self, seconds: float) -> Time:
         """See `GoalExecutor.stamp`."""
-        return time_msg(self._epoch + round(seconds * SECOND))
+        return time_msg(self._motion_clock.nanoseconds(seconds))
 
     def _now(self) -> float:
-        return self._seconds(self.get_clock().now().nanoseconds)
+        return self._motion_clock.seconds(self.get_clock().now().nanoseconds)
 
 
 def compile_kernels(model: Model) -> None:

@@ -8,7 +8,7 @@ compiled before.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import exp
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -20,6 +20,7 @@ from sensor_msgs.msg import Imu
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Friction, Load, Model
 from robot_dynamics.control.friction import DEFAULT_WIDTH
+from robot_dynamics.control.transitions import LowPass
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
@@ -136,6 +137,8 @@ class OnlineModel:
         node: Node whose parameters and topics these are.
         model: Equations and gains; its terms and load are those of the parameters.
 
+    Attributes:
+        at: The model at a steady time, s; the same object while nothing changes.
     """
 
     def __init__(self, node: RobotNode[ModelParameters], model: Model) -> None:
@@ -151,14 +154,14 @@ class OnlineModel:
             )
             for name in robot.joint_names
         ]
-        self._imu_gravity: Array | None = None
+        self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
         self._imu_in: Subscription | None = None
         self._begun = False
         self.payload: Declared[PayloadParameters] = node.group(
             PayloadParameters, "payload", check=self._check, changed=self._carry
         )
-        self._present = self._made(model, self.payload.value.frame)
+        self._become(*self._made(model, self.payload.value.frame))
         self.change_load()
         self._begun = True
         self._payload_in = node.create_subscription(
@@ -172,19 +175,17 @@ class OnlineModel:
 
     @base.setter
     def base(self, model: Model) -> None:
-        self._present = model, self.load
+        self._become(model, self.load)
 
     @property
     def load(self) -> Load:
         """What acts on the arm."""
         return self._present[1]
 
-    # -- in the loop ------------------------------------------------------------------------
-
-    def at(self, now: float) -> Model:
-        """The model at steady time `now`, s; the same object while nothing changes."""
-        base, load = self._present  # read at once: another thread may replace both
-        return load.on(base, now)
+    def _become(self, base: Model, load: Load) -> None:
+        """Replace model and load at once, as another thread may ask for both."""
+        self._present = base, load
+        self.at = partial(load.on, base)
 
     # -- another robot ----------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ class OnlineModel:
         before = self.load
         base, load = self._made(replace(self.base, dynamics=dynamics), before.endpoint or "")
         load.wrench = before.wrench
-        self._present = base, load
+        self._become(base, load)
         self.change_load()
 
     def _made(self, model: Model, endpoint: str) -> tuple[Model, Load]:
@@ -287,7 +288,8 @@ class OnlineModel:
         """Acceleration of free fall that efforts work against, m/s^2."""
         if not self._node.parameters.compensate_gravity:
             return np.zeros(3)
-        return self._given_gravity(robot) if self._imu_gravity is None else self._imu_gravity
+        imu = self._imu_gravity
+        return self._given_gravity(robot) if imu is None else imu.value
 
     def _given_gravity(self, robot: Robot) -> Array:
         given = self._node.parameters.gravity
@@ -312,7 +314,7 @@ class OnlineModel:
             # A model of its own, so that efforts pass over to it as to other terms
             base, load = self._made(replace(self.base), payload.frame)
             load.wrench.duration = before.wrench.duration
-            self._present = base, load
+            self._become(base, load)
             self.change_load()
         self._node.get_logger().info(f"payload: {self.load.describe()['payload']}")
 
@@ -355,10 +357,9 @@ class OnlineModel:
             self._node.throttled_log.warn("imu", error)
             return
         robot = self.base.dynamics.robot
-        before = self._given_gravity(robot) if self._imu_gravity is None else self._imu_gravity
-        share = 1.0 - exp(-(now - self._imu_at) / parameters.imu_filter) if self._imu_at else 0.0
+        self._imu_gravity = self._imu_gravity or LowPass(self._given_gravity(robot))
+        self._imu_gravity.feed(gravity, parameters.imu_filter, now)
         self._imu_at = now
-        self._imu_gravity = before + share * (gravity - before)
         self.load.gravity.aim(self._gravity(robot))
 
 

@@ -1,4 +1,4 @@
-"""Admission: which motions are followed at all, and at what speed.
+"""Limit policies: which motions are followed at all, and at what speed.
 
 Asked before a motion starts; what is refused leaves the motion before it in force.
 """
@@ -16,17 +16,17 @@ from robot_dynamics.trajectory.motion_limits import Effort, check_limits, slowed
 from robot_dynamics.trajectory.trajectory import Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
-FARTHEST_START = 3600.0
-"""Time ahead at which a motion may start; what is later was stamped by another clock, s."""
+FARTHEST_START_S = 3600.0
+"""Time ahead at which a motion may start; what is later was stamped by another clock."""
 
-LOOKS = 65
+SAMPLES = 65
 """Moments at which numbers are tested; a polynomial that overflows does so over most of its way."""
 
 Plan = Callable[[Waypoints], Trajectory]
 """Makes a motion of all joints of waypoints, from the present motion on."""
 
 
-class Admitted(NamedTuple):
+class Accepted(NamedTuple):
     """A motion, the waypoints that it goes through after all, and what is to be said of it."""
 
     trajectory: Trajectory
@@ -36,7 +36,7 @@ class Admitted(NamedTuple):
 
 def rejected_beyond_limits(
     waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort
-) -> Admitted:
+) -> Accepted:
     """Refuse a motion beyond the limits of the robot.
 
     Raises:
@@ -44,20 +44,20 @@ def rejected_beyond_limits(
     """
     trajectory = plan(waypoints)
     check_limits(trajectory, robot, effort)
-    return Admitted(trajectory, waypoints)
+    return Accepted(trajectory, waypoints)
 
 
-def warned_of_limits(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Admitted:
+def warned_of_limits(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
     """Say which limit a motion goes beyond, and let it pass."""
     trajectory = plan(waypoints)
     try:
         check_limits(trajectory, robot, effort)
     except TrajectoryError as error:
-        return Admitted(trajectory, waypoints, f"beyond a limit: {error}")
-    return Admitted(trajectory, waypoints)
+        return Accepted(trajectory, waypoints, f"beyond a limit: {error}")
+    return Accepted(trajectory, waypoints)
 
 
-def slowed_down(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Admitted:
+def slowed_down(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
     """Give a motion the time that it needs to stay within the limits.
 
     Raises:
@@ -67,17 +67,17 @@ def slowed_down(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) 
         waypoints, plan, lambda trajectory: violations(trajectory, robot, effort)
     )
     if factor == 1.0:
-        return Admitted(trajectory, waypoints)
+        return Accepted(trajectory, waypoints)
     remark = f"trajectory slowed down {factor:.3g} times to fit the limits"
-    return Admitted(trajectory, waypoints.slowed(factor), remark)
+    return Accepted(trajectory, waypoints.slowed(factor), remark)
 
 
-def as_it_is(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Admitted:
+def as_it_is(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
     """Ask nothing."""
-    return Admitted(plan(waypoints), waypoints)
+    return Accepted(plan(waypoints), waypoints)
 
 
-LIMITS: Mapping[str, Callable[[Waypoints, Plan, Robot, Effort], Admitted]] = {
+LIMITS: Mapping[str, Callable[[Waypoints, Plan, Robot, Effort], Accepted]] = {
     "reject": rejected_beyond_limits,
     "warn": warned_of_limits,
     "scale": slowed_down,
@@ -93,7 +93,7 @@ def check_finite(trajectory: Trajectory, effort: Effort) -> None:
         TrajectoryError: One line.
     """
     with np.errstate(all="ignore"):
-        state = trajectory.sample(np.linspace(trajectory.start, trajectory.end, LOOKS))
+        state = trajectory.sample(np.linspace(trajectory.start, trajectory.end, SAMPLES))
         finite = all(np.all(np.isfinite(part)) for part in state)
         if not finite or not np.all(np.isfinite(effort(state))):
             raise TrajectoryError(
@@ -114,7 +114,7 @@ def check_start(start: float, duration: float, now: float) -> None:
         TrajectoryError: If the motion is over, or starts hours ahead.
     """
     ahead = start - now
-    if -duration <= ahead <= FARTHEST_START:
+    if -duration <= ahead <= FARTHEST_START_S:
         return
     what = f"starts {ahead:.0f} s ahead" if ahead > 0.0 else f"ended {-ahead - duration:.3f} s ago"
     raise TrajectoryError(

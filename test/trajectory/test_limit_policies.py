@@ -1,4 +1,4 @@
-"""Admission of motions: starts of another clock, numbers that overflow, limits by name."""
+"""Limit policies: starts of another clock, numbers that overflow, limits by name."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory import Follower, Waypoints
-from robot_dynamics.trajectory.admission import LIMITS, check_finite, check_start
+from robot_dynamics.trajectory.limit_policies import LIMITS, check_finite, check_start
 
 ROBOT = read_urdf(find_robot("planar_2r"))  # 6 and 8 rad/s at most
 DYNAMICS = Dynamics(ROBOT)
@@ -23,13 +23,13 @@ def plan(waypoints):
     return Follower(ROBOT.joint_names, np.zeros(2)).plan(waypoints, now=0.0)
 
 
-def admitted(limits, waypoints):
+def accepted(limits, waypoints):
     return LIMITS[limits](waypoints, plan, ROBOT, effort)
 
 
 @pytest.mark.parametrize("limits", LIMITS)
 def test_a_motion_within_the_limits_passes_without_a_word(limits):
-    trajectory, waypoints, remark = admitted(limits, SLOW)
+    trajectory, waypoints, remark = accepted(limits, SLOW)
     assert waypoints is SLOW
     assert not remark
     np.testing.assert_allclose(trajectory.sample(3.0).q, [1.5, 0.0], atol=1e-12)
@@ -37,15 +37,15 @@ def test_a_motion_within_the_limits_passes_without_a_word(limits):
 
 def test_a_motion_beyond_the_limits_meets_what_the_name_says():
     with pytest.raises(TrajectoryError, match="joint 'joint_1' needs"):
-        admitted("reject", FAST)
-    warned = admitted("warn", FAST)
+        accepted("reject", FAST)
+    warned = accepted("warn", FAST)
     assert warned.waypoints is FAST
     assert "beyond a limit: trajectory: joint 'joint_1' needs" in warned.remark
-    slowed = admitted("scale", FAST)
+    slowed = accepted("scale", FAST)
     assert slowed.waypoints.duration > FAST.duration
     assert "slowed down" in slowed.remark
-    admitted("reject", slowed.waypoints)
-    assert not admitted("ignore", FAST).remark
+    accepted("reject", slowed.waypoints)
+    assert not accepted("ignore", FAST).remark
 
 
 def test_numbers_that_overflow_are_refused():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.history import History
+from robot_dynamics.control.setpoint import ReferenceHistory
 
 # Round-off of numbers around one
 EXACT = 1e-12
@@ -11,7 +11,7 @@ EXACT = 1e-12
 
 def filled(count=50, step=0.01, **options):
     """A motion q = t^2 / 2, sampled."""
-    history = History(0.1, **options)
+    history = ReferenceHistory(0.1, **options)
     for k in range(count):
         t = 10.0 + k * step
         history.add(t, np.array([0.5 * t**2]), np.array([t]))
@@ -52,7 +52,7 @@ def test_a_time_of_another_clock_is_compared_with_nothing(time):
 
 
 def test_without_entries_there_is_nothing_to_compare_with():
-    assert History(0.1).at(0.0) is None
+    assert ReferenceHistory(0.1).at(0.0) is None
 
 
 def test_old_entries_are_dropped_and_the_newest_kept():
@@ -71,7 +71,7 @@ def test_when_the_clock_is_set_back_what_was_desired_before_is_forgotten():
 
 
 def test_entries_are_copies():
-    history, q = History(0.1), np.array([1.0])
+    history, q = ReferenceHistory(0.1), np.array([1.0])
     history.add(0.0, q, q)
     q[0] = 7.0
     assert history.at(0.0)[0][0] == 1.0

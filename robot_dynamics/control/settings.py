@@ -1,0 +1,86 @@
+"""Settings: how a controller behaves, with the defaults that its node has too."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.safety import SoftLimits
+from robot_dynamics.errors import ArgumentError, unknown_name
+
+REST, HOLD, GRAVITY, ZERO_EFFORT = "rest", "hold", "gravity_compensation", "zero_effort"
+ON_STATE_TIMEOUT = (REST, ZERO_EFFORT)
+ON_REFERENCE_TIMEOUT = (HOLD, GRAVITY)
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """How a controller behaves; every time in s.
+
+    Args:
+        mode: One of `MODES`.
+        effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
+        fade: Time over which efforts pass from one law, or one set of gains, to another.
+        soft_limits: Springs at the edges of the joint ranges; by default none.
+        tracking_limit: Position error that stops the arm, shape (n,), rad or m; infinite for none.
+        state_timeout: Age at which measured states are stale.
+        reference_timeout: Age at which references are stale.
+        on_state_timeout: What becomes of an arm that nobody sees, one of `ON_STATE_TIMEOUT`: it is
+            brought to rest and held by its model, or its efforts fade to zero.
+        on_reference_timeout: What becomes of one that nobody leads, one of
+            `ON_REFERENCE_TIMEOUT`: it comes to rest and is held, or only its weight is.
+        resume_by_itself: Whether references are followed again as soon as messages come again;
+            otherwise `resume` decides.
+        settle: Time for which the arm is held where it is, before references are followed, once its
+            states come or come again and its commands are received. Brakes may take that long to
+            open; feedback of a reference that moves away meanwhile would let go with a jerk.
+        stop: Time to come to rest when the references stop.
+        join: Least time to join references that are not where the arm is; more where the joints
+            would have to hurry.
+        longest_cycle: Time between two cycles that counts for `effort_rate`: after a stall a
+            drive would feel a larger change as a step.
+    """
+
+    mode: str = "feedforward"
+    effort_rate: Array | float = np.inf
+    fade: float = 0.2
+    soft_limits: SoftLimits | None = None
+    tracking_limit: Array | float = np.inf
+    state_timeout: float = 0.1
+    reference_timeout: float = 0.2
+    on_state_timeout: str = REST
+    on_reference_timeout: str = HOLD
+    resume_by_itself: bool = True
+    settle: float = 0.3
+    stop: float = 0.5
+    join: float = 0.5
+    longest_cycle: float = 0.01
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("mode", MODES),
+            ("on_state_timeout", ON_STATE_TIMEOUT),
+            ("on_reference_timeout", ON_REFERENCE_TIMEOUT),
+        ):
+            if getattr(self, name) not in choices:
+                raise unknown_name(name, getattr(self, name), "robot_dynamics.control", choices)
+        for name in ("effort_rate", "tracking_limit", "state_timeout", "reference_timeout"):
+            if not np.all(np.asarray(getattr(self, name)) > 0.0):
+                raise ArgumentError(f"{name} is {getattr(self, name)}; give a positive number")
+        for name in ("fade", "settle", "stop", "join", "longest_cycle"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise ArgumentError(f"{name} is {getattr(self, name)} s; give zero or more")
+
+    @functools.cached_property
+    def limits_rate(self) -> bool:
+        """Whether any joint has a limit on the change of its effort."""
+        return bool(np.isfinite(self.effort_rate).any())
+
+    @functools.cached_property
+    def limits_tracking(self) -> bool:
+        """Whether any joint has a limit on its position error."""
+        return bool(np.isfinite(self.tracking_limit).any())

@@ -1,0 +1,204 @@
+"""Status: what a controller does, and when it does something else.
+
+One table says it all, and stands in docs/nodes.md as it stands here: in every cycle the first
+row whose condition holds is the status.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.safety import Brakes, Watchdog, lost_tracking
+from robot_dynamics.control.settings import Settings
+
+SHORTEST_PAUSE_S = 0.1
+"""Least time for which joints that did not move are left alone."""
+
+
+class Status(enum.Enum):
+    """What a controller is doing; the values are words for a log."""
+
+    WAITING = "waiting for joint states"
+    SETTLING = "holding still for a moment before the reference is followed"
+    TRACKING = "tracking the reference"
+    HOLDING = "holding still: no reference comes"
+    BLIND = "coming to rest blindly: no joint states come"
+    STOPPED = "stopped: tracking error too large"
+    PAUSED = "holding still until it is resumed: messages had stopped"
+
+
+AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED)
+"""In which the arm is held, or on its way to rest."""
+
+
+class Start(enum.Enum):
+    """Where the motion of a new status starts, so that nothing jumps."""
+
+    MEASURED = "where the arm is"
+    DESIRED = "where it was to be"
+    PREDICTED = "where its last efforts have taken it meanwhile"
+
+
+class Row(NamedTuple):
+    """A status, when it is entered, and what the arm then does."""
+
+    status: Status
+    condition: str
+    motion: str
+
+
+TABLE = (
+    Row(Status.BLIND, "no state for `state_timeout`", "to rest, then held, by the model alone"),
+    Row(Status.STOPPED, "a tracking error beyond its limit, until `resume`", "to rest, then held"),
+    Row(
+        Status.HOLDING,
+        "no reference for `reference_timeout`, or deactivated",
+        "to rest, then held; or led by hand, with `on_reference_timeout`",
+    ),
+    Row(
+        Status.PAUSED,
+        "states or references had stopped, until `resume`; not with `resume_by_itself`",
+        "held",
+    ),
+    Row(
+        Status.SETTLING,
+        "for `settle` after states come or come again, after commands are first received, and "
+        "after a joint did not move when pushed",
+        "held",
+    ),
+    Row(Status.TRACKING, "otherwise", "joins the reference, then follows it"),
+)
+"""Every status but `WAITING`, before the first state, in which nothing is commanded."""
+
+
+def start_of(before: Status, after: Status, *, by_hand: bool) -> Start:
+    """Where the motion of a status starts, given the one before.
+
+    Args:
+        before: Status until now.
+        after: Status from now on.
+        by_hand: Whether a hand may have led the arm: the law of the moment does not feed back.
+    """
+    if after is Status.BLIND:
+        return Start.PREDICTED
+    held = before in AT_REST and not by_hand and after is not Status.STOPPED
+    if held or (before is Status.TRACKING and after is Status.HOLDING):
+        return Start.DESIRED
+    return Start.MEASURED
+
+
+def markdown() -> str:
+    """The table, for the documentation."""
+    rows = [("status", "when (the first that holds)", "what the arm does"), ("---",) * 3]
+    rows += [(f"`{row.status.name}`", row.condition, row.motion) for row in TABLE]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+class Supervisor:
+    """Keeps what the status of a controller depends on. Reads no clock.
+
+    Args:
+        n: Number of joints.
+        settings: Behaviour.
+
+    Attributes:
+        status: The present one.
+        states: Watches the measured states.
+        references: Watches the references.
+        stopped_by: Index of the joint whose tracking error stopped the arm, or None.
+        braked_by: Index of a joint that does not move although it is pushed, or None.
+        paused: Whether messages had stopped, and `resume` is waited for.
+        halted: Whether references are to be followed no longer.
+    """
+
+    def __init__(self, n: int, settings: Settings) -> None:
+        self.states, self.references = Watchdog(np.inf), Watchdog(np.inf)
+        self._brakes = Brakes(n)
+        self._settled_at = 0.0
+        self.use(settings)
+        self.reset()
+
+    def use(self, settings: Settings) -> None:
+        """Go by other settings from now on."""
+        self.settings = settings
+        self.states.timeout = settings.state_timeout
+        self.references.timeout = settings.reference_timeout
+
+    def reset(self) -> None:
+        """Start afresh; states that have come stay known."""
+        self.status = Status.WAITING
+        self.stopped_by: int | None = None
+        self.braked_by: int | None = None
+        self.paused = self.halted = False
+        self.references.forget()
+
+    def resume(self) -> None:
+        """Go on after a stop by tracking error or by silence."""
+        self.stopped_by = None
+        self.paused = False
+
+    def settle(self, now: float) -> None:
+        """Hold the arm where it is for a while from now on, before references are followed."""
+        self._settled_at = now + self.settings.settle
+
+    @property
+    def watches_tracking(self) -> bool:
+        """Whether the tracking error of this cycle matters."""
+        return (
+            self.settings.limits_tracking
+            and self.status is Status.TRACKING
+            and MODES[self.settings.mode].feedback
+        )
+
+    def next_status(self, now: float, error: Array | None) -> Status:
+        """The status of this cycle, by the rows of `TABLE`; `status` stays until `enter`.
+
+        Args:
+            now: Present time, s.
+            error: Position error, shape (n,), if `watches_tracking`.
+        """
+        blind, led = self.states.stale(now), not self.references.stale(now)
+        if self.status is Status.TRACKING and (blind or not led):
+            self.paused = not self.settings.resume_by_itself
+        if blind:
+            self.settle(now)
+            return Status.BLIND
+        if error is not None:
+            self.stopped_by = lost_tracking(error, np.asarray(self.settings.tracking_limit))
+        if self.stopped_by is not None:
+            return Status.STOPPED
+        if self.halted or not led:
+            return Status.HOLDING
+        if self.paused:
+            return Status.PAUSED
+        return Status.SETTLING if now < self._settled_at else Status.TRACKING
+
+    def enter(self, status: Status, q: Array, gravity: Array) -> None:
+        """Take up another status.
+
+        Args:
+            status: From `next_status`.
+            q: Measured positions, shape (n,).
+            gravity: Efforts that hold the arm there, shape (n,).
+        """
+        self.status = status
+        if status is Status.TRACKING:
+            self._brakes.begin(q, gravity)
+        elif status is not Status.SETTLING:
+            self.braked_by = None
+
+    def watch_brakes(self, q: Array, tau: Array, limit: Array, now: float) -> None:
+        """Push no further against a brake: settle again, and join the reference after that."""
+        if self.status is not Status.TRACKING:
+            return
+        closed = self._brakes.closed(q, tau, limit, now)
+        if closed is not None:
+            self.braked_by = closed
+            self._settled_at = now + max(self.settings.settle, SHORTEST_PAUSE_S)
+        elif self.braked_by is not None and self._brakes.free(self.braked_by):
+            self.braked_by = None

@@ -1,0 +1,67 @@
+"""Parameters of feedforward_node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.runtime.online_model import ModelParameters
+from robot_dynamics.trajectory.limit_policies import LIMITS
+from robot_dynamics.trajectory.replacement import DEFAULT_BLEND
+
+
+@dataclass(frozen=True)
+class FeedforwardParameters(ModelParameters):
+    """Parameters of feedforward_node."""
+
+    blend: float = parameter(
+        DEFAULT_BLEND,
+        "Time to join a trajectory that does not start at the present state, s",
+        low=1e-3,
+        high=10.0,
+    )
+    preparation: float = parameter(
+        0.01,
+        "Least time between the arrival of a trajectory and its start, in which it is prepared, s",
+        low=0.0,
+        high=10.0,
+    )
+    limits: str = parameter(
+        "warn",
+        "What becomes of a trajectory beyond the limits of the URDF",
+        one_of=LIMITS,
+    )
+    allow_partial_joints_goal: bool = parameter(
+        True, "Accept trajectories of some of the joints; the others go on with what they do"
+    )
+    allow_nonzero_velocity_at_trajectory_end: bool = parameter(
+        False,
+        "Accept trajectories that end in motion, as a stream of them does; the last one is then "
+        "brought to rest",
+    )
+    empty_trajectory: str = parameter(
+        "reject",
+        "What a trajectory without points means: stop comes to rest and holds",
+        one_of=("reject", "stop"),
+    )
+    effort_tolerance: float = parameter(
+        0.1,
+        "How far a straight line between two points of joint_trajectory_with_effort may be from "
+        "the true effort, N m or N",
+        low=1e-6,
+        high=1e6,
+    )
+    action_monitor_rate: float = parameter(
+        20.0,
+        "Rate of the feedback of ~/follow_joint_trajectory, Hz",
+        low=0.1,
+        high=1000.0,
+        read_only=True,
+    )
+    wrench_ramp: float = parameter(0.1, "Time to pass to another wrench, s", low=0.0, high=60.0)
+    wrench_timeout: float = parameter(
+        0.2, "Age of the last wrench at which it goes back to zero, s", low=1e-3, high=3600.0
+    )
+    fade: float = parameter(
+        0.2, "Time to pass to other terms of the model, such as friction, s", low=0.0, high=10.0
+    )

@@ -1,0 +1,63 @@
+"""The wrench that an arm is to exert, from a topic that may fall silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+
+import numpy as np
+from geometry_msgs.msg import WrenchStamped
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import Load, Watchdog
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.nodes.ros.messages import wrench_from_msg
+from robot_dynamics.nodes.ros.qos import COMMAND_QOS
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+
+
+class WrenchInput:
+    """Takes the topic `wrench` up as load of an arm, and back to zero when it stops.
+
+    Args:
+        node: Node that subscribes.
+        load: The load of the moment.
+        q: Desired positions of the moment, shape (n,); None while wrenches are not taken yet.
+    """
+
+    def __init__(
+        self,
+        node: RobotNode[FeedforwardParameters],
+        load: Callable[[], Load],
+        q: Callable[[], Array | None],
+    ) -> None:
+        self._node, self._load, self._q = node, load, q
+        self._watch = Watchdog(np.inf)
+        self.use(node.parameters)
+        node.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
+
+    def use(self, parameters: FeedforwardParameters) -> None:
+        """Use other times from now on."""
+        self._watch.timeout = parameters.wrench_timeout
+        self._load().wrench.duration = parameters.wrench_ramp
+
+    def _on_wrench(self, msg: WrenchStamped) -> None:
+        q = self._q()
+        if q is None:
+            return
+        load = self._load()
+        try:
+            load.exert(wrench_from_msg(msg), load.pose(msg.header.frame_id, q))
+        except RobotDynamicsError as error:
+            self._node.throttled_log.warn("wrench", f"wrench refused: {error}")
+            return
+        self._watch.feed(monotonic())
+
+    def check(self, now: float) -> None:
+        """Go back to zero if nothing has come for long, at steady time `now`, s."""
+        if self._watch.change(now) == "stale":
+            self._load().wrench.aim(np.zeros(6))
+            self._node.get_logger().warning(
+                f"no wrench for {self._watch.timeout:g} s; it goes back to zero"
+            )

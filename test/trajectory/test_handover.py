@@ -1,0 +1,144 @@
+"""Motions that pass from the thread that plans to the one that follows, and their clock."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.trajectory import Follower, Waypoints
+from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
+
+NAMES = ("a", "b")
+SECOND = 10**9
+
+
+@pytest.fixture
+def follower():
+    return Follower(NAMES, np.zeros(2))
+
+
+def planned(follower, begin, to=(1.0, 0.5), names=NAMES):
+    waypoints = Waypoints(names, [2.0], [to[: len(names)]])
+    trajectory = follower.plan(waypoints, now=begin)
+    settled = begin + follower.blend
+    return PlannedMotion(trajectory, begin, begin, waypoints, follower.trajectory, settled)
+
+
+def test_a_motion_is_taken_over_at_its_beginning_and_not_before(follower):
+    handover, motion = Handover(), planned(follower, begin=1.0)
+    handover.offer(motion)
+    assert handover.take(follower, 0.9)
+    assert handover.pending and follower.trajectory is motion.base
+    assert handover.take(follower, 1.01)
+    assert not handover.pending and follower.trajectory is motion.trajectory
+
+
+def test_a_motion_whose_ground_is_gone_is_dropped_and_told(follower):
+    handover = Handover()
+    handover.offer(planned(follower, begin=1.0))
+    follower.hold([0.2, 0.2])
+    assert not handover.take(follower, 1.0)
+    assert not handover.pending
+    np.testing.assert_array_equal(follower.sample(3.0).q, [0.2, 0.2])
+
+
+def test_a_stop_forgets_what_was_offered_and_is_pending_until_it_is_taken(follower):
+    follower.accept(Waypoints(NAMES, [2.0], [[1.0, 0.5]]), 0.0)
+    handover = Handover()
+    handover.offer(planned(follower, begin=1.0))
+    handover.stop()
+    assert handover.pending
+    assert handover.take(follower, 1.0)  # the motion, due as well, is not told as dropped
+    assert not handover.pending
+    assert not follower.sample(1.0 + follower.stop_time + 1e-6).qd.any()
+
+
+def test_what_is_forgotten_is_never_followed(follower):
+    handover = Handover()
+    handover.offer(planned(follower, begin=1.0))
+    handover.forget()
+    assert not handover.pending and handover.take(follower, 2.0)
+    assert not follower.moving(2.0)
+
+
+def test_who_waits_is_woken_when_the_other_thread_takes_over(follower):
+    handover = Handover()
+    handover.offer(planned(follower, begin=1.0))
+    waiting = threading.Thread(target=handover.wait, args=(60.0,))
+    waiting.start()
+    handover.take(follower, 1.0)
+    waiting.join(30.0)
+    assert not waiting.is_alive()
+
+
+def test_a_motion_of_some_joints_ends_with_them_though_others_go_on(follower):
+    follower.accept(Waypoints(NAMES, [9.0], [[1.0, 0.5]]), 0.0)
+    motion = planned(follower, begin=1.0, names=("a",))
+    assert motion.end == pytest.approx(3.0)
+    assert motion.begin + motion.trajectory.end > 8.0
+    assert planned(Follower(NAMES, np.zeros(2)), begin=1.0).end == pytest.approx(3.0)
+
+
+def test_planning_that_takes_too_long_is_done_again_from_further_ahead(follower):
+    handover, clock, begins, time = Handover(), MotionClock(0, 0.0), [], [0.0]
+
+    def plan(begin):
+        begins.append(begin)
+        time[0] += 0.05
+        return planned(follower, begin)
+
+    motion = handover.submit(plan, follower, clock, lambda: time[0])
+    assert len(begins) == 2
+    assert motion.begin == begins[-1] >= time[0]
+    assert handover.pending
+
+
+def test_a_motion_is_planned_again_if_what_it_joins_was_stopped_meanwhile(follower):
+    handover, ended = Handover(), []
+
+    def plan(begin):
+        motion = planned(follower, begin)
+        if not ended:
+            follower.hold([0.2, 0.2])
+        ended.append(True)
+        return motion
+
+    motion = handover.submit(plan, follower, MotionClock(0, 0.0), lambda: 0.0)
+    assert motion.base is follower.trajectory
+    assert len(ended) == 2
+
+
+def test_nothing_is_planned_for_a_node_that_ends(follower):
+    with pytest.raises(TrajectoryError, match="shutting down"):
+        Handover().submit(
+            lambda begin: planned(follower, begin),
+            follower,
+            MotionClock(0, 0.0),
+            lambda: 0.0,
+            going=lambda: False,
+        )
+
+
+def test_a_clock_goes_on_as_the_other_does_and_back():
+    clock = MotionClock(5 * SECOND, 0.0)
+    assert clock.tick(5 * SECOND + 10**6, 1e-3) == 0.0
+    assert clock.now == pytest.approx(1e-3)
+    assert clock.nanoseconds(clock.seconds(123456789)) == 123456789
+
+
+def test_a_jump_ahead_has_never_happened_and_one_back_is_told():
+    clock = MotionClock(0, 0.0)
+    clock.tick(SECOND, 1.0)
+    assert clock.tick(100 * SECOND, 1.001) == pytest.approx(99.0)
+    assert clock.now == pytest.approx(1.0)
+    assert clock.tick(100 * SECOND + 10**6, 1.002) == 0.0
+    assert clock.now == pytest.approx(1.001)
+    assert clock.tick(50 * SECOND, 1.003) == pytest.approx(-50.001)
+    assert clock.now == pytest.approx(-49.0)
+
+
+def test_a_clock_that_is_corrected_or_fast_has_not_jumped():
+    clock = MotionClock(0, 0.0)
+    assert clock.tick(90 * SECOND, 1.0) == 0.0  # ninety times as fast
+    assert clock.tick(90 * SECOND - 5 * 10**7, 1.001) == 0.0  # 50 ms back
