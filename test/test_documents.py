@@ -1,6 +1,5 @@
-"""What the documents name exists: files, modules, names in them, links, publications."""
+"""What the documents name exists: files, modules, names in them, links."""
 
-import ast
 import re
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +10,6 @@ ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 PACKAGE = ROOT / "robot_dynamics"
 
-KEY = re.compile(r"\[([A-Z][A-Za-z]+\d{4})\]")
 PATH = re.compile(r"[\w.-]+(/[\w.-]*)+|[\w-]+\.(py|md|yaml|csv|urdf|toml|cfg)")
 NO_FILE = re.compile(r"\w+_(msgs|node|controller)/|motion\.csv")  # of ROS, or of the reader
 DOTTED = re.compile(r"robot_dynamics(\.\w+)+|benchmark(\.\w+)+")
@@ -81,20 +79,3 @@ def test_the_readme_names_every_room_of_the_package():
     table = (ROOT / "README.md").read_text(encoding="utf-8")
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert rooms == set(re.findall(r"\]\(robot_dynamics/(\w+)\)", table))
-
-
-def docstrings(file):
-    """Text of a module that may cite: docstrings and comments, not its statements."""
-    text = file.read_text(encoding="utf-8")
-    nodes = ast.walk(ast.parse(text))
-    strings = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-    return "\n".join([*strings, *re.findall(r"#.*", text)])
-
-
-def test_publications_that_are_cited_and_those_that_are_listed_are_the_same():
-    listed = set(KEY.findall((ROOT / "docs" / "references.md").read_text(encoding="utf-8")))
-    cited = set()
-    for folder in ("robot_dynamics", "benchmark", "docs", "examples", "test"):
-        for file in sorted((ROOT / folder).rglob("*.py")):
-            cited |= set(KEY.findall(docstrings(file)))
-    assert cited == listed

@@ -1,0 +1,80 @@
+"""The two walks of docs/developer-notes.md through running code are the way that it takes."""
+
+import re
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robot_dynamics
+from robot_dynamics import Dynamics, read_urdf
+
+ROOT = Path(__file__).parents[3]
+PACKAGE = Path(robot_dynamics.__file__).parent
+CYCLES = 100  # at 100 Hz: until the arm has settled and follows its reference
+
+
+def walk(title):
+    """The files of a walk in their order."""
+    page = (ROOT / "docs" / "developer-notes.md").read_text(encoding="utf-8")
+    section = page.split(f"### {title}\n", 1)[1].split("\n#", 1)[0]
+    return re.findall(r"^\d+\. `([^`]+)`", section, re.M)
+
+
+@contextmanager
+def files_called(profile=sys.setprofile):
+    """Files of the package and names of their functions, in the order in which they are called."""
+    called = []
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_name != "<module>":
+            file = Path(code.co_filename)
+            if file.is_relative_to(PACKAGE):
+                called.append((file.relative_to(PACKAGE).as_posix(), code.co_name))
+
+    profile(note)
+    try:
+        yield called
+    finally:
+        profile(None)
+
+
+def assert_in_this_order(expected, called):
+    """Every file is entered, and for the first time after the one before it."""
+    entered = dict.fromkeys(file for file, _ in called)
+    assert [file for file in entered if file in expected] == expected, list(entered)
+
+
+def test_the_walk_from_a_urdf_to_machine_code_is_the_way_that_a_first_call_takes():
+    pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+    with files_called() as called:
+        arm = Dynamics(read_urdf(ROOT / "urdf" / "planar_2r.urdf"), cache=False)
+        arm.inverse(*np.zeros((3, 2)))
+    assert_in_this_order(walk("A URDF to machine code"), called)
+
+
+def test_the_walk_from_a_message_to_an_effort_is_the_way_that_a_cycle_takes(domain):
+    pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+    from robot_dynamics.nodes.runtime.composition import composed
+
+    title = "A joint_states message to the published effort"
+    node = next(file for file in walk(title) if file.startswith("nodes/controller/"))
+    others = ("nodes/simulator/", "nodes/feedforward/", "nodes/recorder", "nodes/trajectory")
+    with (
+        files_called(threading.setprofile) as called,
+        composed("planar_2r", rate=100.0, domain=domain) as nodes,
+    ):
+        nodes.wait_until_holding()
+        seen = len(called)
+        while called[seen:].count((node, "tick")) < CYCLES:
+            nodes.sleep(0.05)
+    tick = [at for at, call in enumerate(called) if at >= seen and call == (node, "tick")][-2]
+    elsewhere = [at for at, (file, _) in enumerate(called) if file.startswith(others)]
+    begin = max(at for at in elsewhere if at < tick)  # in one thread, one node after the other
+    end = min(at for at in elsewhere if at > tick)
+    first = next(at for at in range(begin, end) if called[at][0] == walk(title)[0])
+    assert_in_this_order(walk(title), called[first:end])
