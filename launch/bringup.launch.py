@@ -1,7 +1,12 @@
-"""Start everything: simulated robot, feedforward, controller and a motion, and rviz if asked for.
+r"""Start everything: simulated robot, feedforward, controller and a motion, and rviz if asked for.
 
     ros2 launch robot_dynamics bringup.launch.py rviz:=true
     ros2 launch robot_dynamics bringup.launch.py robot:=/path/to/arm.urdf.xacro motion:=none
+
+On a real robot nothing moves before it is asked to, by a trajectory or by `motion`:
+
+    ros2 launch robot_dynamics bringup.launch.py robot:=arm.urdf simulation:=false \
+        joint_trajectory_controller:=joint_trajectory_controller
 
 What it takes: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
@@ -9,9 +14,10 @@ What it takes: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from xml.etree import ElementTree
 
 import yaml
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
@@ -22,6 +28,7 @@ from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.simulation import check_physical
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 PACKAGE = "robot_dynamics"
 TRUE_FALSE = ["true", "false"]
@@ -32,8 +39,8 @@ HARDWARE_COMMANDS = "forward_effort_controller/commands"
 ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
-    ("motion", "excitation", "Motion to send",
-     ["excitation", "random_poses", "file", "none"]),
+    ("motion", "", "Motion to send; empty: excitation with the simulator, none without: a real arm "
+     "holds where it is", ["", "excitation", "random_poses", "file", "none"]),
     ("file", "", "Trajectory file of motion:=file", None),
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *MODES]),
@@ -42,8 +49,15 @@ ARGUMENTS = (
      "takes the commands", TRUE_FALSE),
     ("command_topic", "", "Where the commands go; empty for effort_command with the simulator, "
      "and for " + HARDWARE_COMMANDS + " without", None),
+    ("joint_trajectory_controller", "", "Name of a joint_trajectory_controller with effort "
+     "interfaces, which follows the trajectories with our efforts in place of controller_node: it "
+     "keeps its feedback should our nodes die. ros2_controllers 4.22 (Jazzy) or newer. It takes no "
+     "mode, payload or gravity while a trajectory runs, and holds without effort before the first "
+     "trajectory and after a cancelled one: there the arm sags onto its gains", None),
     ("composed", "false", "Run simulator, feedforward and controller in one process", TRUE_FALSE),
-    ("rviz", "false", "Start robot_state_publisher and rviz2", TRUE_FALSE),
+    ("rviz", "false", "Start rviz2", TRUE_FALSE),
+    ("robot_state_publisher", "", "Start one; empty: for rviz, unless simulation is false: a robot "
+     "brings its own", ["", *TRUE_FALSE]),
     ("rviz_config", "", "Configuration of rviz2; empty for the shipped one", None),
     ("namespace", "", "Namespace of all nodes and topics", None),
     ("use_sim_time", "false", "Take the time from /clock", TRUE_FALSE),
@@ -69,15 +83,24 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     share = share_folder()
     description, robot = robot_of(given["robot"], simulated)
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
-    if not Path(config).is_file():
-        raise ArgumentError(f"config:={config}: no such file; give a parameter file")
-    if given["motion"] == "file" and not Path(given["file"]).is_file():
-        raise ArgumentError(f"file:={given['file']}: no such file; give a trajectory file")
+    rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
+    check_file("config", config, "a parameter file")
+    check_file("rviz_config", rviz_config, "a configuration of rviz2")
+    motion = given["motion"] or ("excitation" if simulated else "none")
+    if motion == "file":
+        check_file("file", given["file"], "a trajectory file")
+        read_trajectory(given["file"], robot.joint_names)  # here it is one line, and no node starts
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
-    common = [config, use_sim_time, {"robot_description": description}]
+    # What the URDF has that is ignored is on the log of this launch, and not on that of every node
+    described = {"robot_description": description, "log_urdf_warnings": False}
+    common = [config, use_sim_time, described]
     paced = [*common, {"rate": rate_of(given["rate"])}] if given["rate"] else common
 
     commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_COMMANDS)
+    follower = given["joint_trajectory_controller"]
+    remapped = [("effort_command", commands)]
+    if follower:
+        remapped.append(("joint_trajectory_with_effort", f"{follower}/joint_trajectory"))
 
     def node(executable: str, parameters: list[object], **options: object) -> Node:
         return Node(
@@ -85,7 +108,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             executable=executable,
             namespace=given["namespace"],
             parameters=parameters,
-            remappings=[("effort_command", commands)],
+            remappings=remapped,
             output="screen",
             **options,
         )
@@ -94,43 +117,71 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # Somebody has to publish /clock: where the simulator runs, it keeps the time
     if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
         own["simulator_node"] = {"publish_clock": given["publish_clock"] != "false"}
-    names = [*(["simulator_node"] if simulated else []), "feedforward_node", "controller_node"]
-    started = []
+    names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
+    names += [] if follower else ["controller_node"]
+    started: list[LaunchDescriptionEntity] = [
+        LogInfo(msg=line) for line in silent_hardware(description)
+    ]
     if given["composed"] == "true":
+        if follower:
+            raise ArgumentError(
+                "composed:=true runs controller_node, whose place joint_trajectory_controller:="
+                f"{follower} takes; leave one of them out"
+            )
         hardware = [] if simulated else ["--hardware"]
         parameters = [*paced, parameter_file(own)] if own else paced
         started.append(node("composed_nodes", parameters, arguments=hardware))
     else:
         for name in names:
             started.append(node(name, [*paced, own.get(name, {})], name=name))
-    if given["motion"] != "none":
-        motion = {"motion": given["motion"], "file": given["file"]}
-        started.append(node("trajectory_node", [*common, motion], name="trajectory_node"))
-    if given["rviz"] == "true":
-        rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
-        # Frames of one robot have the names of another's: each namespace has its own
-        transforms = [("/tf", "tf"), ("/tf_static", "tf_static")]
-        # First: where a package is missing, launch gives up before it has started the others
-        started[:0] = [
-            Node(
-                package="robot_state_publisher",
-                executable="robot_state_publisher",
-                namespace=given["namespace"],
-                parameters=[use_sim_time, {"robot_description": description}],
-                remappings=transforms,
-                output="screen",
-            ),
-            Node(
-                package="rviz2",
-                executable="rviz2",
-                namespace=given["namespace"],
-                arguments=["-d", rviz_config, "-f", robot.links[0].name],
-                parameters=[use_sim_time],
-                remappings=transforms,
-                output="screen",
-            ),
-        ]
+    if motion != "none":
+        asked = {"motion": motion, "file": given["file"]}
+        started.append(node("trajectory_node", [*common, asked], name="trajectory_node"))
+    publish = given["robot_state_publisher"]
+    shown = [("rviz2", ["-d", rviz_config, "-f", robot.links[0].name], {})]
+    shown = shown if given["rviz"] == "true" else []
+    if publish == "true" or (not publish and shown and simulated):
+        shown.insert(0, ("robot_state_publisher", [], {"robot_description": description}))
+    # First: where a package is missing, launch gives up before it has started the others
+    started[:0] = [
+        Node(
+            package=package,
+            executable=package,
+            namespace=given["namespace"],
+            arguments=arguments,
+            parameters=[{**use_sim_time, **parameters}],
+            # Frames of one robot have the names of another's: each namespace has its own
+            remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
+            output="screen",
+        )
+        for package, arguments, parameters in shown
+    ]
     return started
+
+
+def silent_hardware(description: str) -> list[str]:
+    """A line for every topic-based hardware of a URDF that withholds commands it takes for old."""
+    name, lines = "trigger_joint_command_threshold", []
+    for hardware in ElementTree.fromstring(description).iterfind("ros2_control/hardware"):
+        if "topic" not in hardware.findtext("plugin", ""):
+            continue
+        given = [item.text for item in hardware.iterfind("param") if item.get("name") == name]
+        if not given or not str(given[0]).strip().startswith("-"):
+            lines.append(
+                f"warning: {hardware.findtext('plugin')} publishes no command while the effort is "
+                f"steady; set its parameter {name} to -1"
+            )
+    return lines
+
+
+def check_file(argument: str, path: str, what: str) -> None:
+    """Refuse a file that does not exist.
+
+    Raises:
+        ArgumentError: If it does not.
+    """
+    if not Path(path).is_file():
+        raise ArgumentError(f"{argument}:={path}: no such file; give {what}")
 
 
 def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:

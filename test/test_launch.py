@@ -8,11 +8,13 @@ import sys
 
 import pytest
 
-from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.robot.catalogue import share_folder
+from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
+from robot_dynamics.robot.catalogue import find_robot, share_folder
 from ros_system import Peer, wait_for
 
 pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
+
+from sensor_msgs.msg import JointState
 
 PATH = share_folder() / "launch" / "bringup.launch.py"
 
@@ -83,8 +85,6 @@ def launch(monkeypatch):
 
 @pytest.mark.parametrize("composed", ["false", "true"])
 def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(launch, composed):
-    from sensor_msgs.msg import JointState
-
     peer = Peer(launch.domain)
     try:
         namespace = f"arm_{composed}"
@@ -103,8 +103,6 @@ def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(launch, comp
 
 
 def test_of_two_robots_in_simulated_time_one_keeps_the_clock(launch):
-    from sensor_msgs.msg import JointState
-
     peer = Peer(launch.domain)
     try:
         heard = [peer.listen(JointState, f"/{name}/joint_states") for name in ("left", "right")]
@@ -165,4 +163,94 @@ def test_a_description_that_cannot_be_read_is_refused_before_any_node_starts(tmp
 def test_only_a_simulator_asks_for_bodies_that_there_can_be():
     with pytest.raises(RobotError, match=r"^robot:=puma_gupta: link 'link_4', .* be simulated"):
         started(robot="puma_gupta")
-    assert len(started(robot="puma_gupta", simulation="false")) == 3
+    assert len(started(robot="puma_gupta", simulation="false")) == 2
+
+
+def executables(**arguments):
+    return [node.node_executable for node in started(**arguments)]
+
+
+@pytest.mark.parametrize(("threshold", "warned"), [(None, True), ("1e-5", True), ("-1", False)])
+def test_topic_based_hardware_that_withholds_steady_commands_is_named(tmp_path, threshold, warned):
+    given = f"<param name='trigger_joint_command_threshold'>{threshold}</param>"
+    control = (
+        "<ros2_control name='arm' type='system'><hardware>"
+        "<plugin>joint_state_topic_hardware_interface/JointStateTopicSystem</plugin>"
+        f"{given if threshold else ''}</hardware></ros2_control></robot>"
+    )
+    path = tmp_path / "arm.urdf"
+    path.write_text(find_robot("planar_2r").read_text().replace("</robot>", control))
+    lines = [entity for entity in started(robot=str(path)) if hasattr(entity, "msg")]
+    assert len(lines) == warned
+    if warned:
+        assert "set its parameter trigger_joint_command_threshold to -1" in lines[0].msg[0].text
+
+
+def test_a_real_arm_is_not_moved_unless_a_motion_is_asked_for():
+    assert executables(simulation="false") == ["feedforward_node", "controller_node"]
+    assert "trajectory_node" in executables(simulation="false", motion="excitation")
+
+
+def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
+    nodes = started(simulation="false", joint_trajectory_controller="arm_controller")
+    assert [node.node_executable for node in nodes] == ["feedforward_node"]
+    renamed = {
+        "".join(part.text for part in source): "".join(part.text for part in target)
+        for source, target in nodes[0].expanded_remapping_rules or nodes[0]._Node__remappings
+    }
+    assert renamed["joint_trajectory_with_effort"] == "arm_controller/joint_trajectory"
+
+
+def test_a_stock_controller_and_ours_in_one_process_are_refused():
+    with pytest.raises(ArgumentError, match=r"^composed:=true runs controller_node, whose place "):
+        started(joint_trajectory_controller="arm_controller", composed="true")
+
+
+def test_the_robot_state_publisher_of_a_robot_is_not_doubled():
+    shown = {"rviz2", "robot_state_publisher"}
+    assert shown.intersection(executables(rviz="true")) == shown
+    assert shown.intersection(executables(rviz="true", simulation="false")) == {"rviz2"}
+    own = executables(rviz="true", simulation="false", robot_state_publisher="true")
+    assert shown.intersection(own) == shown
+
+
+def test_a_configuration_of_rviz_that_does_not_exist_is_named():
+    with pytest.raises(ArgumentError) as refusal:
+        started(rviz_config="none.rviz")
+    assert str(refusal.value) == (
+        "rviz_config:=none.rviz: no such file; give a configuration of rviz2"
+    )
+
+
+def test_a_motion_of_another_robot_is_refused_before_any_node_starts(tmp_path):
+    path = tmp_path / "motion.csv"
+    path.write_text("time,q.elbow\n0,0\n1,1\n")
+    with pytest.raises(TrajectoryError, match=rf"^{path}: .*'elbow'"):
+        started(motion="file", file=str(path))
+
+
+@pytest.mark.parametrize("text", ["", "<xml", "no URDF\n", "<sdf version='1.7'/>"])
+def test_a_file_that_is_no_urdf_is_one_line_of_the_launch(launch, tmp_path, text):
+    path = tmp_path / "arm.urdf"
+    path.write_text(text)
+    process = launch(f"robot:={path}")
+    output, _ = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert "Traceback" not in output
+    lines = [line for line in output.splitlines() if str(path) in line]
+    assert len(lines) == 1, output
+
+
+def test_what_a_urdf_has_that_is_ignored_is_logged_once(launch, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(find_robot("planar_2r").read_text().replace("</robot>", "<antenna/></robot>"))
+    process = launch(f"robot:={path}", "motion:=none", "rate:=100")
+    peer = Peer(launch.domain)
+    try:
+        commands = peer.listen(JointState, "/effort_command_named")
+        wait_for(lambda: len(commands) > 10, "commands")
+    finally:
+        peer.close()
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    assert output.count("antenna") == 1, output

@@ -5,23 +5,42 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import cos, isfinite, nan
+from time import monotonic
 
+from rclpy.subscription import Subscription
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.graph import followers_of, subscribers_of
 from robot_dynamics.nodes.ros.messages import SECOND, trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.process import run
-from robot_dynamics.nodes.runtime.robot_description import RobotParameters
+from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S, RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 TIMER_PERIOD_S = 0.1
-"""Time between two looks whether somebody listens and whether it is time to send again, s."""
+"""Time between two looks whether somebody follows and whether it is time to send again, s."""
+
+ACKNOWLEDGEMENT_TIMEOUT_S = 1.0
+"""Time within which whoever follows shows that it has taken the motion, s."""
+
+ACKNOWLEDGEMENT_TOPIC = "joint_trajectory_with_effort"
+"""Where feedforward_node publishes every trajectory that it follows."""
+
+INTRODUCTION_S = 0.3
+"""Time in which the middleware introduces us to who acknowledges, s."""
+
+SAME_END_COS = 1.0 - 1e-9
+"""Cosine of the difference of two positions that count as the same: 5e-5 rad or m."""
+
+MAX_ATTEMPTS = 5
+"""Times that a motion is sent which nobody takes: it is refused, not lost."""
 
 
 POINT_RATE_HZ = 25.0
@@ -61,6 +80,12 @@ class TrajectoryParameters(RobotParameters):
     wait: bool = parameter(
         False, "Send nothing before the service ~/send is called", read_only=True
     )
+    acknowledged: bool = parameter(
+        True,
+        "Send until feedforward_node shows on joint_trajectory_with_effort that it follows; false: "
+        "once, to whoever reads joint_trajectory, such as a joint_trajectory_controller",
+        read_only=True,
+    )
     repeat: bool = parameter(False, "Send the motion again whenever it has ended")
 
 
@@ -85,19 +110,22 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._plan(robot)
         self._due = False
         self._ends_at: int | None = None
+        self._attempts = 0
+        self._next_attempt = self._remind_at = 0.0  # steady times, s
+        self._acknowledgements: Subscription | None = None
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
         self._timer = self.create_timer(TIMER_PERIOD_S, self._on_timer)
         self.create_service(Trigger, "~/send", self._on_send)
         self.get_logger().info(
             f"motion '{parameters.motion}' of robot '{robot.name}': "
-            f"{self.waypoints.duration:.2f} s; waiting for "
-            + ("~/send" if parameters.wait else "somebody who follows joint_trajectory")
+            f"{self.waypoints.duration:.2f} s" + ("; waiting for ~/send" if parameters.wait else "")
         )
 
     def activate(self) -> None:
-        """Nothing here is fast: a timer sends the motion once somebody listens."""
-        self._due = not self.parameters.wait
+        """See `ManagedNode.activate`: a timer sends the motion once somebody follows."""
         self._ends_at = None
+        if not self.parameters.wait:
+            self._start_sending()
         self._timer.reset()
 
     def changed(self, value: TrajectoryParameters) -> None:
@@ -116,7 +144,6 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
     def send(self) -> None:
         """Send the motion to whoever listens now."""
         self._publisher.publish(self._msg)
-        self._due = False
         duration = round((self.waypoints.duration + TIMER_PERIOD_S) * SECOND)
         self._ends_at = self.get_clock().now().nanoseconds + duration
         self.get_logger().info(
@@ -124,27 +151,90 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             f"{self.waypoints.duration:.2f} s"
         )
 
+    @property
+    def _followers(self) -> list[str]:
+        """Nodes that follow joint_trajectory, as far as that can be known."""
+        topic = self._publisher.topic_name
+        if not self.parameters.acknowledged:
+            return subscribers_of(self, topic)
+        return followers_of(self, topic, self.resolve_topic_name(ACKNOWLEDGEMENT_TOPIC))
+
+    def _start_sending(self) -> None:
+        self._due, self._attempts = True, 0
+        self._next_attempt = monotonic() + INTRODUCTION_S
+        self._remind_at = monotonic() + 1.0
+        if self.parameters.acknowledged and self._acknowledgements is None:
+            self._acknowledgements = self.create_subscription(
+                JointTrajectory, ACKNOWLEDGEMENT_TOPIC, self._on_acknowledgement, TRAJECTORY_QOS
+            )
+
+    def _on_acknowledgement(self, msg: JointTrajectory) -> None:
+        """Somebody follows a motion; if it ends where ours does, it is ours."""
+        if not (self._due and self._attempts and msg.points):
+            return
+        end = dict(zip(msg.joint_names, msg.points[-1].positions, strict=False))
+        ours = dict(
+            zip(self.waypoints.joint_names, self.waypoints.positions[-1].tolist(), strict=True)
+        )
+        # Continuous joints may be a turn further
+        apart = [end.get(name, nan) - q for name, q in ours.items()]
+        if all(isfinite(x) and cos(x) > SAME_END_COS for x in apart):
+            self._due = False
+            self.get_logger().info(f"'{self.parameters.motion}' is followed")
+
     def _on_timer(self) -> None:
         if not self.active:
             return
         ended = self._ends_at is not None and self.get_clock().now().nanoseconds > self._ends_at
-        again = ended and self.parameters.repeat
-        if (self._due or again) and self._publisher.get_subscription_count() > 0:
-            self.send()
-        if not self._due and not self.parameters.repeat:
+        if ended and self.parameters.repeat and not self._due:
+            self._start_sending()
+        if self._due:
+            self._try_to_send()
+        elif self._acknowledgements is not None:
+            self.destroy_subscription(self._acknowledgements)
+            self._acknowledgements = None
+        if not self._due and not self.parameters.repeat and self._acknowledgements is None:
             self._timer.cancel()  # where nodes share a process, every look takes time from the loop
+
+    def _try_to_send(self) -> None:
+        """Send the motion if somebody follows, and again while nobody takes it."""
+        now = monotonic()
+        if not self._followers:
+            self._remind(now)
+        elif now >= self._next_attempt and self._attempts == MAX_ATTEMPTS:
+            self._due = False
+            self.get_logger().warning(
+                f"{', '.join(self._followers)} has not taken '{self.parameters.motion}' in "
+                f"{MAX_ATTEMPTS} attempts; see its log, and call {self.get_name()}/send"
+            )
+        elif now >= self._next_attempt:
+            self._attempts += 1
+            self._next_attempt = now + ACKNOWLEDGEMENT_TIMEOUT_S
+            self.send()
+            self._due = self.parameters.acknowledged
+
+    def _remind(self, now: float) -> None:
+        if now < self._remind_at:
+            return
+        self._remind_at = now + REMINDER_PERIOD_S
+        topic = self._publisher.topic_name
+        readers = subscribers_of(self, topic)
+        beside = f", but only {', '.join(readers)} reads it" if readers else ""
+        what = "feedforward_node with joint_states" if self.parameters.acknowledged else "a node"
+        self.get_logger().info(f"waiting for {what} to follow {topic}{beside}")
 
     def _on_send(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if not self.active:
             response.success, response.message = False, f"{self.get_name()} is not active"
             return response
-        listeners = self._publisher.get_subscription_count()
-        response.success = listeners > 0
+        followers = self._followers
+        response.success = bool(followers)
         response.message = (
-            f"sent to {listeners}" if listeners else "nobody follows joint_trajectory"
+            f"sent to {', '.join(followers)}" if followers else "nobody follows joint_trajectory"
         )
-        if listeners:
-            self.send()
+        if followers:
+            self._start_sending()
+            self._timer.reset()
         return response
 
 

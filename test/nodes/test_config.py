@@ -33,6 +33,7 @@ NOT_IN_FILE = {
     "gravity",
     "cpu_affinity",
     "actuator_coupling",
+    "log_urdf_warnings",
 }
 
 

@@ -1,13 +1,20 @@
-"""What trajectory_node says before it starts."""
+"""trajectory_node: what it says before it starts, and that its motion is not lost."""
 
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode
+from ros_system import wait_for
+
+ROBOT = {"urdf_path": "planar_2r"}
+MOTION = {**ROBOT, "duration": 1.0, "approach": 0.5}
 
 
 def test_the_motion_of_a_file_needs_the_name_of_a_file(context):
@@ -17,3 +24,61 @@ def test_the_motion_of_a_file_needs_the_name_of_a_file(context):
         "parameter 'motion' is 'file' but parameter 'file' is empty; give the path of a .yaml or "
         ".csv file in 'file'"
     )
+
+
+def test_a_recorder_does_not_swallow_the_motion(start, peer, namespace):
+    arguments, name = namespace
+    recorded = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    references = peer.listen(JointState, f"{name}/reference")
+    sender = start("trajectory_node", MOTION, arguments)
+    sender.wait_for_log(
+        f"waiting for feedforward_node with joint_states to follow {name}/joint_trajectory, but "
+        "only /peer reads it"
+    )
+    assert not recorded
+    start("simulator_node", {**ROBOT, "rate": 100.0}, arguments)
+    start("feedforward_node", {**ROBOT, "rate": 100.0}, arguments)
+    sender.wait_for_log("'excitation' is followed")
+    wait_for(lambda: references and max(map(abs, references[-1].velocity)) > 0.01, "the motion")
+    assert len(recorded) == 1
+
+
+def test_a_motion_that_nobody_takes_is_given_up_with_a_warning(start, peer, namespace):
+    arguments, name = namespace
+    sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    # Reads and would answer, but never does, as a node that refuses every motion
+    peer.node.create_publisher(JointTrajectory, f"{name}/joint_trajectory_with_effort", 10)
+    sender = start("trajectory_node", MOTION, arguments)
+    sender.wait_for_log("/peer has not taken 'excitation' in 5 attempts; see its log")
+    assert len(sent) == 5
+    answer = peer.call(Trigger, f"{name}/trajectory_node/send", Trigger.Request())
+    assert (answer.success, answer.message) == (True, "sent to /peer")
+    wait_for(lambda: len(sent) > 5, "another attempt")
+
+
+def test_only_the_same_motion_counts_as_taken(start, peer, namespace):
+    arguments, name = namespace
+    sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    answers = peer.node.create_publisher(
+        JointTrajectory, f"{name}/joint_trajectory_with_effort", 10
+    )
+    sender = start("trajectory_node", MOTION, arguments)
+    wait_for(lambda: sent, "the motion")
+    other = JointTrajectory(joint_names=sent[0].joint_names)
+    other.points = [JointTrajectoryPoint(positions=[q + 0.1 for q in sent[0].points[-1].positions])]
+    answers.publish(other)
+    wait_for(lambda: len(sent) > 1, "another attempt")
+    answers.publish(sent[0])
+    sender.wait_for_log("'excitation' is followed")
+
+
+def test_a_stock_controller_gets_the_motion_once(start, peer, namespace):
+    arguments, name = namespace
+    sender = start("trajectory_node", {**MOTION, "acknowledged": False}, arguments)
+    sender.wait_for_log(f"waiting for a node to follow {name}/joint_trajectory")
+    sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    sender.wait_for_log("sent 'excitation'")
+    wait_for(lambda: sent, "the motion")
+    answer = peer.call(Trigger, f"{name}/trajectory_node/send", Trigger.Request())
+    assert answer.message == "sent to /peer"
+    wait_for(lambda: len(sent) == 2, "the motion again")

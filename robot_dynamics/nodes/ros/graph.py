@@ -1,8 +1,9 @@
-"""Graph: which nodes of the ROS graph publish a topic."""
+"""Graph: which nodes of the ROS graph publish a topic, and which read it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from rclpy.node import Node
 
@@ -19,10 +20,7 @@ def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     for topic in topics:
-        names = [
-            f"{info.node_namespace.rstrip('/')}/{info.node_name}"
-            for info in node.get_publishers_info_by_topic(topic)
-        ]
+        names = _names(node.get_publishers_info_by_topic(topic))
         for name in set(names):
             found += [name] * (names.count(name) - found.count(name))
     return sorted(found)
@@ -34,3 +32,24 @@ def other_publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
     if me in publishers:
         publishers.remove(me)
     return publishers
+
+
+def subscribers_of(node: Node, topic: str) -> list[str]:
+    """Nodes that read a topic, by its resolved name; fully qualified."""
+    return sorted(set(_names(node.get_subscriptions_info_by_topic(topic))))
+
+
+def followers_of(node: Node, topic: str, answer: str) -> list[str]:
+    """Nodes that read a topic and publish an answer to it: no recorder does that.
+
+    Args:
+        node: Node that looks.
+        topic: Name of the topic that they read, resolved.
+        answer: Name of the topic that they publish, resolved.
+    """
+    return sorted(set(subscribers_of(node, topic)).intersection(publishers_of(node, [answer])))
+
+
+def _names(endpoints: Iterable[Any]) -> list[str]:
+    """The nodes of endpoints, fully qualified."""
+    return [f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in endpoints]

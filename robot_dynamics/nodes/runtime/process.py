@@ -201,7 +201,7 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     context = rclpy.get_default_context()
     try:
         nodes = [kind() for kind in kinds]
-        with NodeLogHandler(nodes[0]), Process(nodes, context, ended, DESTROY_TIMEOUT_S) as process:
+        with NodeLogHandler(nodes), Process(nodes, context, ended, DESTROY_TIMEOUT_S) as process:
             try:
                 if process.start():
                     process.wait()
@@ -264,16 +264,33 @@ def _refuse_ros(name: str, error: Exception) -> int:
 
 
 class NodeLogHandler(logging.Handler):
-    """Sends what the package logs, such as warnings about a URDF, to the log of a node."""
+    """Sends what the package logs to the log of a node; warnings about a URDF only once.
 
-    def __init__(self, node: RobotNode[Any]) -> None:
+    Args:
+        nodes: The nodes of this process, each of which reads the URDF; the first one logs.
+    """
+
+    def __init__(self, nodes: Sequence[RobotNode[Any]]) -> None:
         super().__init__()
-        self._logger = node.get_logger()
+        self._nodes = nodes
+        self._logger = nodes[0].get_logger()
         self._source = logging.getLogger("robot_dynamics")
+        self._logged: set[str] = set()
+
+    def _is_repetition(self, record: logging.LogRecord, text: str) -> bool:
+        if not record.name.startswith("robot_dynamics.robot"):
+            return False
+        by_others = not self._nodes[0].parameters.log_urdf_warnings
+        if text in self._logged or (by_others and not all(n.configured for n in self._nodes)):
+            return True
+        self._logged.add(text)
+        return False
 
     def emit(self, record: logging.LogRecord) -> None:
         """Pass one record on."""
         text = record.getMessage()
+        if self._is_repetition(record, text):
+            return
         if record.levelno >= logging.ERROR:
             self._logger.error(text)
         elif record.levelno >= logging.WARNING:

@@ -42,6 +42,11 @@ class RobotParameters:
         "joints of the robot",
         read_only=True,
     )
+    log_urdf_warnings: bool = parameter(
+        True,
+        "Log at the start what the URDF has that is ignored; false where others have logged it",
+        read_only=True,
+    )
     autostart: bool = parameter(
         True,
         "Configure and activate the node at its start; false to leave that to lifecycle "
