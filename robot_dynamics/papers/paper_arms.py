@@ -181,3 +181,41 @@ def _reading(name: str, known: Mapping[str, _T]) -> _T:
     if name not in known:
         raise ArgumentError(f"no reading '{name}' of this arm; choose one of: {', '.join(known)}")
     return known[name]
+
+
+# -- arms of [Lee1983] and [AsadaSlotine1986], without inertias -----------------------------------
+
+_LEE_PUMA = (  # alpha, degrees; a, d, mm; theta, degrees: figure 3
+    (-90.0, 0.0, 0.0, 90.0),
+    (0.0, 431.8, 149.09, 0.0),
+    (90.0, -20.32, 0.0, 90.0),
+    (-90.0, 0.0, 433.07, 0.0),
+    (90.0, 0.0, 0.0, 0.0),
+    (0.0, 0.0, 56.25, 0.0),
+)
+
+
+def lee_puma() -> Robot:
+    """The six-joint PUMA of figure 3; zero is the pose that is drawn there.
+
+    The sixth row is missing in the copies at hand: d_6 = 56.25 mm is that of the PUMA 560.
+    """
+    rows = [
+        Row(JointType.REVOLUTE, a / 1000.0, np.radians(alpha), d / 1000.0, np.radians(theta))
+        for alpha, a, d, theta in _LEE_PUMA
+    ]
+    return Table(tuple(rows), name="Lee's PUMA").to_robot()
+
+
+def five_revolute_one_prismatic_arm(l_0: float = 0.6, l_1: float = 0.2, l_2: float = 0.15) -> Robot:
+    """The 5-R-1-P arm of example 2-4, Table 2-1; the book gives its lengths, m, no numbers."""
+    revolute, right = JointType.REVOLUTE, np.pi / 2.0
+    rows = (
+        Row(revolute, 0.0, -right, l_0, 0.0),
+        Row(revolute, 0.0, right, l_1, 0.0),
+        Row(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
+        Row(revolute, 0.0, -right, 0.0, 0.0),
+        Row(revolute, 0.0, right, 0.0, 0.0),
+        Row(revolute, 0.0, 0.0, l_2, 0.0),
+    )
+    return Table(rows, name="5-R-1-P arm").to_robot()

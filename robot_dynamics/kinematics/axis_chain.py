@@ -1,0 +1,210 @@
+"""A serial chain as the axes of its joints in the zero reference position, seen from the root.
+
+As [Gupta1986] describes an arm: no frames but those of root and hand, so that inverse kinematics
+sees which axes meet and which are parallel. Motions are written on any scalar, as in `subproblems`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.errors import RobotError
+from robot_dynamics.kinematics.subproblems import Turn, Vector, dot, minus, plus, times, turned
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.pose import Pose
+
+ROUND_OFF = 1e-11
+"""Components of axes and points this small are what is left of zero in a product of rotations."""
+
+
+class Axis(NamedTuple):
+    """The line of a joint: direction h, unit vector (3,), through the point p (3,), m."""
+
+    h: Vector
+    p: Vector
+    rotates: bool
+
+    def vector(self, v: Vector, value: Any) -> Vector:
+        """A vector after the motion of the joint, a `Turn` or a displacement."""
+        return turned(self.h, value, v) if self.rotates else v
+
+    def point(self, x: Vector, value: Any) -> Vector:
+        """A point after the motion of the joint."""
+        if not self.rotates:
+            return plus(x, times(value, self.h))
+        return plus(self.p, turned(self.h, value, minus(x, self.p)))
+
+    def back(self, value: Any) -> Any:
+        """The motion that undoes it."""
+        return value.back if self.rotates else -value
+
+
+class Displacement(NamedTuple):
+    """What the whole chain does to a body: x to R (x - a) + b, with the rows of R."""
+
+    rows: Sequence[Vector]
+    a: Vector
+    b: Vector
+
+    def vector(self, v: Vector) -> Vector:
+        """R v."""
+        return tuple(dot(row, v) for row in self.rows)
+
+    def point(self, x: Vector) -> Vector:
+        """R (x - a) + b."""
+        return plus(self.vector(minus(x, self.a)), self.b)
+
+    @property
+    def inverse(self) -> Displacement:
+        """The displacement back."""
+        return Displacement(list(zip(*self.rows, strict=True)), self.b, self.a)
+
+
+@dataclass(frozen=True, eq=False)
+class AxisChain:
+    """Joints from the root to a frame.
+
+    Args:
+        names: Of the n joints.
+        rotates: Which of them are revolute.
+        h: Directions of the axes at zero, shape (n, 3).
+        p: A point of every axis at zero, shape (n, 3), m.
+        tool: Pose of the frame in the root link at zero.
+        lower: Lower limits of the joints, shape (n,).
+        upper: Upper limits, shape (n,).
+    """
+
+    names: tuple[str, ...]
+    rotates: tuple[bool, ...]
+    h: Array
+    p: Array
+    tool: Pose
+    lower: Array
+    upper: Array
+
+    @staticmethod
+    def of(robot: Robot, frame: str) -> AxisChain:
+        """The chain from the root of a robot to a frame.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+            RobotError: If no joint moves it, or one that follows another joint does.
+        """
+        tree = merge_fixed(robot)
+        place = tree.frame(frame)
+        joints = [tree.joints[k] for k in tree.path_to(place.link)]
+        if not joints:
+            raise RobotError(f"no joint of robot '{robot.name}' moves frame '{frame}'")
+        for joint in joints:
+            if joint.mimic is not None:
+                raise RobotError(
+                    f"joint '{joint.name}' moves frame '{frame}' and follows joint "
+                    f"'{joint.mimic.joint}'; inverse kinematics takes independent joints only, "
+                    "lock one of them with with_locked"
+                )
+        X, axes = Pose.identity(), []
+        for joint in joints:
+            X = X @ joint.origin
+            axes.append((_clean(X.rotation @ joint.axis), X.translation))
+        h = np.array([axis for axis, _ in axes])
+        p = np.array([point - axis * (axis @ point) for axis, point in axes])
+        tool = X @ place.pose
+        return AxisChain(
+            names=tuple(joint.name for joint in joints),
+            rotates=tuple(joint.type.rotates for joint in joints),
+            h=frozen(h),
+            p=frozen(_clean(p)),
+            tool=Pose(_clean(tool.rotation), _clean(tool.translation)),
+            lower=frozen([joint.limits.lower for joint in joints]),
+            upper=frozen([joint.limits.upper for joint in joints]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def axes(self) -> list[Axis]:
+        """The lines of the joints, as numbers that leave no operations where they are zero."""
+        return [
+            Axis(tuple(map(float, h)), tuple(map(float, p)), rotates)
+            for h, p, rotates in zip(self.h, self.p, self.rotates, strict=True)
+        ]
+
+    def without(self, k: int) -> AxisChain:
+        """The chain without its first (0) or last (-1) joint, as if that stood at zero."""
+        return self._part(slice(1, None) if k == 0 else slice(0, -1))
+
+    def only(self, k: int) -> AxisChain:
+        """One joint, and a frame that is the root link's at zero."""
+        return replace(self._part(slice(k, k + 1)), tool=Pose.identity())
+
+    def _part(self, kept: slice) -> AxisChain:
+        return replace(
+            self,
+            names=self.names[kept],
+            rotates=self.rotates[kept],
+            h=self.h[kept],
+            p=self.p[kept],
+            lower=self.lower[kept],
+            upper=self.upper[kept],
+        )
+
+    def displacement(self, rotation: Array, position: Array) -> Displacement:
+        """What brings the frame from where it is at zero to the given pose."""
+        R = [[rotation[i, 0], rotation[i, 1], rotation[i, 2]] for i in range(3)]
+        back = [tuple(map(float, row)) for row in self.tool.rotation]  # columns of the transpose
+        rows = [tuple(dot(R[i], back[j]) for j in range(3)) for i in range(3)]
+        at = tuple(map(float, self.tool.translation))
+        return Displacement(rows, at, (position[0], position[1], position[2]))
+
+    # -- many states at once, as numbers --------------------------------------------------------
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Rotation (N, 3, 3) and position (N, 3) of the frame for q, shape (N, n)."""
+        R, p, _ = self.pose_and_jacobian(q)
+        return R, p
+
+    def pose_and_jacobian(self, q: Array) -> tuple[Array, Array, Array]:
+        """Pose of the frame and its Jacobian (N, 6, n), linear over angular, axes of the root."""
+        N, n = q.shape
+        R, o = np.broadcast_to(np.eye(3), (N, 3, 3)), np.zeros((N, 3))  # x moves to R x + o
+        lines = np.empty((2, N, n, 3))
+        for k in range(n):
+            lines[0, :, k], lines[1, :, k] = R @ self.h[k], R @ self.p[k] + o
+            if self.rotates[k]:
+                turn = _turns(self.h[k], q[:, k])
+                o = o + np.einsum("nij,nj->ni", R, self.p[k] - turn @ self.p[k])
+                R = R @ turn
+            else:
+                o = o + lines[0, :, k] * q[:, k, None]
+        p = R @ self.tool.translation + o
+        axes, arms = lines[0], p[:, None] - lines[1]
+        rotates = np.array(self.rotates)[:, None]
+        linear = np.where(rotates, np.cross(axes, arms), axes)
+        angular = np.where(rotates, axes, 0.0)
+        J = np.concatenate([linear, angular], axis=2).transpose(0, 2, 1)
+        return R @ self.tool.rotation, p, J
+
+
+def _turns(h: Array, angles: Array) -> Array:
+    """Rotations about one axis by N angles, shape (N, 3, 3)."""
+    K = np.array([[0.0, -h[2], h[1]], [h[2], 0.0, -h[0]], [-h[1], h[0], 0.0]])
+    s, v = np.sin(angles)[:, None, None], (1.0 - np.cos(angles))[:, None, None]
+    return np.eye(3) + s * K + v * (K @ K)
+
+
+def _clean(values: Array) -> Array:
+    """Zeros and ones where round-off has left something near them."""
+    near = np.round(values)
+    return np.where((np.abs(values - near) < ROUND_OFF) & (np.abs(near) < 1.5), near + 0.0, values)
+
+
+def as_turn(angle: Any) -> Turn:
+    """Cosine and sine of an angle in rad."""
+    return Turn(np.cos(angle), np.sin(angle))

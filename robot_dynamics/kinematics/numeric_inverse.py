@@ -1,0 +1,108 @@
+"""Inverse kinematics step by step: for arms without a closed form, and to polish one.
+
+Damped Gauss-Newton (Levenberg-Marquardt with the damping of Sugihara, by the squared error), within
+the joint limits, from several starts at once. Redundant arms are drawn to the middle of
+their ranges in the null space of the task.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.arrays import Array, vector
+from robot_dynamics.kinematics.axis_chain import AxisChain
+
+STARTS = 24
+"""Searches side by side."""
+
+STEPS = 60
+"""Steps of a round of searches."""
+
+ROUNDS = 8
+"""Rounds of new starts before a search is given up."""
+
+CONVERGED = 1e-10
+"""Residual at which a search ends."""
+
+POLISHED = (1e-11, 1e-4)
+"""Residuals that a closed form leaves where axes meet or are parallel but for the digits of a URDF,
+and near double roots."""
+
+
+class NumericSolver:
+    """The search for joint positions of a chain, for one pose."""
+
+    def __init__(self, chain: AxisChain) -> None:
+        self.chain = chain
+        known = np.isfinite(chain.lower) & np.isfinite(chain.upper)
+        self.lower = np.where(known, chain.lower, -np.pi)
+        self.upper = np.where(known, chain.upper, np.pi)
+        self.clip = np.where(known, chain.lower, -np.inf), np.where(known, chain.upper, np.inf)
+
+    def solve(self, R: Array, p: Array, start: npt.ArrayLike | None = None) -> tuple[Array, float]:
+        """Positions within the limits that come nearest to the pose, shape (n,), and residual."""
+        n = len(self.chain)
+        rng = np.random.default_rng(0)
+        best, least = np.zeros(n), np.inf
+        for attempt in range(ROUNDS):
+            q = rng.uniform(self.lower, self.upper, (STARTS, n))
+            if attempt == 0:
+                middle = 0.5 * (self.lower + self.upper)
+                q[0] = middle if start is None else np.clip(vector("start", start, n), *self.clip)
+            q, residual = self._descend(q, R, p)
+            k = int(np.argmin(residual))
+            if residual[k] < least:
+                best, least = q[k], float(residual[k])
+            if least <= CONVERGED:
+                break
+        return best, least
+
+    def _descend(self, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
+        n = q.shape[1]
+        middle = 0.5 * (self.lower + self.upper)
+        for step in range(STEPS):
+            error, J, residual = _error(self.chain, q, R, p)
+            if residual.min() <= CONVERGED:
+                break
+            damping = 0.5 * (error**2).sum(axis=1) + 1e-12
+            A = J.transpose(0, 2, 1) @ J + damping[:, None, None] * np.eye(n)
+            pull = np.einsum("nji,nj->ni", J, error)
+            if n > 6 and step < STEPS // 2:  # J^T J leaves the null space to the damping alone
+                pull = pull + 0.05 * damping[:, None] * (middle - q)
+            q = np.clip(q + np.linalg.solve(A, pull[..., None])[..., 0], *self.clip)
+        return q, _error(self.chain, q, R, p)[2]
+
+
+def polished(
+    chain: AxisChain, q: Array, residual: Array, R: Array, p: Array
+) -> tuple[Array, Array]:
+    """Solutions of closed form, shape (N, s, n), brought to the last digits where they lack some.
+
+    Returns:
+        Positions and residuals.
+    """
+    rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
+    if not rows[0].size:
+        return q, residual
+    at, R, p = q[rows], R[rows[0]], p[rows[0]]
+    for _ in range(4):
+        error, J, _ = _error(chain, at, R, p)
+        # without the directions that a singular arm has lost
+        at = at + np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-5), error)
+    after = _error(chain, at, R, p)[2]
+    better = after < residual[rows]
+    q[rows] = np.where(better[:, None], at, q[rows])
+    residual[rows] = np.where(better, after, residual[rows])
+    return q, residual
+
+
+def _error(chain: AxisChain, q: Array, R: Array, p: Array) -> tuple[Array, Array, Array]:
+    """Displacement to the pose (N, 6), position over rotation vector, Jacobian, and residual."""
+    R_q, p_q, J = chain.pose_and_jacobian(q)
+    turn = Rotation.from_matrix(R @ R_q.transpose(0, 2, 1)).as_rotvec()
+    error = np.concatenate([p - p_q, turn], axis=1)
+    columns = (R_q - R)[:, :, :2]
+    residual = np.sqrt(((p - p_q) ** 2).sum(axis=1) + (columns**2).sum(axis=(1, 2)))
+    return error, J, residual

@@ -1,0 +1,344 @@
+"""Up to three joints bring a point to a place: the half of inverse kinematics that has an elbow.
+
+E_1 E_2 E_3 w = t. Seen from between: x = E_3 w is a function of q_3, y = E_1^-1 t one of q_1, and
+joint 2 must bring x to y. A turn does that where both have the same height along its axis and the
+same distance from a point of it; a slide, where they have the same two coordinates across it.
+These are two equations, linear in the cosine and sine of q_1 and of q_3. In nearly every arm that
+is built one combination of them is free of q_1 or of q_3, because neighbouring axes meet or are
+parallel; else they make a quartic (Pieper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.kinematics.axis_chain import Axis
+from robot_dynamics.kinematics.subproblems import (
+    Crossing,
+    Turn,
+    Vector,
+    circle_and_line,
+    cross,
+    dot,
+    minus,
+    plus,
+    point_to_point,
+    square_and_line,
+    times,
+)
+
+SAME = 1e-8
+"""Ratio below which a coefficient counts as zero; what that leaves is polished away."""
+
+
+class NoClosedForm(Exception):
+    """Joints that this file has no closed form for."""
+
+
+class Step(NamedTuple):
+    """One equation on the way to a solution.
+
+    Attributes:
+        joint: Joint that it gives, counted in the chain it was solved in.
+        name: "shoulder", "elbow" or "wrist" where there are two solutions, else "".
+        sign: "+" or "-", or "".
+        size: Radius of the circle, or lever of the joint: where it vanishes the joint is free.
+        d: Where the line lies that must cross the circle; 0 where nothing can be missed.
+        reach: For a sphere about a joint: the squared distance in the middle and half the change
+            of it with `d`.
+        unit: Of `size` and `d`.
+    """
+
+    joint: int
+    name: str
+    sign: str
+    size: Any
+    d: Any = 0.0
+    reach: tuple[float, float] | None = None
+    unit: str = " m"
+
+
+class Partial(NamedTuple):
+    """Motions of some joints by number, and the steps that led to them."""
+
+    values: dict[int, Any]
+    steps: tuple[Step, ...]
+
+    def extended(self, joint: int, value: Any, step: Step) -> Partial:
+        """With one more joint."""
+        return Partial({**self.values, joint: value}, (*self.steps, step))
+
+
+def branches(
+    joint: int, name: str, found: Crossing, reach: Any = None, unit: str = " m"
+) -> list[tuple[Any, Step]]:
+    """The solutions of one equation, each with its step."""
+    if len(found.solutions) == 1:
+        return [(found.solutions[0], Step(joint, "", "", found.size, found.d))]
+    return [
+        (value, Step(joint, name, sign, found.size, found.d, reach, unit))
+        for sign, value in zip("+-", found.solutions, strict=True)
+    ]
+
+
+Row = tuple[Any, Any, Any]
+"""Constant, and the coefficients of (cosine, sine), or of (displacement, its square)."""
+
+
+class Positioning:
+    """The joints that bring a point to a place.
+
+    Args:
+        axes: One to three joints.
+        w: The point, carried by the last of them, at zero.
+        names: What the branches of the first and of the last joint are called.
+    """
+
+    def __init__(self, axes: Sequence[Axis], w: Vector, names: tuple[str, str]) -> None:
+        self.axes, self.w, self.names = list(axes), w, names
+        self.closed = True
+        if len(self.axes) > 1:
+            self._plan()
+
+    def solve(self, t: Vector, free: Turn) -> list[Partial]:
+        """The motions that bring w to t, joints counted from 0."""
+        first, start = self.axes[0], Partial({}, ())
+        if len(self.axes) == 1:
+            return [self._carry(start, 0, first, self.w, t, free)]
+        ways = self._first_and_last(t, free)
+        return [self._middle(way, t, free) for way in ways]
+
+    # -- the two equations ----------------------------------------------------------------------
+
+    def _plan(self) -> None:
+        first, second = self.axes[0], self.axes[1]
+        h, points = np.array(second.h), [np.array(axis.p) for axis in self.axes]
+        lever = max(np.linalg.norm(points[1] - p) for p in [*points, np.array(self.w)])
+        self._scale = 0.5 / max(float(lever), 1e-3)
+        across = np.cross(h, first.h)
+        if np.linalg.norm(across) < SAME:
+            across = np.cross(h, np.eye(3)[np.argmin(np.abs(h))])
+        u = np.cross(across, h) / np.linalg.norm(across)
+        self._across = (tuple(u), tuple(np.cross(h, u)))
+        # p_2 where its axis comes nearest to the first: a sphere about it may not see q_1
+        self._centre = _nearest(second, first)
+        self._x_rows = self._rows_of_x()
+        size = 1.0 + float(lever)
+        targets = np.random.default_rng(0).uniform(-size, size, (8, 3))
+        A = np.hstack([np.array(self._rows_of_y(tuple(t)), float)[:, 1:] for t in targets])
+        B = np.array([row[1:] for row in self._x_rows], float)
+        if len(self.axes) == 2:  # x is a constant: the equation that q_1 has most to do with
+            most = int(np.argmax(np.abs(A).max(axis=1)))
+            self._free_of_last, self._free_of_first = np.eye(2)[most], None
+            return
+        self._free_of_first, self._free_of_last = _free_of(A, B), _free_of(B, A)
+        self.closed = self._free_of_first is not None or self._free_of_last is not None
+        full = min(np.linalg.svd(M)[1][1] for M in (A, B)) > SAME
+        if not self.closed and not (full and first.rotates and self.axes[2].rotates):
+            raise NoClosedForm("both equations have the same unknowns, and one is a slide")
+
+    def _rows_of_y(self, t: Vector) -> list[Row]:
+        """Both expressions of y = E_1^-1 t."""
+        axis = self.axes[0]
+        if not axis.rotates:
+            backwards = Axis(times(-1.0, axis.h), axis.p, False)
+            return self._rows_of_slide(backwards, t)
+        return self._rows_of_turn(axis, t, -1.0)
+
+    def _rows_of_x(self) -> list[Row]:
+        """Both expressions of x = E_3 w."""
+        if len(self.axes) == 2:
+            return [(row[0], 0.0, 0.0) for row in self._rows_of_slide(self.axes[1], self.w)]
+        axis = self.axes[2]
+        if not axis.rotates:
+            return self._rows_of_slide(axis, self.w)
+        return self._rows_of_turn(axis, self.w, 1.0)
+
+    def _rows_of_turn(self, axis: Axis, point: Vector, sense: float) -> list[Row]:
+        h, u = axis.h, minus(point, axis.p)
+        along = dot(h, u)
+
+        def linear(g: Vector) -> tuple[Any, Any]:  # of g . (turned u)
+            g_across = _clean(minus(g, times(dot(g, h), h)))
+            return dot(g_across, u), sense * dot(_clean(cross(g_across, h)), u)
+
+        if not self.axes[1].rotates:
+            return [
+                (dot(g, axis.p) + dot(g, h) * along, *linear(g)) for g in map(_clean, self._across)
+            ]
+        g = self.axes[1].h
+        arm = _clean(minus(axis.p, self._centre))
+        a, b = linear(arm)
+        squared = dot(u, u) + dot(arm, arm) + 2.0 * along * _clean1(dot(arm, h))
+        k = self._scale
+        return [
+            (dot(g, axis.p) + dot(g, h) * along, *linear(g)),
+            (k * squared, 2.0 * k * a, 2.0 * k * b),
+        ]
+
+    def _rows_of_slide(self, axis: Axis, point: Vector) -> list[Row]:
+        if not self.axes[1].rotates:
+            return [(dot(g, point), dot(g, axis.h), 0.0) for g in self._across]
+        g, arm, k = self.axes[1].h, minus(point, self._centre), self._scale
+        return [
+            (dot(g, point), _clean1(dot(g, axis.h)), 0.0),
+            (k * dot(arm, arm), 2.0 * k * dot(axis.h, arm), k),
+        ]
+
+    # -- q_1 and q_3 ----------------------------------------------------------------------------
+
+    def _first_and_last(self, t: Vector, free: Turn) -> Iterator[Partial]:
+        y_rows, x_rows = self._rows_of_y(t), self._x_rows
+        if not self.closed:
+            yield from self._quartic(y_rows, free)
+            return
+        pivot = self._free_of_first if self._free_of_first is not None else self._free_of_last
+        assert pivot is not None
+        row, other = pivot, np.array([-pivot[1], pivot[0]])
+        y, x = _combined(row, y_rows), _combined(row, x_rows)
+        start = Partial({}, ())
+        if self._free_of_first is not None:
+            reach = (float(x[0]) / self._scale, 1.0 / self._scale) if self._sees(row) else None
+            last = self._solved(2, x, y[0], free)
+            y, x = _combined(other, y_rows), _combined(other, x_rows)
+            for value, step in branches(2, self.names[1], last, reach):
+                way = start.extended(2, value, step)
+                right = x[0] + _at(x, self.axes[2], value)
+                for value_1, step_1 in branches(0, self.names[0], self._solved(0, y, right, free)):
+                    yield way.extended(0, value_1, step_1)
+            return
+        for value, step in branches(0, self.names[0], self._solved(0, y, x[0], free)):
+            way = start.extended(0, value, step)
+            if len(self.axes) == 2:
+                yield way
+                continue
+            y_2, x_2 = _combined(other, y_rows), _combined(other, x_rows)
+            right = y_2[0] + _at(y_2, self.axes[0], value)
+            reach = (float(x_2[0]) / self._scale, 1.0 / self._scale) if self._sees(other) else None
+            last = self._solved(2, x_2, right, free)
+            for value_3, step_3 in branches(2, self.names[1], last, reach):
+                yield way.extended(2, value_3, step_3)
+
+    def _sees(self, row: Array) -> bool:
+        """Whether an equation is that of the distance from joint 2 alone."""
+        return bool(row[0] == 0.0) and self.axes[1].rotates
+
+    def _solved(self, joint: int, row: Row, right: Any, free: Turn) -> Crossing:
+        d = right - row[0]
+        if self.axes[joint].rotates:
+            return circle_and_line(row[1], row[2], d, free)
+        return square_and_line(row[1], row[2], d)
+
+    def _quartic(self, y_rows: list[Row], free: Turn) -> Iterator[Partial]:
+        """Both equations at once: eliminating q_1 leaves a quartic in exp(i q_3)."""
+        (k_1, a_11, a_12), (k_2, a_21, a_22) = [np.broadcast_arrays(*row) for row in y_rows]
+        (x_1, *b_1), (x_2, *b_2) = self._x_rows
+        right = [(x_1 - k_1, *b_1), (x_2 - k_2, *b_2)]
+        det = a_11 * a_22 - a_12 * a_21
+        # det (c_1, s_1) = v_0 + v_1 c_3 + v_2 s_3
+        c = [a_22 * r - a_12 * s for r, s in zip(right[0], right[1], strict=True)]
+        s = [a_11 * u - a_21 * r for r, u in zip(right[0], right[1], strict=True)]
+
+        def product(i: int, j: int) -> Any:
+            return c[i] * c[j] + s[i] * s[j]
+
+        # |v|^2 = det^2, with c = (z + 1 / z) / 2 and s = (z - 1 / z) / 2i
+        square = 0.25 * (product(1, 1) - product(2, 2)) - 0.5j * product(1, 2)
+        linear = product(0, 1) - 1j * product(0, 2)
+        middle = product(0, 0) + 0.5 * (product(1, 1) + product(2, 2)) - det * det + 0j
+        for number, z in enumerate(_roots([square, linear, middle, linear.conj(), square.conj()])):
+            last = Turn(z.real / np.abs(z), z.imag / np.abs(z))
+            w = [v[0] + v[1] * last.c + v[2] * last.s for v in (c, s)]
+            first, size = direction_of(det, w, free)
+            miss = np.abs(np.log(np.abs(z)))
+            step = Step(2, self.names[1], str(number + 1), 1.0, 1.0 + miss)
+            yield Partial({2: last, 0: first}, (step, Step(0, "", "", size)))
+
+    # -- q_2 ------------------------------------------------------------------------------------
+
+    def _middle(self, way: Partial, t: Vector, free: Turn) -> Partial:
+        first = self.axes[0]
+        y = first.point(t, first.back(way.values[0]))
+        x = self.axes[2].point(self.w, way.values[2]) if len(self.axes) == 3 else self.w
+        return self._carry(way, 1, self.axes[1], x, y, free)
+
+    @staticmethod
+    def _carry(way: Partial, joint: int, axis: Axis, x: Vector, y: Vector, free: Turn) -> Partial:
+        """The motion of one joint that brings x to y."""
+        if not axis.rotates:
+            return way.extended(joint, dot(axis.h, minus(y, x)), Step(joint, "", "", 1.0))
+        turn, size = point_to_point(axis.h, minus(x, axis.p), minus(y, axis.p), free)
+        return way.extended(joint, turn, Step(joint, "", "", size))
+
+
+def direction_of(det: Any, w: Sequence[Any], free: Turn) -> tuple[Turn, Any]:
+    """The turn (c, s) of det (c, s) = w."""
+    sign = np.where(det < 0.0, -1.0, 1.0)
+    size = np.sqrt(w[0] * w[0] + w[1] * w[1]) + 1e-300
+    x, y = sign * w[0] / size, sign * w[1] / size
+    lost = size < 1e-150
+    return Turn(np.where(lost, free.c, x), np.where(lost, free.s, y)), size
+
+
+def _roots(coefficients: Sequence[Array]) -> list[Array]:
+    """The four roots of N quartics, highest power first, shape (N,) each."""
+    table = np.stack(np.broadcast_arrays(*coefficients), axis=-1)
+    shape, table = table.shape[:-1], table.reshape(-1, 5)
+    lead = np.where(np.abs(table[:, :1]) < 1e-300, 1e-300, table[:, :1])
+    companion = np.zeros((len(table), 4, 4), complex)
+    companion[:, 0] = -table[:, 1:] / lead
+    companion[:, [1, 2, 3], [0, 1, 2]] = 1.0
+    roots = np.linalg.eigvals(companion)
+    return [roots[:, k].reshape(shape) for k in range(4)]
+
+
+def _nearest(axis: Axis, other: Axis) -> Vector:
+    """The point of an axis that comes nearest to another one; any, if they are parallel."""
+    h, g = np.array(axis.h), np.array(other.h)
+    across = g - h * (h @ g)
+    between = np.array(other.p) - np.array(axis.p)
+    if np.linalg.norm(across) < SAME or not other.rotates:
+        return axis.p
+    span = np.column_stack([h, -g])
+    along = np.linalg.lstsq(span, between, rcond=None)[0][0]
+    return _clean(plus(axis.p, times(float(along), axis.h)))
+
+
+def _free_of(A: Array, B: Array) -> Array | None:
+    """The combination (2,) of two rows that vanishes in A, if B is left in it and A in the other.
+
+    None if there is none.
+    """
+    U, values, _ = np.linalg.svd(A)
+    if values[1] > SAME or values[0] < SAME or np.abs(U[:, 1] @ B).max() < SAME:
+        return None
+    near = np.round(U[:, 1])
+    return np.where(np.abs(U[:, 1] - near) < SAME, near, U[:, 1])
+
+
+def _combined(weights: Array, rows: Sequence[Row]) -> Row:
+    """The combination of two rows; their coefficients may be symbols."""
+    a, b = float(weights[0]), float(weights[1])
+    parts = [a * x + b * y for x, y in zip(rows[0], rows[1], strict=True)]
+    return parts[0], parts[1], parts[2]
+
+
+def _at(row: Row, axis: Axis, value: Any) -> Any:
+    """What the unknown part of a row is at a motion of its joint."""
+    if axis.rotates:
+        return row[1] * value.c + row[2] * value.s
+    return row[1] * value + row[2] * (value * value)
+
+
+def _clean1(x: float) -> float:
+    near = float(np.round(x))
+    return near if abs(x - near) < 1e-12 else x
+
+
+def _clean(v: Vector) -> Vector:
+    """Zeros and ones where round-off has left something near them."""
+    return tuple(_clean1(float(x)) for x in v)

@@ -1,0 +1,281 @@
+"""Inverse kinematics: every solution, none that is wrong, and a reason where there is none."""
+
+import os
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+from arms import ANY_WRIST, PANDA, SHORT, SIX_JOINTS
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, UnknownNameError
+from robot_dynamics.kinematics import InverseKinematics
+from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.denavit_hartenberg import TOOL
+
+POSES = int(os.environ.get("KINEMATICS_POSES", "300"))
+"""Random poses per arm; the full number is 10000."""
+
+REACHED = 1e-9  # what is promised; worst of 10000 poses of every arm: 1e-10 away from singularities
+SAME = 1e-5  # rad, m: next to a double root a pose to the last digit leaves the angle half of them
+
+ARMS = {**SIX_JOINTS, "panda": PANDA}
+
+
+def random_positions(robot, joints, rng, count):
+    """Positions in a whole turn, and 0.4 m to both sides of zero for slides."""
+    rotates = np.array([robot.joint(name).type.rotates for name in joints])
+    return rng.uniform(-1.0, 1.0, (count, len(joints))) * np.where(rotates, np.pi, 0.4)
+
+
+def poses_of(robot, frame, ik, q):
+    """Where the frame is, by the equations that are compared with Pinocchio elsewhere."""
+    every = np.zeros((len(q), robot.dof))
+    every[:, [robot.joint_names.index(name) for name in ik.joint_names]] = q
+    return Dynamics(robot).pose(every, frame)
+
+
+def given_of(ik, q):
+    return {} if ik.redundant is None else {"redundant": q[:, ik.joint_names.index(ik.redundant)]}
+
+
+def assert_reached(robot, frame, ik, found, R, p):
+    """Every solution reproduces its pose."""
+    rows, _ = np.nonzero(found.valid)
+    at_R, at_p = poses_of(robot, frame, ik, found.q[found.valid])
+    assert np.abs(at_R - R[rows]).max(initial=0.0) < REACHED
+    assert np.abs(at_p - p[rows]).max(initial=0.0) < REACHED
+    assert np.isnan(found.q[~found.valid]).all()
+
+
+def apart(robot, ik, found, q):
+    """How far the nearest solution is from the positions that made the pose, rad or m."""
+    rotates = [robot.joint(name).type.rotates for name in ik.joint_names]
+    away = np.abs(found.q - q[:, None])
+    away = np.where(rotates, np.abs((away + np.pi) % (2.0 * np.pi) - np.pi), away)
+    return np.nanmin(away.max(axis=2), axis=1)
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_all_solutions_are_found_and_are_right(name):
+    arm = ARMS[name]
+    ik = InverseKinematics(arm.robot, arm.frame)
+    assert ik.structure.startswith(arm.structure)
+    q = random_positions(arm.robot, ik.joint_names, np.random.default_rng(1), POSES)
+    R, p = poses_of(arm.robot, arm.frame, ik, q)
+    found = ik(R, p, **given_of(ik, q))
+    assert_reached(arm.robot, arm.frame, ik, found, R, p)
+    assert apart(arm.robot, ik, found, q).max() < SAME
+    assert set(found.valid.sum(axis=1)) <= set(arm.counts)
+
+
+def test_arms_with_a_quartic_have_all_their_solutions():
+    ik = InverseKinematics(ANY_WRIST.robot, ANY_WRIST.frame)
+    assert ik.structure.endswith("with a quartic")
+    q = random_positions(ANY_WRIST.robot, ik.joint_names, np.random.default_rng(1), POSES)
+    R, p = poses_of(ANY_WRIST.robot, ANY_WRIST.frame, ik, q)
+    found = ik(R, p)
+    assert_reached(ANY_WRIST.robot, ANY_WRIST.frame, ik, found, R, p)
+    assert apart(ANY_WRIST.robot, ik, found, q).max() < SAME
+    assert set(found.valid.sum(axis=1)) <= set(ANY_WRIST.counts)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_arms_of_few_joints_return_to_their_poses(name):
+    robot = SHORT[name]()
+    ik = InverseKinematics(robot, TOOL)
+    assert ik.structure != "numeric"
+    q = random_positions(robot, ik.joint_names, np.random.default_rng(2), 100)
+    R, p = poses_of(robot, TOOL, ik, q)
+    found = ik(R, p)
+    assert_reached(robot, TOOL, ik, found, R, p)
+    assert apart(robot, ik, found, q).max() < SAME
+
+
+def singular_positions(robot, frame, ik, rng, count):
+    """Positions where the Jacobian of six joints has no inverse, all kinds of them."""
+    names = [name for name in ik.joint_names if name != ik.redundant]
+    columns = [robot.joint_names.index(name) for name in names]
+    arm = Dynamics(robot)
+
+    def determinants(q):
+        every = np.zeros((len(q), robot.dof))
+        every[:, columns] = q
+        return np.linalg.det(arm.jacobian(every, frame)[:, :, columns])
+
+    found = []
+    while len(found) < count:
+        q = random_positions(robot, names, rng, 1)[0]
+        k = int(rng.integers(1, 5))
+
+        def along(x, q=q, k=k):
+            moved = q.copy()
+            moved[k] = x
+            return determinants(moved[None])[0]
+
+        grid = np.linspace(-1.0, 1.0, 17) * (np.pi if robot.joint(names[k]).type.rotates else 0.4)
+        values = [along(x) for x in grid]
+        for i in np.flatnonzero(np.diff(np.sign(values))):
+            q[k] = brentq(along, grid[i], grid[i + 1], xtol=1e-15)
+            found.append((q.copy(), k))
+    return found[:count]
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_on_and_next_to_singularities_no_pose_is_wrong_and_none_is_missed(name):
+    arm, rng = ARMS[name], np.random.default_rng(3)
+    ik = InverseKinematics(arm.robot, arm.frame)
+    count = max(POSES // 10, 30)
+    q, moved = zip(*singular_positions(arm.robot, arm.frame, ik, rng, count), strict=True)
+    q = np.array(q)
+    away = np.where(rng.random(count) < 0.2, 0.0, 10.0 ** rng.uniform(-9.0, -3.0, count))
+    q[np.arange(count), moved] += away
+    right_angles = rng.integers(-2, 3, (count, 6)) * (np.pi / 2.0)  # several singularities at once
+    right_angles *= [arm.robot.joint(n).type.rotates for n in ik.joint_names if n != ik.redundant]
+    q = np.concatenate([q, right_angles])
+    if ik.redundant is not None:
+        q = np.insert(q, ik.joint_names.index(ik.redundant), 0.3, axis=1)
+    R, p = poses_of(arm.robot, arm.frame, ik, q)
+    found = ik(R, p, **given_of(ik, q))
+    assert_reached(arm.robot, arm.frame, ik, found, R, p)
+    assert found.valid.any(axis=1).all()
+
+
+def test_where_wrist_axes_are_in_line_a_family_is_named_and_gone_through():
+    arm = SIX_JOINTS["puma_gupta"]
+    ik = InverseKinematics(arm.robot, arm.frame)
+    q = np.array([0.3, -0.5, 0.4, 0.2, 0.0, 0.1])  # joint 5 at zero, as in the zero position
+    R, p = poses_of(arm.robot, arm.frame, ik, q[None])
+    found, other = (ik(R[0], p[0], free=free) for free in (0.0, 1.0))
+    row = next(k for k in range(len(found.q)) if abs(found.q[k, 4]) < 1e-9)
+    assert found.family[row] == "joint 'joint_4' may be anywhere, and the joints after it follow"
+    # what round-off turns of the representative; a member that is not asked for is anywhere
+    assert other.q[row, 3] - found.q[row, 3] == pytest.approx(1.0, abs=1e-4)
+    assert np.sin(other.q[row, 3] - other.q[row, 5] - q[3] + q[5]) == pytest.approx(0.0, abs=1e-9)
+    for solutions in (found, other):
+        at_R, at_p = poses_of(arm.robot, arm.frame, ik, solutions.q)
+        assert np.abs(at_R - R).max() < REACHED
+        assert np.abs(at_p - p).max() < REACHED
+
+
+def test_a_pose_out_of_reach_has_no_solution_and_a_reason():
+    arm = SIX_JOINTS["irb120"]
+    ik = InverseKinematics(arm.robot, arm.frame)
+    # the wrist centre stands 0.072 m behind the hand: 1.928 - 0.29 m above the shoulder
+    found = ik(np.eye(3), [0.0, 0.0, 2.0])
+    reach = 0.27 + np.hypot(0.07, 0.302)
+    assert found.q.shape == (0, 6)
+    assert found.reason == (
+        f"out of reach for 'joint_3': 1.638 m away, outside the sphere of radius {reach:.6g} m, "
+        f"which is missed by {1.638 - reach:.3g} m"
+    )
+
+
+def test_a_pose_inside_the_cylinder_of_the_shoulder_names_it():
+    ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
+    found = ik(np.eye(3), [0.0, 0.0, 0.5])  # too near to the axis of joint 1
+    assert found.q.shape == (0, 6)
+    assert found.reason.startswith("out of reach for 'shoulder_pan_joint': its circle of radius")
+
+
+def test_one_pose_and_a_batch_agree():
+    ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
+    q = np.random.default_rng(4).uniform(-3.0, 3.0, (5, 6))
+    R, p = poses_of(SIX_JOINTS["ur5"].robot, "tool0", ik, q)
+    many = ik(R, p)
+    assert many.q.shape == (5, len(ik.branches), 6)
+    for k in range(5):
+        one = ik(R[k], p[k])
+        np.testing.assert_allclose(one.q, many.q[k][many.valid[k]], rtol=0.0, atol=1e-12)
+        assert one.branch == tuple(np.array(ik.branches)[many.valid[k]])
+        assert one.reason is None
+
+
+def test_limits_choose_the_turn_and_are_told():
+    robot = SIX_JOINTS["ur5"].robot  # two turns of every joint but the elbow
+    ik = InverseKinematics(robot, "tool0")
+    R, p = poses_of(robot, "tool0", ik, np.array([[0.3, -1.0, 1.2, -0.4, 0.8, 0.2]]))
+    found = ik(R[0], p[0])
+    assert found.within_limits.all()
+    turns = ik.turns(found.q[0])
+    assert len(turns) == 2**5
+    at_R, _ = poses_of(robot, "tool0", ik, turns)
+    assert np.abs(at_R - R).max() < REACHED
+
+
+def test_panda_is_redundant_in_its_last_joint_or_the_one_that_is_named():
+    ik = InverseKinematics(PANDA.robot, "panda_hand")
+    assert ik.redundant == "panda_joint7"
+    with pytest.raises(ArgumentError, match="redundant: give the position of joint 'panda_joint7'"):
+        ik(np.eye(3), [0.4, 0.0, 0.5])
+    with pytest.raises(RobotError, match="joint 'panda_joint3' stands inside the chain"):
+        InverseKinematics(PANDA.robot, "panda_hand", redundant="panda_joint3")
+
+
+def test_an_arm_without_closed_form_is_searched_and_says_whether_it_converged():
+    robot = read_urdf(find_robot("tiago"))
+    ik = InverseKinematics(robot, "arm_tool_link")
+    assert ik.structure == "numeric"
+    limits = [robot.joint(name).limits for name in ik.joint_names]
+    lower, upper = np.array([(limit.lower, limit.upper) for limit in limits]).T
+    q = np.random.default_rng(5).uniform(lower, upper, (4, len(limits)))
+    R, p = poses_of(robot, "arm_tool_link", ik, q)
+    found = ik(R, p)
+    assert found.valid.all()
+    assert found.within_limits.all()
+    assert_reached(robot, "arm_tool_link", ik, found, R, p)
+    far = ik(np.eye(3), [50.0, 0.0, 0.0])
+    assert far.q.shape[0] == 0
+    assert far.reason.startswith("the search did not converge: the nearest positions miss the pose")
+
+
+@pytest.mark.parametrize(
+    ("rotation", "position", "error", "message"),
+    [
+        (np.eye(3), [0.0, 0.0], ShapeError, r"position \(3,\) or \(N, 3\)"),
+        (np.diag([1.0, 1.0, 2.0]), [0.0] * 3, ArgumentError, "is no rotation matrix"),
+        (np.diag([1.0, 1.0, -1.0]), [0.0] * 3, ArgumentError, "is no rotation matrix"),
+        (np.full((3, 3), np.nan), [0.0] * 3, ArgumentError, "rotation holds NaN or infinity"),
+        (np.eye(3), [0.0, np.inf, 0.0], ArgumentError, "position holds NaN or infinity"),
+        ("pose", [0.0] * 3, ArgumentError, "must hold numbers"),
+    ],
+)
+def test_what_is_no_pose_is_refused(rotation, position, error, message):
+    ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
+    with pytest.raises(error, match=message):
+        ik(rotation, position)
+
+
+def test_an_unknown_frame_is_refused():
+    with pytest.raises(UnknownNameError, match="no frame 'tool'"):
+        InverseKinematics(SIX_JOINTS["ur5"].robot, "tool")
+
+
+def test_the_book_s_equations_of_the_5r1p_arm_give_the_same_solutions():
+    """(2-44) to (2-63) of [AsadaSlotine1986], with d_3 > 0."""
+    arm, (l_0, l_1, l_2) = SIX_JOINTS["5r1p"], (0.6, 0.2, 0.15)
+    ik = InverseKinematics(arm.robot, arm.frame)
+    q = np.array([0.7, -0.4, 0.5, 0.3, 0.9, -1.1])
+    R, p = (x[0] for x in poses_of(arm.robot, arm.frame, ik, q[None]))
+    w = p - l_2 * R[:, 2]  # (2-45)
+    book = []
+    for sign in (1.0, -1.0):
+        root = sign * np.sqrt(w[0] ** 2 + w[1] ** 2 - l_1**2)
+        t_1 = 2.0 * np.arctan2(-w[0] + root, l_1 + w[1])  # (2-52)
+        along = w[0] * np.cos(t_1) + w[1] * np.sin(t_1)
+        t_2, d_3 = np.arctan2(along, w[2] - l_0), np.hypot(along, w[2] - l_0)  # (2-53), (2-54)
+        arm_pose = poses_of(arm.robot, "link_3", ik, np.array([[t_1, t_2, d_3, 0, 0, 0]]))
+        n, t, b = (arm_pose[0][0].T @ R).T  # (2-56)
+        for half_turn in (0.0, np.pi):  # (2-63)
+            t_4 = np.arctan2(b[1], b[0]) + half_turn  # (2-60)
+            c, s = np.cos(t_4), np.sin(t_4)
+            t_5 = np.arctan2(b[0] * c + b[1] * s, b[2])  # (2-61)
+            t_6 = np.arctan2(-n[0] * s + n[1] * c, -t[0] * s + t[1] * c)  # (2-62)
+            book.append([t_1, t_2, d_3, t_4, t_5, t_6])
+    found = ik(R, p)
+    ours = found.q[found.q[:, 2] > 0.0]
+    assert len(ours) == len(book) == 4
+    for solution in book:
+        away = np.abs(ours - solution)
+        away[:, [0, 1, 3, 4, 5]] = np.abs(np.sin(away[:, [0, 1, 3, 4, 5]] / 2.0))
+        assert away.max(axis=1).min() < 1e-12  # round-off of both closed forms
