@@ -9,33 +9,25 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from ros_system import free_domain
+
 # Seeded, so that a failure on one machine is a failure on every machine; no deadline, because a
 # compiled kernel takes its time on first use. HYPOTHESIS_PROFILE=search looks for new examples.
 settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-# Where nodes run in real time: of two systems at once, on two cores, neither keeps its pace
-NODES_RUN = (
-    "test/nodes/",
-    "test/test_launch.py",
-    "test/test_readme.py",
-    "test/cli/test_demo.py",
-    "test/benchmarks/test_nodes_benchmark.py",
-)
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# Not through shared memory: what a process that is killed held there may stay locked for others
+os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """Run all tests with nodes on one worker, and every other test where there is room.
+@pytest.fixture(scope="session", autouse=True)
+def _logs_of_ros_stay_here(tmp_path_factory):
+    os.environ["ROS_LOG_DIR"] = str(tmp_path_factory.mktemp("ros_log"))
 
-    The marks of pytest-xdist cannot do it: they change the names of tests, which pytest 9.2 does
-    not let them.
-    """
-    from xdist.scheduler import LoadScopeScheduling
 
-    class OneSystemAtATime(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            return "nodes" if nodeid.startswith(NODES_RUN) else nodeid
-
-    return OneSystemAtATime(config, log) if config.getvalue("dist") == "loadscope" else None
+@pytest.fixture(scope="module")
+def domain():
+    """A ROS domain that nobody else has: no other module, worker or run on this machine."""
+    return free_domain()

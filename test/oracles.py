@@ -200,6 +200,42 @@ def distinct_examples():
     return [path for _, path in sorted(robots.values(), reverse=True)]
 
 
+@cache
+def characteristic_examples():
+    """One URDF of each arrangement of joints; of long robots, the shortest of each kind.
+
+    Kinds are told by whether joints slide and whether they follow others.
+    """
+    robots = {}
+    for path in reversed(distinct_examples()):
+        tree = merge_fixed(example_robot(path))
+        rotates = tuple(joint.type.rotates for joint in tree.joints)
+        follows = len(rotates) != tree.dof
+        many = len(rotates) > FEW_JOINTS
+        key = (follows, all(rotates)) if many else (tree.parents, rotates, follows)
+        robots.setdefault(key, path)
+    return list(robots.values())
+
+
+FEW_JOINTS = 12
+
+
+def has_few_joints(path):
+    """Whether a robot is small enough that all its kernels take seconds, not a minute."""
+    return len(merge_fixed(example_robot(path)).joints) <= FEW_JOINTS
+
+
+def examples(always, paths=None):
+    """Parameters: examples of which `make test` takes those of `always`, `make test-all` each."""
+    return [
+        pytest.param(path, id=example_id(path), marks=() if path in always else THOROUGH)
+        for path in (distinct_examples() if paths is None else paths)
+    ]
+
+
+THOROUGH = pytest.mark.thorough
+
+
 def _mechanics(tree):
     """Every number that the dynamics of a tree depend on, to nine decimals."""
     numbers = [tree.parents, tree.coupling.leader, tree.coupling.multiplier, tree.coupling.offset]

@@ -1,7 +1,9 @@
 """Every kernel of every formulation on every robot: compiled, plain, and by Pinocchio.
 
 The robots are the URDFs of example-robot-data that differ in their mechanics, mimic joints
-included, and random trees. Every kernel is compared with its plain equations evaluated on
+included, and random trees. `make test` takes every formulation to one robot of each arrangement of
+up to twelve joints, and the default one to more and larger robots; `make test-all` takes every
+formulation to every robot. Every kernel is compared with its plain equations evaluated on
 numbers, and with Pinocchio (the regressor by the efforts that it gives); derivatives with the
 complex step as well. What is compared with them depends on size:
 
@@ -22,9 +24,11 @@ from hypothesis import given, settings
 from agreement import arrays, assert_kernels_agree, assert_same, native_kernels, variant_of
 from oracles import (
     SINGULAR_EXAMPLES,
+    characteristic_examples,
     distinct_examples,
-    example_id,
     example_robot,
+    examples,
+    has_few_joints,
     relative_error,
 )
 from robot_dynamics import Dynamics
@@ -63,8 +67,19 @@ def kernels_of(robot, formulation, *, solves=True):
     return [name for name in names if solves or not name.startswith("forward")]
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+def every_kernel():
+    """Examples and formulations; the default one takes each robot as it is, so it sees more."""
+    few = [path for path in characteristic_examples() if has_few_joints(path)]
+    arms = [path for path in distinct_examples() if example_robot(path).dof < 8]
+    regrouped = [*characteristic_examples(), *arms]
+    for formulation in FORMULATIONS:
+        for example in examples(regrouped if formulation == DEFAULT_FORMULATION else few):
+            (path,) = example.values
+            name = f"{example.id}-{formulation}"
+            yield pytest.param(path, formulation, id=name, marks=example.marks)
+
+
+@pytest.mark.parametrize(("path", "formulation"), list(every_kernel()))
 def test_every_kernel_of_every_example_agrees(path, formulation):
     robot = example_robot(path)
     names = kernels_of(robot, formulation, solves=path.name not in SINGULAR_EXAMPLES)
@@ -89,7 +104,7 @@ def test_formulations_share_the_kernels_that_are_compared_once(robot):
             assert len({program.digest for program in programs}) == 1, name
 
 
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples()))
 def test_every_kernel_in_single_precision_is_good_to_five_digits(path):
     """A batch, whose arithmetic is that of its type; the worst of all sizes of graphs is 3e-6."""
     robot = example_robot(path)

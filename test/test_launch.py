@@ -10,7 +10,7 @@ import pytest
 
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
 from robot_dynamics.robot.catalogue import find_robot, share_folder
-from ros_system import Peer, wait_for
+from ros_system import PATIENCE, Peer, wait_for
 
 pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
 
@@ -50,7 +50,7 @@ def started(**arguments):
 
 
 @pytest.fixture
-def launch(monkeypatch):
+def launch(domain):
     """Launch the file in a process group of its own, on a ROS domain; all of it ends here."""
     from ament_index_python import PackageNotFoundError, get_package_prefix
 
@@ -58,8 +58,6 @@ def launch(monkeypatch):
         get_package_prefix("robot_dynamics")
     except PackageNotFoundError:
         pytest.skip("launch finds executables only where a workspace with the package is sourced")
-    domain = 1 + os.getpid() % 100
-    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     processes = []
 
     def launch(*arguments):
@@ -94,7 +92,7 @@ def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(launch, comp
         )
         wait_for(lambda: len(commands) > 10, "commands")
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        output, _ = process.communicate(timeout=30)
+        output, _ = process.communicate(timeout=PATIENCE)
     finally:
         peer.close()
     assert process.returncode == 0, output

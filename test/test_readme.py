@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
+from ros_system import PATIENCE
 
 README = Path(__file__).parents[1] / "README.md"
 GOAL = [0.8, -0.5]
@@ -47,15 +48,14 @@ def test_the_published_message_is_a_trajectory(tmp_path):
     assert waypoints.positions[0].tolist() == GOAL
 
 
-def test_the_python_example_moves_the_robot(tmp_path):
+def test_the_python_example_moves_the_robot(tmp_path, domain):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
     from robot_dynamics.nodes.runtime.composition import composed
 
-    domain = 99
     environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_LOG_DIR": str(tmp_path)}
     with composed("planar_2r", rate=250.0, domain=domain, trajectory_node={"wait": True}) as nodes:
         example = [sys.executable, "-c", block("python", "JointTrajectory")]
-        subprocess.run(example, env=environment, check=True, timeout=60)
+        subprocess.run(example, env=environment, check=True, timeout=PATIENCE)
         nodes.recorder.start()
         nodes.sleep(4.0)  # two seconds of motion, and the time that a busy machine takes
         log = nodes.recorder.stop()

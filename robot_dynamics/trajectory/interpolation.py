@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import TrajectoryError
@@ -190,6 +189,9 @@ def _least_jerk(t: Array, q: Array, v: list[Array | float], a: list[Array | floa
     The piecewise quintic with continuous derivatives up to the fourth, with
     velocities v and accelerations a at the two ends.
     """
+    # Here, because it takes as long as all other imports of a node together, and few need it
+    from scipy.interpolate import make_interp_spline  # noqa: PLC0415
+
     scale = t[-1] - t[0]  # the spline is solved in units of its duration, for its conditioning
     s = (t - t[0]) / scale
     ends = [

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from oracles import example_id, example_robot, example_urdfs, relative_error
+from oracles import (
+    characteristic_examples,
+    distinct_examples,
+    example_id,
+    example_robot,
+    examples,
+    relative_error,
+)
 from planar_two_link import planar_two_link
 from renaud_arm import renaud_6r
 from robot_dynamics.algorithms.base_parameters import base_parameters, independent_columns
@@ -83,7 +90,7 @@ def efficient_torque_rank(robot):
     return rank(Y)
 
 
-SMALL = [path for path in example_urdfs() if example_robot(path).dof in range(1, 9)]
+SMALL = [path for path in distinct_examples() if example_robot(path).dof <= 8]
 
 
 @pytest.mark.parametrize("path", SMALL, ids=example_id)
@@ -92,10 +99,10 @@ def test_their_number_is_the_rank_of_the_torque_regressor_for_examples(path):
     assert len(base_parameters(robot)) == torque_rank(robot)
 
 
-LARGE = [path for path in example_urdfs() if example_robot(path).dof > 8]
+LARGE = [path for path in distinct_examples() if example_robot(path).dof > 8]
 
 
-@pytest.mark.parametrize("path", LARGE, ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples(), LARGE))
 def test_their_number_is_the_rank_of_the_torque_regressor_for_large_examples(path):
     robot = example_robot(path)
     assert len(base_parameters(robot)) == efficient_torque_rank(robot)
@@ -201,7 +208,7 @@ def test_torques_are_the_regressor_times_the_values(robot, seed):
     assert relative_error(regressor(robot, *state) @ values, expected) < ROUND_OFF
 
 
-@pytest.mark.parametrize("path", example_urdfs()[::5], ids=example_id)
+@pytest.mark.parametrize("path", distinct_examples()[::5], ids=example_id)
 def test_torques_of_examples_are_the_regressor_times_the_values(path):
     robot = example_robot(path)
     found = Regressor.of(robot)

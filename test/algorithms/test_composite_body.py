@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
+from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
 from robot_dynamics.algorithms.composite_body import (
     elimination_parents,
     factorise,
@@ -21,7 +21,7 @@ from strategies import random_state, robots
 ROUND_OFF = 1e-9
 
 
-@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
 def test_mass_matrix_agrees_with_pinocchio(path):
     robot = example_robot(path)
     q = random_state(robot, seed=1)[0]

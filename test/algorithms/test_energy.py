@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
+from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.algorithms.energy import kinetic_energy, potential_energy
 from robot_dynamics.formulations import newton_euler
@@ -13,7 +13,7 @@ from strategies import random_state, robots, seeds
 
 
 # float64 on both sides, worst example 3e-14
-@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
 def test_energies_agree_with_pinocchio(path):
     robot = example_robot(path)
     q, qd, _ = random_state(robot, seed=5)

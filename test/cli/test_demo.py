@@ -23,7 +23,7 @@ def demo(*words, **environment):
     )
 
 
-def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path):
+def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path, domain):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
     done = demo(
         "--robot",
@@ -33,7 +33,7 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
         "--rate",
         "250",
         "--domain",
-        "101",
+        str(domain),
         "--output",
         str(tmp_path),
         ROS_LOG_DIR=str(tmp_path / "log"),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
+from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
 from robot_dynamics.algorithms import base_axes, composite_body
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
@@ -27,7 +27,7 @@ def random_wrenches(tree, rng):
 
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
-@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
 def test_closed_form_agrees_with_newton_euler_on_example(path, name):
     tree = merge_fixed(example_robot(path))
     rng = np.random.default_rng(3)
@@ -39,7 +39,7 @@ def test_closed_form_agrees_with_newton_euler_on_example(path, name):
 
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
-@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
 def test_closed_form_agrees_with_pinocchio_on_example(path, name):
     robot = example_robot(path)
     state = random_state(robot, seed=4)

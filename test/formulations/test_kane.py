@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
 
-from oracles import example_id, example_robot, example_urdfs, pin_model, relative_error
+from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.control.friction import Friction
@@ -33,7 +33,7 @@ ROUND_OFF = 1e-10
 # -- agreement --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
 def test_every_example_agrees_with_pinocchio(path):
     robot = example_robot(path)
     state = random_state(robot, seed=4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from oracles import example_id, example_robot, example_urdfs
+from oracles import distinct_examples, example_id, example_robot
 from planar_two_link import NUMBERS, planar_two_link
 from robot_dynamics.algorithms import energy
 from robot_dynamics.algorithms.base_axes import base_axes
@@ -53,7 +53,7 @@ def test_derivatives_of_the_inertia_tensor_are_exact(robot, seed):
     assert same(lagrange.mass_matrix_derivatives(robot, q), exact)
 
 
-@pytest.mark.parametrize("path", example_urdfs(), ids=example_id)
+@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
 def test_derivatives_of_the_inertia_tensor_are_exact_on_example(path):
     tree = merge_fixed(example_robot(path))
     rng = np.random.default_rng(8)

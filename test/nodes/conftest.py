@@ -1,29 +1,12 @@
 """Real nodes: in this process on a ROS domain of their own, or in processes of their own."""
 
 import itertools
-import os
 
 import pytest
 
 from ros_system import NodeProcess, Peer, lasting_node
 
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# Not through shared memory: what a process that is killed held there may stay locked for others
-os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
-_modules, _namespaces = itertools.count(), itertools.count()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _logs_stay_here(tmp_path_factory):
-    os.environ["ROS_LOG_DIR"] = str(tmp_path_factory.mktemp("ros_log"))
-
-
-@pytest.fixture(scope="module")
-def domain():
-    """A ROS domain from 1 to 100 that no other module of this run uses, on any worker."""
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
-    run = int(os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid():x}")[:8], 16)
-    return 1 + (run + 33 * worker + next(_modules)) % 100
+_namespaces = itertools.count()
 
 
 @pytest.fixture(scope="module")

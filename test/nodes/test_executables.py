@@ -12,7 +12,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from sensor_msgs.msg import JointState
 
-from ros_system import ROOT, WITH_ITS_PARENT, wait_for
+from ros_system import PATIENCE, ROOT, WITH_ITS_PARENT, wait_for
 
 
 def run(name, *arguments, path=(), domain=0, **options):
@@ -42,7 +42,7 @@ def test_a_signal_while_a_node_is_still_starting_leaves_no_traceback(domain, del
     process.stdout.readline()  # what Python itself does before that is not ours
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert "Traceback" not in output
     assert process.returncode == 0
 
@@ -50,7 +50,7 @@ def test_a_signal_while_a_node_is_still_starting_leaves_no_traceback(domain, del
 def test_without_rclpy_one_line_says_what_to_do(tmp_path):
     (tmp_path / "rclpy.py").write_text("raise ModuleNotFoundError(name='rclpy')")
     process = run("simulator_node", path=[tmp_path])
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert output.splitlines()[1:] == [
         "simulator_node: there is no Python module 'rclpy'; source a ROS 2 installation, or "
@@ -64,7 +64,7 @@ NODES = ["feedforward_node", "controller_node", "simulator_node", "trajectory_no
 @pytest.mark.parametrize("name", NODES)
 def test_help_says_what_a_node_is_for_and_where_its_parameters_stand(name):
     process = run(name, "--help")
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     lines = output.splitlines()[1:]
     assert lines[0].startswith(f"{name}: ")
@@ -82,7 +82,7 @@ def test_help_says_what_a_node_is_for_and_where_its_parameters_stand(name):
 )
 def test_an_argument_that_is_not_known_is_refused_in_one_line(arguments, unknown):
     process = run("trajectory_node", *arguments)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2
     assert output.splitlines()[1:] == [
         f"trajectory_node: unknown argument {unknown}; parameters go behind --ros-args -p, as in "
@@ -105,7 +105,7 @@ def test_two_robots_live_in_one_process_each_in_its_namespace(domain, peer):
         wait_for(lambda: all(heard.values()), "commands in both namespaces")
     finally:
         process.send_signal(signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "Traceback" not in output
     assert "left/simulator_node: " in output
@@ -129,6 +129,6 @@ def test_real_robots_need_no_simulator(domain, peer):
         assert nodes() == {"feedforward_node", "controller_node"}
     finally:
         process.send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert "Traceback" not in output

@@ -15,6 +15,7 @@ from functools import partial
 from time import monotonic
 
 import numpy as np
+import scipy.interpolate  # noqa: F401  # half a second, now and not when the first motion comes
 from builtin_interfaces.msg import Time
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
