@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    page for folder in (".", "docs", "examples") for page in sorted(ROOT.glob(f"{folder}/*.md"))
+]
 PACKAGE = ROOT / "robot_dynamics"
 
 PATH = re.compile(r"[\w.-]+(/[\w.-]*)+|[\w-]+\.(py|md|yaml|csv|urdf|toml|cfg)")

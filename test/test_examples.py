@@ -1,0 +1,159 @@
+"""The examples run as they stand, and what each shows is true by an oracle of its own."""
+
+import json
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oracles import example_folder, pin_model
+from robot_dynamics import read_urdf
+from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
+from robot_dynamics.robot import find_robot
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
+
+FOLDER = Path(__file__).parents[1] / "examples"
+LINES = 40
+
+# float64 on both sides; a wrong sign gives 1e-1 and more
+ROUND_OFF = 1e-9
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Runs an example in an empty folder; its names, and what it printed."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(name, **replaced):
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        for before, after in replaced.values():
+            assert before in text
+            text = text.replace(before, after)
+        script = tmp_path / name
+        script.write_text(text, encoding="utf-8")
+        return runpy.run_path(str(script), run_name="__main__"), capsys.readouterr().out
+
+    return run
+
+
+def needs_example_robots():
+    if example_folder() is None:
+        pytest.skip("example-robot-data is not installed")
+
+
+def test_examples_are_short():
+    long = {path.name for path in FOLDER.glob("*.py") if path.read_text().count("\n") > LINES}
+    assert not long
+
+
+def test_every_example_is_named_in_their_list():
+    listed = (FOLDER / "README.md").read_text(encoding="utf-8")
+    shipped = {path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".ipynb")}
+    assert {name for name in shipped if f"({name})" not in listed} == set()
+
+
+def test_gravity_torques_are_those_of_pinocchio(run):
+    needs_example_robots()
+    names, printed = run("gravity_torques.py")
+    oracle = pin_model(names["robot"])
+    for pose, q in names["poses"].items():
+        tau = oracle.gravity(q)
+        assert np.abs(names["arm"].gravity(q) - tau).max() < ROUND_OFF * np.abs(tau).max()
+        assert pose in printed
+
+
+def test_a_payload_compiled_in_and_one_given_with_the_call_take_the_same(run):
+    needs_example_robots()
+    names, printed = run("payload.py")
+    assert np.allclose(names["tau_input"], names["tau_loaded"], rtol=0, atol=ROUND_OFF)
+    expected = pin_model(names["loaded"]).inverse(names["q"], names["qd"], names["qdd"])
+    assert np.allclose(names["tau_loaded"], expected, rtol=0, atol=1e-7)  # N m, of 60
+    assert "panda_joint4" in printed
+
+
+def test_formulations_agree(run):
+    names, printed = run("compare_formulations.py")
+    assert set(names["differences"]) == set(FORMULATIONS)
+    assert max(names["differences"].values()) < ROUND_OFF
+    assert all(name in printed for name in FORMULATIONS)
+
+
+def test_the_equations_that_are_printed_are_those_of_the_arm(run):
+    needs_example_robots()
+    _, printed = run("count_operations.py")
+    q, qd, qdd = np.random.default_rng(0).uniform(-2.0, 2.0, (3, 2))
+    scope = {"cos": np.cos, "sin": np.sin}
+    for name, values in (("q", q), ("qd", qd), ("qdd", qdd)):
+        scope |= {f"{name}{i}": value for i, value in enumerate(values, start=1)}
+    exec(printed.split("planar_2r:\n\n", 1)[1], scope)
+    planar = read_urdf(find_robot("planar_2r"))
+    expected = inverse_dynamics(planar, q, qd, qdd, formulation="newton_euler")
+    assert np.allclose([scope["tau1"], scope["tau2"]], expected, rtol=ROUND_OFF)
+
+
+def test_the_c_function_computes_what_python_does(run):
+    needs_example_robots()
+    try:
+        names, _ = run("c_function.py")
+    except SystemExit as refusal:
+        pytest.skip(str(refusal))
+    motion = names["q"], names["qd"], names["qdd"]
+    expected = inverse_dynamics(names["arm"].robot, *motion, formulation="newton_euler")
+    assert np.allclose(names["tau"], expected, rtol=0, atol=ROUND_OFF)
+
+
+def test_the_effort_of_a_trajectory_is_that_of_its_motion(run):
+    names, _ = run("trajectory_with_effort.py")
+    read = read_trajectory("motion_with_effort.csv")
+    robot = names["arm"].robot
+    for row in zip(read.positions, read.velocities, read.accelerations, read.effort, strict=True):
+        expected = inverse_dynamics(robot, *row[:3], formulation="newton_euler")
+        assert np.allclose(row[3], expected, rtol=0, atol=ROUND_OFF)
+
+
+def test_a_simulated_arm_follows_better_with_feedforward(run):
+    needs_example_robots()
+    _, printed = run("simulate_and_plot.py")
+    pd, feedforward = (
+        np.array(line.split("[")[1].strip("] ").split(), dtype=float)
+        for line in printed.splitlines()
+        if "RMS" in line
+    )
+    assert (feedforward < 0.5 * pd).all()  # 10 % of the load is left to feedback
+    assert Path("tracking.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_many_states_are_those_that_come_one_by_one(run):
+    needs_example_robots()
+    names, printed = run("million_states.py", fewer=("N = 1_000_000", "N = 1_000"))
+    for k in (0, 17, 999):
+        state = names["states"][:, k]
+        expected = inverse_dynamics(names["arm"].robot, *state, formulation="newton_euler")
+        assert np.allclose(names["tau"][k], expected, rtol=0, atol=ROUND_OFF)
+    assert names["worst"] < 1e-5  # single precision
+    assert "float32" in printed
+
+
+def test_a_law_of_ones_own_follows_better_than_its_feedback_alone(run):
+    needs_example_robots()
+    names, _ = run("own_control_law.py")
+    with_model, without = (log.rms_error for log in names["logs"].values())
+    assert (with_model < 0.5 * without).all()
+
+
+def test_the_notebook_runs_from_top_to_bottom_and_keeps_to_the_theory(tmp_path, monkeypatch):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((FOLDER / "computed_torque.ipynb").read_text(encoding="utf-8"))
+    assert not any(cell.get("outputs") for cell in notebook["cells"])
+    names = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    farthest = np.abs(names["e_ct"] - names["theory"][:, None]).max()
+    assert farthest < 0.02 * 0.05  # rad: the law is held for 1 ms, a hundredth of 1 / omega
+    assert np.abs(names["e_pd"] - names["theory"][:, None]).max() > 0.1
+    assert Path("computed_torque.png").stat().st_size
