@@ -13,7 +13,7 @@ import gc
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from time import monotonic_ns, sleep
+from time import monotonic_ns, sleep, time_ns
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.context import Context
@@ -25,7 +25,11 @@ from robot_dynamics.nodes.runtime.loop_statistics import NS, Timing
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2.0
-"""A task that messages pace runs no sooner and no later than these periods after the last one."""
+"""A task that messages pace runs no sooner than so many of its periods after the last time, and no
+later than so many of theirs; where they do not come, of its own."""
+
+MAX_PACE_NS = 25_000_000
+"""Longest time between two messages that counts as their pace, ns: the rest is silence."""
 
 MAX_WAIT_NS = 50_000_000
 """Time after which a waiting loop looks whether it is to end, ns."""
@@ -49,15 +53,23 @@ class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untype
         """Nothing ends that never begins."""
 
 
-def take_all(subscription: Subscription) -> int:
-    """Hand every message that waits in a subscription to its callback; how many there were."""
+def take_all(subscription: Subscription) -> int | None:
+    """Hand every message that waits in a subscription to its callback.
+
+    Returns:
+        When the first one was received, system time in ns (0 if the middleware does not say);
+        None if there was none.
+    """
     handle, kind = subscription.handle, subscription.msg_type
-    for count in range(subscription.qos_profile.depth):
+    received: int | None = None
+    for _ in range(subscription.qos_profile.depth):
         taken = handle.take_message(kind, False)
         if taken is None:
-            return count
+            break
+        if received is None:
+            received = taken[1]["received_timestamp"]
         subscription.callback(taken[0])
-    return subscription.qos_profile.depth
+    return received
 
 
 def discard(subscription: Subscription) -> None:
@@ -92,7 +104,8 @@ class Task:
         # late message neither delays the next one nor counts as a missed cycle
         self._last: int | None = None
         self._last_triggered: int | None = None  # the same of the last one that a message began
-        self._waiting = False  # a message came too early to run at once
+        self._received: int | None = None  # system time of a message that is still to be answered
+        self._pace = self.period  # how often messages come, as far as is known
 
     @property
     def due(self) -> int:
@@ -104,30 +117,43 @@ class Task:
         if not self.triggers:
             return self._run_on_time(now) if now >= self._due else False
         for trigger in self.triggers:
-            if take_all(trigger):
-                self._waiting = True
-        if self._waiting:
+            received = take_all(trigger)
+            if self._received is None:
+                self._received = received
+        if self._received is not None:
             earliest = now
             if self._last_triggered is not None:
                 earliest = self._last_triggered + round(EARLIEST_PERIODS * self.period)
             if now < earliest:
                 self._due = min(self._due, earliest)
                 return False
+            self._run_triggered(now)
         elif now < self._due:
             return False
-        triggered, self._waiting = self._waiting, False
-        self._due = now + round(LATEST_PERIODS * self.period)
-        if self._last is None and not triggered:  # nothing paces us yet: there is no pace to keep
-            self._work()
-            return True
-        late = 0 if self._last is None else max(0, now - self._last - self.period)
+        else:
+            late, self._due = now - self._due, now + round(LATEST_PERIODS * self.period)
+            if self._last is None:  # nothing paces us yet: there is no pace to keep
+                self._work()
+            else:
+                self._run_late(now, late)
+        return True
+
+    def _run_triggered(self, now: int) -> None:
+        """Answer a message; what counts as late is the time for which it has waited."""
+        waited, self._received = time_ns() - (self._received or time_ns()), None
+        if self._last_triggered is not None:
+            interval = min(now - self._last_triggered, MAX_PACE_NS)
+            self._pace = max(interval, self._pace + (interval - self._pace) // 4, self.period)
+        self._due = now + round(LATEST_PERIODS * self._pace)
+        since = 0 if self._last is None else now - self._last - self.period
+        self._run_late(now, max(0, min(since, waited)))
+        self._last_triggered = self._last
+
+    def _run_late(self, now: int, late: int) -> None:
         skipped = late // self.period
         self.timing.missed += skipped
         self._last = now - late + skipped * self.period
-        if triggered:
-            self._last_triggered = self._last
         self._run(now, late)
-        return True
 
     def _run_on_time(self, now: int) -> bool:
         late = now - self._due
@@ -193,8 +219,8 @@ class Loop:
             tick: The work.
             inputs: Subscriptions emptied into their callbacks before every tick.
             trigger: Subscription (or several) whose messages pace the task: it runs as soon as one
-                arrives (but not much more often than `rate`), and at the latest two periods after
-                it last ran.
+                arrives (but not much more often than `rate`), and without one at the latest when
+                two should have come, from then on after two periods each.
 
         Returns:
             Statistics of the task, which go on being updated.

@@ -35,7 +35,7 @@ class TimingReport:
         asked: Rate asked for, Hz.
         held: Rate held, Hz.
         cycles: Times that the task ran.
-        missed: Cycles left out because an earlier one was late, or because nothing arrived.
+        missed: Cycles left out because an earlier one was late; not those that no message began.
         late_median: Median delay of a cycle's start, s.
         late_p99: 99th percentile of the delay, s.
         late_max: Longest delay, s.
