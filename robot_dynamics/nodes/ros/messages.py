@@ -273,11 +273,17 @@ def named_effort_msg(names: Sequence[str], tau: Array, stamp: Time) -> JointStat
 
 
 def joint_state_msg(
-    names: Sequence[str], position: Array, velocity: Array, effort: Array, stamp: Time
+    names: Sequence[str],
+    position: Array,
+    velocity: Array,
+    effort: Array,
+    stamp: Time,
+    frame_id: str = "",
 ) -> JointState:
     """Joint values, shape (n,) each, as a message."""
     msg = JointState()
     msg.header.stamp = stamp
+    msg.header.frame_id = frame_id
     msg.name = list(names)
     msg.position = position.tolist()
     msg.velocity = velocity.tolist()

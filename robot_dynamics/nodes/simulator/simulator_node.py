@@ -256,6 +256,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
                 coupling.rates(reading.qd),
                 efforts,
                 time_msg(int(reading.time)),
+                self.parameters.frame_id or self.robot.links[0].name,
             )
         )
 

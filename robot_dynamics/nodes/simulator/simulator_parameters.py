@@ -70,6 +70,12 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     effort_noise: float = parameter(
         0.0, "Standard deviation of efforts in joint_states, N m or N", low=0.0, high=1000.0
     )
+    frame_id: str = parameter(
+        "",
+        "Frame in the header of joint_states, without which rviz shows no efforts; empty for the "
+        "root link",
+        read_only=True,
+    )
     delay: float = parameter(
         0.0, "Age of joint_states when they are published, whole cycles, s", low=0.0, high=1.0
     )
