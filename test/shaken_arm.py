@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ros_system import ArmSystem
+from arm_system import ArmSystem
 
 NAMES = ["joint_1", "joint_2"]
 RATE = 250.0

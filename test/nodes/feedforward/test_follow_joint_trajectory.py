@@ -23,12 +23,13 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from arm_system import ArmSystem
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds, time_msg
 from robot_dynamics.nodes.ros.node_parameters import Declared
 from robot_dynamics.robot import find_robot
-from ros_system import ArmSystem, wait_for
+from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
 DYNAMICS = Dynamics(ROBOT)

@@ -10,10 +10,11 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from std_srvs.srv import Trigger
 
+from arm_system import fastest_effort, series
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.robot import find_robot
-from ros_system import fastest_effort, series, wait_for
+from ros_system import wait_for
 from shaken_arm import AT_REST, EFFORT_RATE, FAR, LIMITS, NAMES, SLACK, START, shaken_arm
 
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -96,8 +97,7 @@ def test_when_feedforward_is_killed_in_motion_the_arm_comes_to_rest_and_takes_th
     heard = len(arm.states)
     moves(arm)
     arm.kill("feedforward", "controller", "holding still: no reference comes")
-    wait_for(lambda: np.abs(arm.states[-1].velocity).max() < AT_REST, "rest")
-    stood = arm.position()
+    stood = arm.comes_to_rest(AT_REST)
     arm.launch("feedforward")
     arm.processes["feedforward"].wait_for_log("ready for trajectories")
     wait_for(

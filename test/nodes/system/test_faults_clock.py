@@ -10,8 +10,9 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from rosgraph_msgs.msg import Clock
 
+from arm_system import series
 from robot_dynamics.nodes.ros.messages import SECOND, time_msg
-from ros_system import PATIENCE, series, wait_for
+from ros_system import PATIENCE, wait_for
 from shaken_arm import AT_REST, FAR, LIMITS, NAMES, RATE, START, shaken_arm
 
 # Between two messages the arm goes 2 mrad; a busy machine may lose a fifth of a second of them.
@@ -92,8 +93,7 @@ def test_a_clock_that_jumps_back_ends_the_motion_and_says_so(arm, clock):
     sets_off(arm)
     clock.jump(-50.0)
     arm.processes["feedforward"].wait_for_log("the clock jumped back by")
-    wait_for(lambda: np.abs(arm.states[-1].velocity).max() < AT_REST, "rest")
-    q = arm.position()
+    q = arm.comes_to_rest(AT_REST)
     assert (q > START)[0] and (q < FAR)[0]  # it came to rest on its way, not at the end
     assert largest_step(arm.references[referred:]) < FARTHEST_STEP
     assert largest_step(arm.states[moved:]) < FARTHEST_STEP
@@ -106,7 +106,7 @@ def test_a_clock_that_jumps_ahead_moves_nothing_by_a_jump(arm, clock):
     referred, moved, commanded = len(arm.references), len(arm.states), len(arm.commands)
     sets_off(arm)
     clock.jump(50.0)
-    wait_for(lambda: np.abs(arm.states[-1].velocity).max() < AT_REST, "rest")
+    arm.comes_to_rest(AT_REST)
     assert largest_step(arm.references[referred:]) < FARTHEST_STEP
     assert largest_step(arm.states[moved:]) < FARTHEST_STEP
     assert largest_effort_step(arm.commands[commanded:]) < LARGEST_EFFORT_STEP

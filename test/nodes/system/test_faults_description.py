@@ -7,10 +7,11 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from std_msgs.msg import String
 
+from arm_system import fastest_effort, series
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
-from ros_system import fastest_effort, series, wait_for
+from ros_system import wait_for
 from shaken_arm import AT_REST, FAR, NAMES, SLACK, START, shaken_arm
 
 LIGHT = find_robot("planar_2r").read_text()

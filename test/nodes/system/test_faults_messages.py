@@ -1,5 +1,6 @@
 """Messages that stop, come late, are lost, hold no numbers, or come by the thousand."""
 
+import re
 from math import nan
 
 import numpy as np
@@ -9,10 +10,11 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from sensor_msgs.msg import JointState
 
+from arm_system import fastest_effort, series
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.messages import SECOND, time_msg
 from robot_dynamics.robot import find_robot
-from ros_system import fastest_effort, series, wait_for
+from ros_system import wait_for
 from shaken_arm import AT_REST, EFFORT_RATE, FAR, LIMITS, NAMES, RATE, SLACK, START, shaken_arm
 
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -179,8 +181,8 @@ def test_a_trajectory_with_a_nan_changes_nothing_of_the_motion(arm, peer):
 
 
 def test_a_thousand_invalid_trajectories_do_not_disturb_the_motion(arm, peer):
-    feedforward, controller = arm.processes["feedforward"], arm.processes["controller"]
-    told, held = len(lines(feedforward, "refused")), len(lines(controller, "holding still"))
+    feedforward = arm.processes["feedforward"]
+    told = len(lines(feedforward, "refused"))
     referred = len(arm.references)
     expected = go(arm, peer, duration=3.0)
     on_its_way(arm)
@@ -196,8 +198,10 @@ def test_a_thousand_invalid_trajectories_do_not_disturb_the_motion(arm, peer):
         arm.send(names, *points)
     arm.rests_at(FAR, AT_REST)
     assert off_the_curve(arm.references[referred:], expected) < ON_THE_CURVE
-    # The loop went on: the controller was never without a reference
-    assert len(lines(controller, "holding still")) == held
-    refusals = len(lines(feedforward, "refused")) - told
-    assert 5 <= refusals <= 100  # at most 20 lines a second of those 1000
+    refusals = lines(feedforward, "refused")[told:]
+    assert 5 <= len(refusals) <= 100  # at most 20 lines a second of those 1000
+    # The loop went on: between two refusals there were references
+    first, last = (float(re.search(r"\[(\d+\.\d+)\]", refusals[k])[1]) for k in (0, -1))
+    stamps = series(arm.references[referred:], "position")[0]
+    assert np.sum((first < stamps) & (stamps < last)) > 5
     assert feedforward.running

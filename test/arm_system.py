@@ -1,0 +1,147 @@
+"""A simulated arm and its control, each node in a process of its own, and what its motion shows."""
+
+import signal
+import time
+
+import numpy as np
+
+from ros_system import PATIENCE, wait_for
+
+
+class ArmSystem:
+    """Simulator, feedforward and controller, each in a process of its own, and what they say.
+
+    Args:
+        start: Starts a node: see the fixture of that name.
+        peer: Listens to joint_states, reference and, unless `commands` is false, to
+            effort_command_named.
+        common: Parameters of all three.
+        own: Further parameters by node: simulator, feedforward, controller.
+        remapped: Arguments by node, such as ["-r", "joint_states:=measured"].
+        commands: Whether the peer hears the commands; if not, the simulator is all that does.
+    """
+
+    NODES = ("simulator", "feedforward", "controller")
+
+    def __init__(self, start, peer, common, own=(), remapped=(), commands=True):
+        from sensor_msgs.msg import JointState
+
+        self._start, self._peer = start, peer
+        self._common, self._own, self._remapped = common, dict(own), dict(remapped)
+        self.states = peer.listen(JointState, "joint_states", 1000)
+        self.references = peer.listen(JointState, "reference", 1000)
+        self.commands = peer.listen(JointState, "effort_command_named", 1000) if commands else None
+        self.processes = {}
+        for name in self.NODES:
+            self.launch(name)
+        self.wait_until_it_tracks()
+
+    def launch(self, name):
+        """Start one node, again if it has run before."""
+        self.processes[name] = self._start(
+            f"{name}_node",
+            {**self._common, **self._own.get(name, {})},
+            self._remapped.get(name, ()),
+        )
+
+    def kill(self, name, witness, told):
+        """kill -9 of one node; returns once another one says that it noticed."""
+        after = len(self.processes[witness].log)
+        self.processes[name].stop(signal.SIGKILL)
+        self.processes[witness].wait_for_log(told, after)
+
+    def wait_until_it_tracks(self):
+        """Wait until the arm is held by feedforward and controller."""
+        self.processes["feedforward"].wait_for_log("ready for trajectories")
+        self.processes["controller"].wait_for_log("tracking the reference")
+        wait_for(lambda: self.states and any(self.states[-1].effort), "a command that is obeyed")
+        wait_for(lambda: self.references, "references")
+        wait_for(lambda: self.commands is None or self.commands, "named commands")
+
+    def send(self, names, *points, stamp=None, velocity=True):
+        """Publish a trajectory of (time, positions), at rest at every point by default."""
+        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+        from robot_dynamics.nodes.ros.messages import duration_msg
+
+        msg = JointTrajectory(joint_names=list(names))
+        if stamp is not None:
+            msg.header.stamp = stamp
+        for moment, positions in points:
+            point = JointTrajectoryPoint(
+                positions=[float(q) for q in positions], time_from_start=duration_msg(moment)
+            )
+            if velocity:
+                point.velocities = [0.0] * len(positions)
+                point.accelerations = [0.0] * len(positions)
+            msg.points.append(point)
+        if not hasattr(self, "_trajectories"):
+            self._trajectories = self._peer.publisher(JointTrajectory, "joint_trajectory")
+        wait_for(self._trajectories.get_subscription_count, "feedforward_node")
+        self._trajectories.publish(msg)
+
+    def goes_to(self, names, q, within):
+        """Send the arm to q until it rests there; what comes before both sides are up is lost."""
+        end = time.monotonic() + PATIENCE
+        while not self.is_at(q, within) and time.monotonic() < end:
+            self.send(names, (1.0, q))
+            sent = time.monotonic()
+            wait_for(lambda sent=sent: self.follows() or time.monotonic() > sent + 0.5, "a motion")
+            wait_for(lambda: not self.follows(), "the end of the motion")
+            wait_for(
+                lambda sent=sent: self.is_at(q, within) or time.monotonic() > sent + 3.0, "rest"
+            )
+        assert self.is_at(q, within)
+
+    def comes_to_rest(self, within, cycles=50):
+        """Wait until the arm, driven and not held by brakes, has stood still; where, (n,), rad."""
+        since = len(self.states)
+
+        def rests():
+            last = self.states[since:][-cycles:]
+            return len(last) == cycles and all(
+                any(state.effort) and np.abs(state.velocity).max() < within for state in last
+            )
+
+        wait_for(rests, f"rest for {cycles} cycles")
+        return np.array(self.states[-1].position)
+
+    def follows(self):
+        """Whether the reference moves."""
+        return any(self.references[-1].velocity)
+
+    def is_at(self, q, within):
+        """Whether the arm rests at q, shape (n,), rad."""
+        state = self.states[-1]
+        off = np.abs(np.array(state.position) - q).max()
+        return off < within and np.abs(state.velocity).max() < within
+
+    def position(self):
+        """Where the arm is in the next message, shape (n,), rad."""
+        heard = len(self.states)
+        wait_for(lambda: len(self.states) > heard, "joint_states")
+        return np.array(self.states[-1].position)
+
+    def rests_at(self, q, within):
+        """Wait until the arm rests at q, shape (n,), rad."""
+        wait_for(lambda: self.is_at(q, within), f"rest at {q}")
+
+
+def series(messages, field):
+    """Stamps, shape (N,), s, and values, shape (N, n), of JointState messages."""
+    from robot_dynamics.nodes.ros.messages import nanoseconds
+
+    stamps = [nanoseconds(msg.header.stamp) * 1e-9 for msg in messages]
+    return np.array(stamps), np.array([getattr(msg, field) for msg in messages])
+
+
+def fastest_effort(states, slack):
+    """Largest change per second of the efforts at the joints; every cycle counts `slack` s more.
+
+    That is what drives feel, and its stamps are those of the robot. Where brakes hold the arm,
+    efforts are zero; to and from there they may step.
+    """
+    t, tau = series(states, "effort")
+    driven = tau.any(axis=1)
+    rate = np.abs(np.diff(tau, axis=0)).max(axis=1) / (np.maximum(np.diff(t), 0.0) + slack)
+    return float(rate[driven[1:] & driven[:-1]].max())
