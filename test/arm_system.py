@@ -44,6 +44,13 @@ class ArmSystem:
             self._remapped.get(name, ()),
         )
 
+    def restore(self):
+        """Start again what has ended, and wait until the arm is held."""
+        for name, process in self.processes.items():
+            if not process.running:
+                self.launch(name)
+        wait_for(lambda: any(self.states[-1].effort), "a command that is obeyed")
+
     def kill(self, name, witness, told):
         """kill -9 of one node; returns once another one says that it noticed."""
         after = len(self.processes[witness].log)

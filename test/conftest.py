@@ -31,3 +31,23 @@ def _logs_of_ros_stay_here(tmp_path_factory):
 def domain():
     """A ROS domain that nobody else has: no other module, worker or run on this machine."""
     return free_domain()
+
+
+# An arm that several processes balance in real time: two of them at once disturb each other
+REAL_TIME = ("test/nodes/system/", "test/cli/test_demo.py", "test/test_readme.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Run file by file where there is room, but tests in real time on one worker.
+
+    The marks of pytest-xdist cannot do it: they change the names of tests, which pytest 9.2 does
+    not let them.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneArmAtATime(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return "real time" if nodeid.startswith(REAL_TIME) else super()._split_scope(nodeid)
+
+    return OneArmAtATime(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -83,6 +83,10 @@ class NodeProcess:
         return self._file.read_text()
 
     @property
+    def pid(self):
+        return self._process.pid
+
+    @property
     def running(self):
         return self._process.poll() is None
 

@@ -95,8 +95,10 @@ def silence(relay, seconds):
     """Have no joint_states come for a while, by the count of those that are measured."""
     relay.change = lambda msg: None
     heard = len(relay.true)
-    wait_for(lambda: len(relay.true) > heard + seconds * RATE, "joint_states to be kept back")
-    relay.change = lambda msg: msg
+    try:
+        wait_for(lambda: len(relay.true) > heard + seconds * RATE, "joint_states to be kept back")
+    finally:
+        relay.change = lambda msg: msg
 
 
 def test_without_joint_states_for_a_second_the_arm_stays_where_it_is(arm, relay):
