@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from numbers import Real
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,38 @@ from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, shown
 
 Array = npt.NDArray[Any]
 """A float array, or an object array of symbols when equations are traced."""
+
+
+class Value:
+    """Base of frozen dataclasses that hold arrays: equal by what they hold, and picklable.
+
+    Unpickling calls the constructor, so that arrays are read-only again.
+    """
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value) or type(self) is not type(other):
+            return NotImplemented
+        return self is other or _content(self._held()) == _content(other._held())
+
+    def __hash__(self) -> int:
+        return hash((type(self), _content(self._held())))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        plain = (dict(x) if isinstance(x, MappingProxyType) else x for x in self._held())
+        return type(self), tuple(plain)
+
+    def _held(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__dataclass_fields__)  # type: ignore
+
+
+def _content(value: Any) -> Hashable:
+    """A value that is equal, and hashed alike, for equal arrays, mappings and tuples of them."""
+    if isinstance(value, np.ndarray):  # + 0.0: 0.0 and -0.0 are one number
+        entries = tuple(value.flat) if value.dtype == object else (value + 0.0).tobytes()
+        return value.shape, entries
+    if isinstance(value, Mapping):
+        return frozenset((key, _content(x)) for key, x in value.items())
+    return tuple(map(_content, value)) if type(value) is tuple else value
 
 
 def frozen(values: npt.ArrayLike) -> Array:

@@ -338,7 +338,7 @@ def robot_digest(robot: Robot) -> str:
             h.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
             h.update(b";")
 
-    add(robot.name, robot.gravity)
+    add(robot.name, robot.gravity, robot.tips)
     for link in robot.links:
         body = link.inertia
         add(link.name, float(body.mass), body.first_moment, body.second_moment)

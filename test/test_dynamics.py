@@ -17,7 +17,7 @@ from oracles import (
     relative_error,
     with_exact_right_angles,
 )
-from robot_dynamics import Dynamics
+from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import (
     ArgumentError,
     RobotDynamicsError,
@@ -25,8 +25,9 @@ from robot_dynamics.errors import (
     SingularMassMatrixError,
     UnknownNameError,
 )
-from robot_dynamics.formulations import FORMULATIONS
+from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.papers.simplified_models import simplified_model
+from robot_dynamics.robot import find_robot, merge_fixed
 from robot_dynamics.spatial.inertia import Inertia
 from strategies import random_state, robots, seeds, urdf_text
 
@@ -185,11 +186,17 @@ def test_nan_and_infinity_name_the_argument_and_the_entry(value, samples):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"payload": 1.0}, "payload must be an Inertia, got 1.0; make one with Inertia.from_com"),
+        (
+            {"payload": 1.0, "frame": "tool0"},
+            "payload must be an Inertia, got 1.0; make one with Inertia.from_com",
+        ),
         ({"gravity": [0.0, 0.0]}, "gravity must have shape (3,) or (N, 3), got (2,)"),
         ({"gravity": "down"}, "gravity must hold real numbers, got 'down'"),
         ({"gravity": [0.0, 0.0, np.nan]}, "gravity[2] is nan; every entry must be finite"),
-        ({"wrench": np.zeros(5)}, "wrench must have shape (6,) or (N, 6), got (5,)"),
+        (
+            {"wrench": np.zeros(5), "frame": "tool0"},
+            "wrench must have shape (6,) or (N, 6), got (5,)",
+        ),
     ],
 )
 def test_a_load_that_does_not_fit_is_named_as_it_was_given(given, message):
@@ -230,16 +237,36 @@ def test_arguments_of_another_kind_are_named(call, message, backend):
     assert text.startswith(message)
 
 
-def test_a_wrench_without_its_frame_asks_for_it():
-    robot, _ = example("panda")
-    zero = np.zeros(robot.dof)
-    text = refusal(
-        lambda: Dynamics(robot).inverse(zero, zero, zero, wrench=np.zeros(6)), ArgumentError
-    )
-    assert text == (
-        "frame: robot 'panda' has 2 tips (panda_leftfinger, panda_rightfinger); "
-        "say which frame is meant"
-    )
+@pytest.mark.parametrize(
+    ("name", "tips"),
+    [
+        ("panda", "3 tips (panda_hand_tcp, panda_leftfinger, panda_rightfinger)"),
+        ("ur5_robot", "2 tips (ee_link, tool0)"),
+    ],
+)
+def test_where_a_robot_has_several_tips_the_frame_is_asked_for(name, tips):
+    robot, _ = example(name)
+    arm, zero = Dynamics(robot), np.zeros(robot.dof)
+    load = Inertia.from_com(1.0, np.zeros(3), np.zeros((3, 3)))
+    for call in (
+        lambda: arm.inverse(zero, zero, zero, wrench=np.zeros(6)),
+        lambda: arm.forward(zero, zero, zero, payload=load),
+        lambda: arm.pose(zero),
+        lambda: arm.jacobian(zero),
+        lambda: arm.kernel("pose"),
+        lambda: inverse_dynamics(robot, zero, zero, zero, wrench=np.zeros(6)),
+    ):
+        expected = f"frame: robot '{robot.name}' has {tips}; say which frame is meant"
+        assert refusal(call, ArgumentError) == expected
+
+
+def test_a_frame_fixed_to_the_last_link_is_the_tip():
+    robot = read_urdf(find_robot("planar_2r"))
+    arm, q = Dynamics(robot), np.array([0.3, -0.5])
+    reach = np.cumsum(q)  # links of 1 m, in the x-z plane
+    found = arm.pose(q).position
+    assert found == pytest.approx([np.cos(reach).sum(), 0.0, np.sin(reach).sum()], abs=1e-14)
+    assert Dynamics(merge_fixed(robot)).pose(q).position == pytest.approx(found, abs=0)
 
 
 def test_unknown_formulation_lists_what_there_is():

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Value
+from robot_dynamics.html_table import html_table
 from robot_dynamics.robot.inertial_parameters import PARAMETERS, inertial_parameters
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
@@ -39,7 +40,7 @@ ROUND_OFF = 1e-11
 
 
 @dataclass(frozen=True, eq=False)
-class BaseParameter:
+class BaseParameter(Value):
     """One number that torques depend on.
 
     Args:
@@ -68,7 +69,15 @@ class BaseParameter:
         return text.removeprefix(" + ") if text.startswith(" + ") else "-" + text[3:]
 
 
-def base_parameters(robot: Robot) -> tuple[BaseParameter, ...]:
+class BaseParameters(tuple[BaseParameter, ...]):
+    """Base parameters in the order of the regressor's columns: a tuple, shown as a table."""
+
+    def _repr_html_(self) -> str:
+        rows = [(parameter.name, parameter.value, parameter.description) for parameter in self]
+        return html_table(f"{len(self)} base parameters", ("name", "value", "gathers"), rows)
+
+
+def base_parameters(robot: Robot) -> BaseParameters:
     """Find the base parameters of a robot, base to tips.
 
     Their number is the rank of the torque regressor. Mimic joints are coupled, which leaves fewer
@@ -81,7 +90,7 @@ def base_parameters(robot: Robot) -> tuple[BaseParameter, ...]:
     return base_columns(joint_frames(merge_fixed(robot)))[1]
 
 
-def base_columns(tree: Robot) -> tuple[tuple[tuple[int, str], ...], tuple[BaseParameter, ...]]:
+def base_columns(tree: Robot) -> tuple[tuple[tuple[int, str], ...], BaseParameters]:
     """Base parameters of a tree in joint frames, with link index and symbol of each.
 
     Args:
@@ -106,7 +115,7 @@ def base_columns(tree: Robot) -> tuple[tuple[tuple[int, str], ...], tuple[BasePa
         value = float(values[c] + X[row] @ values[dependent])
         link = tree.links[i].name.removesuffix(SUFFIX)
         parameters.append(BaseParameter(names[c], link, symbol, MappingProxyType(gathers), value))
-    return tuple(candidates[c] for c in independent), tuple(parameters)
+    return tuple(candidates[c] for c in independent), BaseParameters(parameters)
 
 
 # -- energies --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.algorithms.base_parameters import BaseParameter, base_columns
+from robot_dynamics.algorithms.base_parameters import BaseParameters, base_columns
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.formulations.augmented_body import LinkKinematics, forward, gyroscopic
 from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
@@ -35,7 +35,7 @@ class Regressor:
 
     tree: Robot
     columns: tuple[tuple[int, str], ...]
-    parameters: tuple[BaseParameter, ...]
+    parameters: BaseParameters
 
     @staticmethod
     def of(robot: Robot) -> Regressor:

@@ -112,6 +112,7 @@ class Plan:
             links=tuple(grouped.links[i] for i in [0, *(c + 1 for c in on_branch)]),
             joints=tuple(grouped.joints[c] for c in on_branch),
             frames={},
+            tips=(),
         )
         return Plan(
             tree,

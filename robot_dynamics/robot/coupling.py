@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, Value
 
 
 @dataclass(frozen=True, eq=False)
-class Coupling:
+class Coupling(Value):
     """How the m moving joints of a tree follow its n independent ones.
 
     Every moving joint is an independent joint itself or follows one (mimic):

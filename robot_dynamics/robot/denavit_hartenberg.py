@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import ArgumentError, RobotError
+from robot_dynamics.html_table import html_table
 from robot_dynamics.robot.joint import Joint, JointType, Limits
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
@@ -46,7 +47,7 @@ TOOL = "tool"
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class Row(Value):
     """One joint of a table and the link that it carries.
 
     Args:
@@ -77,7 +78,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(Value):
     """A Denavit-Hartenberg table with all that a robot needs besides.
 
     Args:
@@ -112,6 +113,14 @@ class Table:
                     f"row {i} of the Denavit-Hartenberg table has a joint of type {row.type}; "
                     "make it revolute, continuous or prismatic"
                 )
+
+    def _repr_html_(self) -> str:
+        headings = ("joint", "type", "a (m)", "alpha (rad)", "d (m)", "theta (rad)")
+        rows = [
+            (row.name or f"joint_{i}", row.type.value, row.a, row.alpha, row.d, row.theta)
+            for i, row in enumerate(self.rows, start=1)
+        ]
+        return html_table(f"{self.name}: {self.convention} convention", headings, rows)
 
     def transform(self, i: int, q: Any = 0.0) -> Pose:
         """A_i: pose of frame i in frame i - 1 at joint position q; rows count from 1."""
@@ -161,7 +170,7 @@ class Table:
             frames[f"dh_{i}"] = Frame(name, X_LF)
             X = X_LF
         frames[TOOL] = Frame(links[-1].name, X @ self.tool)
-        return Robot(self.name, tuple(links), tuple(joints), self.gravity, frames)
+        return Robot(self.name, tuple(links), tuple(joints), self.gravity, frames, (TOOL,))
 
 
 def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "classic") -> Table:
@@ -185,12 +194,12 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
     _check_convention(convention)
     tree = merge_fixed(robot)
     if tip is None:
-        if len(tree.tips) != 1:
+        if len(robot.tips) != 1:
             raise ArgumentError(
-                f"tip: robot '{robot.name}' has {len(tree.tips)} tips ({', '.join(tree.tips)}); "
+                f"tip: robot '{robot.name}' has {len(robot.tips)} tips ({', '.join(robot.tips)}); "
                 "say which chain the table is for"
             )
-        tip = tree.tips[0]
+        tip = robot.tips[0]
     path = _path(tree, tip)
     zero = ZeroReference.from_robot(tree)
     X_0L = [Pose(zero.axes[k + 1], zero.centres[k]) for k in path]  # link frames at zero

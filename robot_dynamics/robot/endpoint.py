@@ -17,10 +17,10 @@ exerts on its surroundings, in its axes."""
 
 
 def only_tip(robot: Robot) -> str:
-    """Name of the one link that carries no joint.
+    """Name of the one link or frame where the robot ends.
 
     Raises:
-        ArgumentError: If the robot has several.
+        ArgumentError: If it has several ends.
     """
     tips = robot.tips
     if len(tips) != 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine, rodrigues, rotation_about
 
@@ -47,7 +47,7 @@ class Mimic:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Value):
     """One joint, with the pose of its child link when its position is zero.
 
     Args:
@@ -84,7 +84,7 @@ class Joint:
 
 
 @dataclass(frozen=True, eq=False)
-class JointLimits:
+class JointLimits(Value):
     """Limits of all independent joints, in the order of `Robot.joint_names`, shape (n,) each."""
 
     lower: Array

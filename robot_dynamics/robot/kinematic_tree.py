@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from types import MappingProxyType
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import RobotError, check_known, unknown_name
+from robot_dynamics.html_table import html_table
 from robot_dynamics.robot.coupling import Coupling
 from robot_dynamics.robot.joint import Joint, JointLimits, Mimic
 from robot_dynamics.robot.link import Frame, Link
@@ -25,8 +27,8 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Default acceleration of free fall in the axes of the root link, m/s^2."""
 
 
-@dataclass(frozen=True, eq=False)
-class KinematicTree:
+@dataclass(frozen=True, eq=False, repr=False)
+class KinematicTree(Value):
     """A tree of links and joints in its zero reference position.
 
     Args:
@@ -35,6 +37,8 @@ class KinematicTree:
         joints: Depth first, in document order.
         gravity: Acceleration of free fall in the axes of the root link, shape (3,), m/s^2.
         frames: Named frames other than the links' own, as links leave them when merged.
+        tips: Names of the links and frames where it ends; by default of the links that carry no
+            other and that a joint moves. They stay tips when links are merged.
     """
 
     name: str
@@ -42,6 +46,7 @@ class KinematicTree:
     joints: tuple[Joint, ...]
     gravity: Array = field(default_factory=lambda: frozen(STANDARD_GRAVITY))
     frames: Mapping[str, Frame] = field(default_factory=dict)
+    tips: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", frozen(self.gravity))
@@ -57,7 +62,39 @@ class KinematicTree:
                     f"robot '{self.name}': joint '{joint.name}' carries '{joint.child}' but stands "
                     f"before link '{link.name}'; list links in the order of their joints"
                 )
-        _ = self.parents  # a joint on an unknown or later link is refused here
+        # A joint on an unknown or later link is refused in `parents`
+        object.__setattr__(self, "tips", tuple(self.tips) or self._leaves())
+
+    def __repr__(self) -> str:
+        kind, mass = type(self).__name__, sum(link.inertia.mass for link in self.links)
+        weight = f"{mass:.4g} kg" if isinstance(mass, Real) else "mass in symbols"
+        joints = ", ".join(self.joint_names[:8]) + (", ..." if self.dof > 8 else "")
+        tips = ", ".join(self.tips[:4]) + (", ..." if len(self.tips) > 4 else "")
+        return (
+            f"<{kind} '{self.name}': {len(self.links)} links, {weight}, {self.dof} independent "
+            f"joints ({joints or 'none'}), tips {tips}>"
+        )
+
+    def _repr_html_(self) -> str:
+        headings = ("joint", "type", "parent", "child", "lower", "upper", "velocity", "effort")
+        rows = []
+        for joint in self.moving_joints:
+            limits = joint.limits
+            follows = "" if joint.mimic is None else f", follows {joint.mimic.joint}"
+            kind = joint.type.value + follows
+            ends = limits.lower, limits.upper, limits.velocity, limits.effort
+            rows.append((joint.name, kind, joint.parent, joint.child, *map(float, ends)))
+        return html_table(repr(self)[1:-1], headings, rows)
+
+    def _leaves(self) -> tuple[str, ...]:
+        """Links that carry no other, those that a joint moves if there are such."""
+        moved = [False]
+        for joint, parent in zip(self.joints, self.parents, strict=True):
+            moved.append(joint.moves or moved[parent])
+        carriers = set(self.parents)
+        leaves = [i for i in range(len(self.links)) if i not in carriers]
+        moving = [i for i in leaves if moved[i]]
+        return tuple(self.links[i].name for i in moving or leaves)
 
     # -- the tree ---------------------------------------------------------------------------
 
@@ -131,12 +168,6 @@ class KinematicTree:
     def frame_names(self) -> tuple[str, ...]:
         """Names of all links and of all frames fixed to them."""
         return (*self._link_index, *self.frames)
-
-    @property
-    def tips(self) -> tuple[str, ...]:
-        """Names of the links that carry no joint."""
-        carriers = {joint.parent for joint in self.joints}
-        return tuple(link.name for link in self.links if link.name not in carriers)
 
     # -- the independent joints -------------------------------------------------------------
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from robot_dynamics.arrays import Value
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class Link(Value):
     """One rigid body; its frame is the frame of the joint that carries it."""
 
     name: str
@@ -17,7 +18,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class Frame:
+class Frame(Value):
     """A named frame fixed to a link: pose X_LF of the frame in that link."""
 
     link: str

@@ -14,7 +14,7 @@ from robot_dynamics.spatial.pose import Pose
 __all__ = ["STANDARD_GRAVITY", "Robot"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Robot(KinematicTree):
     """A tree of links and joints in its zero reference position; arguments of `KinematicTree`.
 

@@ -239,6 +239,7 @@ def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
         joints=tuple(joints),
         gravity=X.rotation.T @ robot.gravity,
         frames={name: place for name, place in robot.frames.items() if place.link in carriers},
+        tips=(tip,),
     )
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import RobotError, ShapeError
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Frame, Link
@@ -34,7 +34,7 @@ HAND = "hand"
 
 
 @dataclass(frozen=True, eq=False)
-class Hand:
+class Hand(Value):
     """A hand at the zero position: reference point h and two unit vectors, in base axes.
 
     Args:
@@ -56,7 +56,7 @@ class Hand:
 
 
 @dataclass(frozen=True, eq=False)
-class ZeroReference:
+class ZeroReference(Value):
     """A robot in its zero reference position, all vectors in base axes.
 
     Args:
@@ -145,7 +145,7 @@ class ZeroReference:
             links.append(Link(f"link_{k + 2}", Inertia.from_com(masses[k], s[k], inertias[k])))
             start = b[k]
         hand = Frame(links[-1].name, Pose(_hand_axes(u_oa, u_ot), start))
-        robot = Robot(name, tuple(links), tuple(joints), frozen(gravity), {HAND: hand})
+        robot = Robot(name, tuple(links), tuple(joints), frozen(gravity), {HAND: hand}, (HAND,))
         return ZeroReference(robot, frozen(np.array([np.eye(3)] * (n + 1))))
 
     # -- the vectors of section 2 -------------------------------------------------------------

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, frozen, numbers
+from robot_dynamics.arrays import Array, Value, frozen, numbers
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.vectors import skew
 
 
 @dataclass(frozen=True, eq=False)
-class Inertia:
+class Inertia(Value):
     """Mass distribution of a rigid body: its moments of order 0, 1 and 2.
 
     Stored about the origin of the link frame, in its axes, because torques are

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.arrays import Array, Value, frozen
 
 
 @dataclass(frozen=True, eq=False)
-class Pose:
+class Pose(Value):
     """Pose X_AB of frame B in frame A: p_A = rotation @ p_B + translation.
 
     Args:

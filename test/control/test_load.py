@@ -150,16 +150,16 @@ def test_without_gravity_a_payload_weighs_nothing_but_keeps_its_inertia(load, mo
 
 
 def test_the_only_tip_carries_the_load_by_default(load):
-    assert load.endpoint == "fore"
-    X = load.pose("tool")
-    np.testing.assert_allclose(X.translation, [0.3, 0.0, 0.05])
-    np.testing.assert_allclose(X.rotation, rotation_from_rpy([0.3, 0.7, -0.4]))
+    assert load.endpoint == "tool"
+    X = load.pose("fore").inverse()
+    np.testing.assert_allclose(X.translation, [0.3, 0.0, 0.05], atol=1e-15)
+    np.testing.assert_allclose(X.rotation, rotation_from_rpy([0.3, 0.7, -0.4]), atol=1e-15)
 
 
 def test_a_payload_on_another_body_is_refused(load):
     with pytest.raises(
         ArgumentError,
-        match=r"frame 'upper' moves against 'fore', where the load acts; give a frame fixed to "
+        match=r"frame 'upper' moves against 'tool', where the load acts; give a frame fixed to "
         r"that, or start with another payload.frame",
     ):
         load.carry(BODY, "upper")

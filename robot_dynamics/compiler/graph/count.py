@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from robot_dynamics.compiler.graph.expression import (
     ADD,
@@ -17,6 +17,7 @@ from robot_dynamics.compiler.graph.expression import (
     SUBTRACT,
 )
 from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.html_table import html_table
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class OperationCount:
     def arithmetic(self) -> int:
         """Multiplications and additions together."""
         return self.multiplications + self.additions
+
+    def _repr_html_(self) -> str:
+        counts = {field.name: getattr(self, field.name) for field in fields(self)}
+        headings = [name.replace("_", " and ") for name in counts]
+        return html_table("operations", headings, [counts.values()])
 
     def __str__(self) -> str:
         text = (

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
-class Transmission:
+class Transmission(Value):
     """One gear box: actuator positions are matrix @ (joint positions - offset).
 
     Velocities follow by the matrix alone. By virtual work, joint efforts are its transpose times
