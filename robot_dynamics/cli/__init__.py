@@ -18,6 +18,7 @@ VERBS: Mapping[str, str] = {
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
+    "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
 }
 """Verbs, each in the module of its name, in the order of the help."""
 

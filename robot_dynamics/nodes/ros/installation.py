@@ -1,0 +1,150 @@
+"""Installation: the ROS 2 that nodes of this shell would run on, and what it lacks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+
+import rclpy
+from ament_index_python.packages import PackageNotFoundError as NoPackage
+from ament_index_python.packages import get_package_prefix
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from std_msgs.msg import Empty
+
+from robot_dynamics.nodes.runtime.machine import Finding
+
+DISTRIBUTIONS = ("humble", "jazzy", "kilted", "rolling")
+
+HIGHEST_DOMAIN = 101
+"""Of Linux: the ports of higher ones are among those that it hands out to anybody."""
+
+MULTICAST = 0x1000
+"""Flag of a network interface, of linux/if.h."""
+
+SHARED_MEMORY_MIB = 64
+"""Free space in /dev/shm below which Fast DDS may fall back to UDP, MiB."""
+
+ECHO_TIMEOUT_S = 5.0
+"""Time in which a message must come back to the process that sent it, s."""
+
+PACKAGES = {
+    "control_msgs": "the action follow_joint_trajectory (MoveIt)",
+    "launch_ros": "bringup.launch.py",
+    "robot_state_publisher": "rviz:=true",
+    "rviz2": "rviz:=true",
+    "xacro": "robots as xacro files",
+}
+"""Packages that are not needed by every node, and what is missing without them."""
+
+
+def ros_findings() -> list[Finding]:
+    """Distribution, middleware, discovery, transport and packages."""
+    return [
+        _distribution(),
+        Finding("middleware", rclpy.get_rmw_implementation_identifier()),
+        _domain(),
+        _discovery(),
+        _shared_memory(),
+        _echo(),
+        *_packages(),
+    ]
+
+
+def _distribution() -> Finding:
+    name = os.environ.get("ROS_DISTRO", "")
+    if not name:
+        try:
+            return Finding("distribution", f"rclpy {version('ros-rclpy')} of the package index")
+        except PackageNotFoundError:
+            remedy = "source its setup.bash, or its packages are not found"
+            return Finding("distribution", "ROS_DISTRO is not set", remedy)
+    known = name in DISTRIBUTIONS
+    return Finding("distribution", name, "" if known else f"tested: {', '.join(DISTRIBUTIONS)}")
+
+
+def _domain() -> Finding:
+    given = os.environ.get("ROS_DOMAIN_ID", "0") or "0"
+    remedy = f"set ROS_DOMAIN_ID to a number from 0 to {HIGHEST_DOMAIN}, alike in all shells"
+    if not given.isdigit():
+        return Finding("domain", f"'{given}' is no number", remedy, missing=True)
+    return Finding("domain", given, remedy if int(given) > HIGHEST_DOMAIN else "")
+
+
+def _discovery() -> Finding:
+    reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET").upper()
+    if os.environ.get("ROS_LOCALHOST_ONLY") == "1":
+        reach = "LOCALHOST"
+    if reach == "OFF" and not os.environ.get("ROS_STATIC_PEERS"):
+        remedy = "unset ROS_AUTOMATIC_DISCOVERY_RANGE, or name others in ROS_STATIC_PEERS"
+        return Finding("discovery", "off", remedy, missing=True)
+    flags = Path("/sys/class/net/lo/flags")
+    if reach == "LOCALHOST" and flags.is_file() and not int(flags.read_text(), 16) & MULTICAST:
+        return Finding("discovery", f"{reach}, by unicast: loopback has no multicast")
+    return Finding("discovery", reach)
+
+
+def _shared_memory() -> Finding:
+    place = Path("/dev/shm")
+    if not (place.is_dir() and os.access(place, os.W_OK)):
+        remedy = "mount it, or set FASTDDS_BUILTIN_TRANSPORTS=UDPv4"
+        return Finding("shared memory", f"{place} cannot be written", remedy)
+    free = shutil.disk_usage(place).free // 2**20
+    small = free < SHARED_MEMORY_MIB
+    remedy = "fastdds shm clean, or a larger one (docker: --shm-size=512m, --ipc=host)"
+    return Finding("shared memory", f"{free} MiB free in {place}", remedy if small else "")
+
+
+def _echo() -> Finding:
+    """Whether a message of one participant reaches another one of this process."""
+    contexts = [Context(), Context()]
+    try:
+        for context in contexts:
+            rclpy.init(context=context, args=[])
+        sender, reader = (
+            rclpy.create_node(f"doctor_{os.getpid()}_{i}", context=context, enable_rosout=False)
+            for i, context in enumerate(contexts)
+        )
+        took = _time_of_echo(sender, reader)
+    except Exception as error:  # whatever rclpy and the middleware say
+        return Finding("messages", f"no node can start: {error}", "repair it first", missing=True)
+    finally:
+        for context in contexts:
+            context.try_shutdown()
+    if took is None:
+        remedy = (
+            "let UDP multicast through the firewall, or ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST"
+        )
+        return Finding("messages", f"none came in {ECHO_TIMEOUT_S:g} s", remedy, missing=True)
+    return Finding("messages", f"reach another node, {took:.1f} s after its start")
+
+
+def _time_of_echo(sender: rclpy.node.Node, reader: rclpy.node.Node) -> float | None:
+    """Time from now to the first message that reaches the reader, s; None if none does."""
+    heard: list[Empty] = []
+    topic, start = f"doctor_{os.getpid()}", monotonic()
+    publisher = sender.create_publisher(Empty, topic, 1)
+    reader.create_subscription(Empty, topic, heard.append, 1)
+    executor = SingleThreadedExecutor(context=reader.context)
+    executor.add_node(reader)
+    while not heard and monotonic() < start + ECHO_TIMEOUT_S:
+        publisher.publish(Empty())
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown()
+    return monotonic() - start if heard else None
+
+
+def _packages() -> Iterator[Finding]:
+    for name, use in PACKAGES.items():
+        try:
+            get_package_prefix(name)
+            there = True
+        except (NoPackage, LookupError, OSError):
+            there = find_spec(name) is not None
+        remedy = f"apt install ros-$ROS_DISTRO-{name.replace('_', '-')}, for {use}"
+        yield Finding(name, "installed" if there else "not installed", "" if there else remedy)

@@ -1,0 +1,116 @@
+"""What a machine offers: a place for compiled equations, and time for a loop.
+
+`robot-dynamics doctor` prints it. Everything is read from the system at the moment of the call.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from robot_dynamics.compiler.native.cache import folder
+
+LOOP_PRIORITY = 80
+"""Real-time priority that leaves room for the interrupt threads of the kernel above it."""
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at.
+
+    Args:
+        name: What it is.
+        found: How it is.
+        remedy: What to do; empty if nothing is.
+        missing: Whether something does not work without it; else a remedy is advice.
+    """
+
+    name: str
+    found: str
+    remedy: str = ""
+    missing: bool = False
+
+
+def cache_findings() -> list[Finding]:
+    """Whether compiled equations can be kept on disk."""
+    place = folder()
+    if place is None:
+        remedy = "set ROBOT_DYNAMICS_CACHE to a folder, or every start compiles anew"
+        return [Finding("cache", "none", remedy)]
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        probe = place / f".doctor-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        remedy = "make it writable, or set ROBOT_DYNAMICS_CACHE to another folder"
+        return [Finding("cache", f"{place}: {error.strerror}", remedy, missing=True)]
+    return [Finding("cache", f"{place}, writable")]
+
+
+def realtime_findings() -> list[Finding]:
+    """What stands between a loop and its deadline, on Linux."""
+    if sys.platform != "linux":
+        remedy = "use Linux where a loop must be on time"
+        return [Finding("system", platform.system(), remedy, missing=True)]
+    return [_kernel(), _priority(), _locked_memory(), _governor(), _isolated()]
+
+
+def _kernel() -> Finding:
+    release = platform.release()
+    if _read("/sys/kernel/realtime") == "1" or "PREEMPT_RT" in platform.version():
+        return Finding("kernel", f"{release}, PREEMPT_RT")
+    remedy = "install one with PREEMPT_RT (Ubuntu: pro enable realtime-kernel)"
+    return Finding("kernel", f"{release}, not PREEMPT_RT", remedy, missing=True)
+
+
+def _priority() -> Finding:
+    import resource  # noqa: PLC0415  # not on every system
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
+    if _read("/proc/sys/kernel/sched_rt_runtime_us") == "0":
+        remedy = "sysctl kernel.sched_rt_runtime_us=950000"
+        return Finding("priority", "real-time threads get no time", remedy, missing=True)
+    if os.geteuid() == 0 or soft < 0 or soft >= LOOP_PRIORITY:
+        return Finding("priority", "any" if os.geteuid() == 0 or soft < 0 else f"up to {soft}")
+    remedy = f"'@realtime - rtprio {LOOP_PRIORITY + 18}' in /etc/security/limits.conf"
+    return Finding("priority", f"up to {soft} (ulimit -r)", remedy, missing=True)
+
+
+def _locked_memory() -> Finding:
+    import resource  # noqa: PLC0415
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    if soft == resource.RLIM_INFINITY:
+        return Finding("memlock", "unlimited")
+    remedy = "'@realtime - memlock unlimited' in /etc/security/limits.conf"
+    return Finding("memlock", f"{soft // 1024} KiB (ulimit -l)", remedy, missing=True)
+
+
+def _governor() -> Finding:
+    files = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
+    governors = sorted({_read(file) for file in files})
+    if not governors:
+        return Finding("governor", "not known: the clock of the processors is not ours to set")
+    if governors == ["performance"]:
+        return Finding("governor", "performance")
+    remedy = "cpupower frequency-set -g performance"
+    return Finding("governor", ", ".join(governors), remedy, missing=True)
+
+
+def _isolated() -> Finding:
+    isolated = _read("/sys/devices/system/cpu/isolated")
+    if isolated:
+        return Finding("isolcpus", f"processors {isolated}; name one in the parameter cpu_affinity")
+    remedy = "boot with isolcpus=N nohz_full=N rcu_nocbs=N, and set cpu_affinity to N"
+    return Finding("isolcpus", "no processor is kept free", remedy, missing=True)
+
+
+def _read(path: str | Path) -> str:
+    """Text of a file of the system; empty if there is none."""
+    try:
+        return Path(path).read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
