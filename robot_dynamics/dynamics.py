@@ -29,6 +29,7 @@ from robot_dynamics.compiler.source.python import python_source
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError, check_known
 from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics, formulation_named
 from robot_dynamics.kernels import (
+    OF_FRAMES,
     PLAIN,
     Equations,
     Variant,
@@ -121,7 +122,7 @@ class Dynamics:
 
         `program` takes the one with the fewest operations.
         """
-        physical = name in ("regressor", "pose", "jacobian")  # of the robot as it is
+        physical = name in ("regressor", *OF_FRAMES)  # of the robot as it is
         if self.formulation != DEFAULT_FORMULATION or physical:
             yield equations_of(name, self._tree, self.formulation, variant)
             return
@@ -332,6 +333,23 @@ class Dynamics:
             UnknownNameError: If there is no such frame.
         """
         return self.kernel("jacobian", self._frame(frame))(q)
+
+    def jacobian_derivative(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None
+    ) -> Array:
+        """Differentiate the Jacobian of a frame in time; shapes as in `jacobian`.
+
+        The acceleration of the frame is J @ qdd + Jd @ qd.
+        """
+        return self.kernel("jacobian_derivative", self._frame(frame))(q, qd)
+
+    def drift(self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None) -> Array:
+        """Compute the acceleration of a frame without joint accelerations, Jd @ qd.
+
+        Returns:
+            Linear over angular acceleration, shape (6,) or (N, 6), axes of the root link.
+        """
+        return self.kernel("drift", self._frame(frame))(q, qd)
 
     def _frame(self, frame: str | None) -> Variant:
         return Variant(frame=only_tip(self._tree) if frame is None else frame)

@@ -30,7 +30,12 @@ from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.errors import ArgumentError, check_known, shown
 from robot_dynamics.formulations import InverseDynamics, formulation_named, mass_matrix_named
 from robot_dynamics.formulations.regressor import Regressor
-from robot_dynamics.kinematics import frame_jacobian, frame_pose
+from robot_dynamics.kinematics import (
+    frame_drift,
+    frame_jacobian,
+    frame_jacobian_derivative,
+    frame_pose,
+)
 from robot_dynamics.robot.endpoint import Wrenches, only_tip, wrench_on_link
 from robot_dynamics.robot.inertial_parameters import body_with, inertial_parameters
 from robot_dynamics.robot.robot import Robot
@@ -291,6 +296,25 @@ def jacobian(
     return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame), "J")
 
 
+def jacobian_derivative(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+) -> Equations:
+    """Derivative in time of the Jacobian of a frame, of q and qd."""
+    frame, n = _frame_of(tree, variant), tree.dof
+
+    def function(q: Array, qd: Array) -> Array:
+        return frame_jacobian_derivative(tree, q, qd, frame)
+
+    return Equations({"q": (n,), "qd": (n,)}, function, "Jd")
+
+
+def drift(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+    """Acceleration of a frame without joint accelerations, linear over angular, of q and qd."""
+    frame, n = _frame_of(tree, variant), tree.dof
+    inputs = {"q": (n,), "qd": (n,)}
+    return Equations(inputs, lambda q, qd: frame_drift(tree, q, qd, frame), "acceleration")
+
+
 def _frame_of(tree: Robot, variant: Variant) -> str:
     return only_tip(tree) if variant.frame is None else variant.frame
 
@@ -308,8 +332,13 @@ KERNELS: Mapping[str, Callable[[Robot, str | InverseDynamics, Variant], Equation
     "regressor": regressor,
     "pose": pose,
     "jacobian": jacobian,
+    "jacobian_derivative": jacobian_derivative,
+    "drift": drift,
 }
 """Every kernel of a robot by name: a function of tree, formulation and variant."""
+
+OF_FRAMES = ("pose", "jacobian", "jacobian_derivative", "drift")
+"""Kernels about a frame, where the robot is taken as it is."""
 
 
 def equations_of(

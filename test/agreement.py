@@ -16,7 +16,7 @@ from robot_dynamics.compiler.graph.expression import (
 )
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.kernels import Variant, equations_of
+from robot_dynamics.kernels import OF_FRAMES, Variant, equations_of
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state
 
@@ -60,7 +60,7 @@ def assert_kernels_agree(robot, formulation, seed, names, source=None):
 
 def variant_of(name, robot):
     """The frame of kinematics is the last link of a robot."""
-    return Variant(frame=robot.links[-1].name) if name in ("pose", "jacobian") else Variant()
+    return Variant(frame=robot.links[-1].name) if name in OF_FRAMES else Variant()
 
 
 def arrays(answer):
@@ -222,3 +222,9 @@ class ByPinocchio:
 
     def jacobian(self, found, about, q):
         assert_same(found, [self.model.frame_jacobian(q, self.frame)], about)
+
+    def jacobian_derivative(self, found, about, q, qd):
+        assert_same(found, [self.model.frame_jacobian_derivative(q, qd, self.frame)], about)
+
+    def drift(self, found, about, q, qd):
+        assert_same(found, [self.model.frame_drift(q, qd, self.frame)], about)

@@ -139,6 +139,24 @@ class PinModel:
         )
         return J.reshape(6, -1) @ self.E  # flat for a single joint
 
+    def frame_jacobian_derivative(self, q, qd, frame):
+        """Derivative of `frame_jacobian` in time, shape (6, n)."""
+        at, v = self.positions(q), self.E @ np.asarray(qd, dtype=float)
+        self.pin.computeJointJacobiansTimeVariation(self.model, self.data, at, v)
+        self.pin.updateFramePlacements(self.model, self.data)
+        place = self.model.getFrameId(frame, self.pin.FrameType.BODY)
+        axes = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        Jd = self.pin.getFrameJacobianTimeVariation(self.model, self.data, place, axes)
+        return Jd.reshape(6, -1) @ self.E
+
+    def frame_drift(self, q, qd, frame):
+        """Acceleration of a link without joint accelerations, linear over angular, shape (6,)."""
+        at, v = self.positions(q), self.E @ np.asarray(qd, dtype=float)
+        self.pin.forwardKinematics(self.model, self.data, at, v, 0.0 * v)
+        place = self.model.getFrameId(frame, self.pin.FrameType.BODY)
+        axes = self.pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        return self.pin.getFrameClassicalAcceleration(self.model, self.data, place, axes).vector
+
 
 def relative_error(ours, theirs):
     """Worst difference over the largest entry of either side (1e-300 for zero against zero)."""

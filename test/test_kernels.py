@@ -33,14 +33,14 @@ from oracles import (
 )
 from robot_dynamics import Dynamics
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
-from robot_dynamics.kernels import KERNELS, equations_of
+from robot_dynamics.kernels import KERNELS, OF_FRAMES, equations_of
 from robot_dynamics.robot import find_robot, merge_fixed
 from strategies import random_state, robots, seeds
 
 OF_A_FORMULATION = ("inverse", "bias", "gravity", "mass_matrix", "forward")
 """Kernels that consist of the equations of a formulation."""
 
-KINEMATIC = ("regressor", "pose", "jacobian")
+KINEMATIC = ("regressor", *OF_FRAMES)
 """Kernels that are the same in every formulation."""
 
 OF_THE_TREE = tuple(name for name in KERNELS if name not in OF_A_FORMULATION + KINEMATIC)

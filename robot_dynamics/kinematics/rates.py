@@ -1,0 +1,202 @@
+"""Instantaneous kinematics: joint velocities and accelerations for those of the hand, and back.
+
+Chapter 3 of [AsadaSlotine1986]. Functions of a Jacobian take any, shape (m, n): of the whole hand,
+of some of its directions (`task_rows`), of several frames over one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array, numbers, vector
+from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.kinematics.jacobian import frame_jacobian
+from robot_dynamics.kinematics.jacobian_derivative import frame_drift
+from robot_dynamics.robot.robot import Robot
+
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+"""Rows of a Jacobian: velocities along the axes of the root link, and about them."""
+
+SINGULAR = 1e-9
+"""Singular value, as a part of the largest, below which a direction counts as lost."""
+
+
+def task_rows(directions: Sequence[str]) -> list[int]:
+    """Rows of a Jacobian, velocity or wrench that belong to some of `DIRECTIONS`.
+
+    Raises:
+        UnknownNameError: If there is no such direction.
+    """
+    for name in directions:
+        check_known("direction", name, "a task", DIRECTIONS)
+    return [DIRECTIONS.index(name) for name in directions]
+
+
+@dataclass(frozen=True, eq=False)
+class Mobility:
+    """What a Jacobian J, shape (m, n), can do; section 3.2.2, and section 4.1.3 of its transpose.
+
+    Lengths and angles are compared as m and rad: scale rows to compare them otherwise.
+
+    Attributes:
+        singular_values: Largest first, shape (min(m, n),).
+        rank: Number of independent directions.
+        moved: Range space R(J): directions that the hand can move in, columns, (m, rank).
+        lost: Their complement, N(J^T): directions of motion that are lost, and of forces that no
+            joint has to bear, (m, m - rank).
+        efforts: R(J^T): joint efforts that a force at the hand balances, (n, rank).
+        idle: Null space N(J): joint motions that the hand does not see, (n, n - rank).
+    """
+
+    singular_values: Array
+    rank: int
+    moved: Array
+    lost: Array
+    efforts: Array
+    idle: Array
+
+    @property
+    def manipulability(self) -> float:
+        """Volume of the velocity ellipsoid, root of det(J J^T); 0 where a direction is lost."""
+        return float(np.prod(self.singular_values)) if self.lost.shape[1] == 0 else 0.0
+
+    @property
+    def condition(self) -> float:
+        """Largest by smallest singular value; infinite where a direction is lost."""
+        whole = self.rank == len(self.singular_values)
+        return float(self.singular_values[0] / self.singular_values[-1]) if whole else np.inf
+
+
+def mobility(J: npt.ArrayLike) -> Mobility:
+    """Find range and null spaces of a Jacobian: (3-41), dim R(J) + dim N(J) = n.
+
+    Raises:
+        ArgumentError: If J is no matrix of finite numbers.
+    """
+    U, values, V = np.linalg.svd(_matrix("J", J))
+    rank = int(np.sum(values > SINGULAR * max(values[0], SINGULAR)))
+    return Mobility(values, rank, U[:, :rank], U[:, rank:], V[:rank].T, V[rank:].T)
+
+
+def weighted_inverse(
+    J: npt.ArrayLike, weights: npt.ArrayLike | None = None, damping: float = 0.0
+) -> Array:
+    """Compute the inverse of a Jacobian that costs least, qd^T W qd: (3-49), W = 1 for (3-50).
+
+    Where J loses a direction the velocity nearest to the wanted one is made, and with damping,
+    next to such places too: the least |J qd - v|^2 + damping^2 qd^T W qd.
+
+    Args:
+        J: Jacobian, shape (m, n).
+        weights: W, shape (n,) or (n, n), positive definite; by default all 1.
+        damping: Unit of the singular values of J W^(-1/2).
+
+    Returns:
+        Shape (n, m).
+
+    Raises:
+        ArgumentError: If J is no matrix of finite numbers, W not positive definite, or the damping
+            negative.
+    """
+    J = _matrix("J", J)
+    if not (np.isfinite(damping) and damping >= 0.0):
+        raise ArgumentError(f"damping must be a number from 0 on, got {damping}")
+    half = _root_of_inverse("weights", weights, J.shape[1])
+    U, values, V = np.linalg.svd(J @ half, full_matrices=False)
+    kept = values > SINGULAR * max(values[0], SINGULAR)
+    divisors = np.where(kept, values**2 + damping**2, 1.0)
+    return half @ (V.T * np.where(kept, values / divisors, 0.0)) @ U.T
+
+
+def resolved_rates(
+    J: npt.ArrayLike,
+    velocity: npt.ArrayLike,
+    *,
+    weights: npt.ArrayLike | None = None,
+    damping: float = 0.0,
+    preferred: npt.ArrayLike | None = None,
+) -> Array:
+    """Compute the joint velocities of a velocity of the hand: resolved motion rate, (3-33).
+
+    Args:
+        J: Jacobian, shape (m, n).
+        velocity: Of the hand, shape (m,).
+        weights: As in `weighted_inverse`.
+        damping: As in `weighted_inverse`.
+        preferred: Joint velocities, shape (n,), of which a redundant arm makes what the hand does
+            not see: (3-42).
+
+    Returns:
+        Joint velocities, shape (n,).
+
+    Raises:
+        ShapeError: If a shape does not fit.
+        ArgumentError: As in `weighted_inverse`.
+    """
+    J = _matrix("J", J)
+    v = vector("velocity", velocity, J.shape[0])
+    qd = weighted_inverse(J, weights, damping) @ v
+    if preferred is None:
+        return qd
+    wish = vector("preferred", preferred, J.shape[1])
+    return qd + wish - weighted_inverse(J, weights) @ (J @ wish)
+
+
+def joint_accelerations(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    acceleration: npt.ArrayLike,
+    frame: str,
+    *,
+    task: Sequence[str] = DIRECTIONS,
+    weights: npt.ArrayLike | None = None,
+    damping: float = 0.0,
+) -> Array:
+    """Compute the joint accelerations of an acceleration of a frame, from a = J qdd + Jd qd.
+
+    Args:
+        robot: Any robot of n independent joints.
+        q: Joint positions, shape (n,), rad or m.
+        qd: Joint velocities, shape (n,).
+        acceleration: Of the directions of the task, shape (m,), m/s^2 and rad/s^2.
+        frame: Link or named frame.
+        task: Some of `DIRECTIONS`; what the others do is left open.
+        weights: As in `weighted_inverse`.
+        damping: As in `weighted_inverse`.
+
+    Returns:
+        Joint accelerations, shape (n,), the least if the arm has more joints than the task rows.
+
+    Raises:
+        UnknownNameError: If there is no such frame or direction.
+        ShapeError: If a shape does not fit.
+    """
+    rows = task_rows(task)
+    wanted = (
+        vector("acceleration", acceleration, len(rows)) - frame_drift(robot, q, qd, frame)[rows]
+    )
+    return weighted_inverse(frame_jacobian(robot, q, frame)[rows], weights, damping) @ wanted
+
+
+def _matrix(name: str, values: npt.ArrayLike) -> Array:
+    array = np.asarray(values)
+    if array.ndim != 2 or 0 in array.shape:
+        raise ArgumentError(f"{name} must be a matrix, got shape {array.shape}")
+    return numbers(name, array, array.shape)
+
+
+def _root_of_inverse(name: str, weights: npt.ArrayLike | None, n: int) -> Array:
+    """W^(-1/2), shape (n, n)."""
+    if weights is None:
+        return np.eye(n)
+    given = np.asarray(weights)
+    W = numbers(name, given, (n, n) if given.ndim == 2 else (n,))
+    values, axes = np.linalg.eigh(W if W.ndim == 2 else np.diag(W))
+    if values[0] <= 0.0 or not np.allclose(W, W.T):
+        raise ArgumentError(f"{name} must be positive, or a symmetric positive definite matrix")
+    return (axes / np.sqrt(values)) @ axes.T

@@ -1,0 +1,32 @@
+"""Statics: forces at the hand and efforts of the joints, and what gives way between them."""
+
+from robot_dynamics.statics.compliance import (
+    EndpointStiffness,
+    endpoint_compliance,
+    endpoint_stiffness,
+    principal_compliances,
+)
+from robot_dynamics.statics.efforts import Balance, balancing_wrench, joint_efforts
+from robot_dynamics.statics.ellipsoids import (
+    Ellipsoid,
+    force_ellipsoid,
+    inertia_ellipsoid,
+    velocity_ellipsoid,
+)
+from robot_dynamics.statics.wrenches import moved_wrench, wrench_transform
+
+__all__ = [
+    "Balance",
+    "Ellipsoid",
+    "EndpointStiffness",
+    "balancing_wrench",
+    "endpoint_compliance",
+    "endpoint_stiffness",
+    "force_ellipsoid",
+    "inertia_ellipsoid",
+    "joint_efforts",
+    "moved_wrench",
+    "principal_compliances",
+    "velocity_ellipsoid",
+    "wrench_transform",
+]

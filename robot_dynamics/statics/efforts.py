@@ -1,0 +1,82 @@
+"""Joint efforts of forces at the hand, and forces at the hand of joint efforts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array, vector
+from robot_dynamics.kinematics.rates import Mobility, mobility
+
+BALANCED = 1e-9
+"""Part of the efforts that may be left over where they count as balanced."""
+
+
+def joint_efforts(J: npt.ArrayLike, wrench: npt.ArrayLike) -> Array:
+    """Compute the joint efforts of a wrench that the hand exerts: tau = J^T F, (4-7).
+
+    They balance the wrench alone: gravity and friction are not in them.
+
+    Args:
+        J: Jacobian, shape (m, n), linear rows over angular ones.
+        wrench: F in the same axes, shape (m,): force, N, over moment, N m.
+
+    Returns:
+        Joint efforts, shape (n,), N m or N.
+
+    Raises:
+        ShapeError: If the wrench has not one entry per row of J.
+    """
+    J = np.asarray(J)
+    return J.T @ vector("wrench", wrench, len(J))
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The wrench at the hand that balances joint efforts.
+
+    Attributes:
+        wrench: F with tau = J^T F, the smallest where there are many, the nearest where there is
+            none; shape (m,).
+        exists: Whether it balances the efforts.
+        unique: Whether no other wrench does: the structure bears none by itself.
+        left_over: Efforts that no wrench balances; they move joints that the hand does not see;
+            shape (n,).
+        borne: Wrenches that the structure bears without any effort, columns, shape (m, k).
+    """
+
+    wrench: Array
+    exists: bool
+    unique: bool
+    left_over: Array
+    borne: Array
+
+
+def balancing_wrench(J: npt.ArrayLike, tau: npt.ArrayLike) -> Balance:
+    """Find the wrench that the hand exerts when the joints exert given efforts at rest.
+
+    Section 4.1.3 of [AsadaSlotine1986]: it exists if tau lies in R(J^T), the complement of the null
+    space of J, and is unique if N(J^T), the complement of the range of J, is empty.
+
+    Args:
+        J: Jacobian, shape (m, n).
+        tau: Joint efforts, shape (n,), N m or N.
+
+    Raises:
+        ShapeError: If tau has not one entry per column of J.
+    """
+    spaces: Mobility = mobility(J)
+    J = np.asarray(J, dtype=np.float64)
+    efforts = vector("tau", tau, J.shape[1])
+    wrench = spaces.moved @ ((spaces.efforts.T @ efforts) / spaces.singular_values[: spaces.rank])
+    left_over = efforts - J.T @ wrench
+    small = BALANCED * max(float(np.linalg.norm(efforts)), BALANCED)
+    return Balance(
+        wrench=wrench,
+        exists=bool(np.linalg.norm(left_over) <= small),
+        unique=spaces.lost.shape[1] == 0,
+        left_over=left_over,
+        borne=spaces.lost,
+    )
