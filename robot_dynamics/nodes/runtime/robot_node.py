@@ -137,7 +137,10 @@ class RobotNode(ManagedNode, Generic[P]):
     def _check(self, value: P) -> None:
         given = value.robot_description
         if self.configured and given != self.parameters.robot_description:
-            self._with_same_joints(self._description.read(given))
+            try:
+                self._with_same_joints(self._description.read(given))
+            except RobotDynamicsError as error:
+                raise ArgumentError(f"parameter 'robot_description': {error}") from None
         self.check(value)
 
     def _on_changed(self, value: P) -> None:
