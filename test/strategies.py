@@ -138,6 +138,11 @@ def random_state(robot, seed, samples=None):
     return rng.uniform(-3.0, 3.0, shape), rng.normal(size=shape), rng.normal(size=shape)
 
 
+def state_of(tree, seed):
+    """Positions, velocities and accelerations of all joints of a tree, shape (3, n)."""
+    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
+
+
 def random_wrenches(tree, seed):
     """Force and moment that some moving links exert on their surroundings, by link index."""
     rng = np.random.default_rng(seed)

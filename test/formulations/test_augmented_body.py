@@ -20,20 +20,11 @@ from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.vectors import skew
-from strategies import random_state, robots, seeds
+from strategies import random_state, random_wrenches, robots, seeds, state_of
 
 # float64, sums in another order, relative to the largest torque: 2000 random trees of up to seven
 # joints stay below 1e-12, a wrong sign gives 1e-1
 ROUND_OFF = 1e-10
-
-
-def state_of(tree, seed):
-    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
-
-
-def some_wrenches(tree, seed):
-    rng = np.random.default_rng(seed)
-    return {i: (rng.normal(size=3), rng.normal(size=3)) for i in range(1, len(tree.links), 2)}
 
 
 # -- the example of the paper -----------------------------------------------------------------
@@ -97,7 +88,7 @@ def test_only_the_difference_of_y5_and_z6_acts_on_the_joints():
 
 @given(robots(fixed=False), seeds())
 def test_agrees_with_newton_euler_on_trees(tree, seed):
-    state, wrenches = state_of(tree, seed), some_wrenches(tree, seed)
+    state, wrenches = state_of(tree, seed), random_wrenches(tree, seed)
     ours = augmented_body.inverse_dynamics(tree, *state, wrenches)
     assert relative_error(ours, newton_euler.inverse_dynamics(tree, *state, wrenches)) < ROUND_OFF
 
@@ -143,7 +134,7 @@ def test_first_moment_without_mass_is_a_body_like_any_other(tree, seed):
 
 @given(robots(fixed=False), seeds())
 def test_regrouped_bodies_give_the_same_torques(tree, seed):
-    state, wrenches = state_of(tree, seed), some_wrenches(tree, seed)
+    state, wrenches = state_of(tree, seed), random_wrenches(tree, seed)
     ours = augmented_body.inverse_dynamics(regroup(tree), *state, wrenches)
     assert relative_error(ours, newton_euler.inverse_dynamics(tree, *state, wrenches)) < ROUND_OFF
 

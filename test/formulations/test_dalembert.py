@@ -19,7 +19,7 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
-from strategies import robots, seeds
+from strategies import robots, seeds, state_of
 
 # float64, sums in another order: 2000 random trees stay below 2e-14 of the largest entry, or of
 # 1 N m where a term vanishes
@@ -38,10 +38,6 @@ def puma():
 def same(ours, theirs):
     """Whether two results differ by round-off alone."""
     return np.max(np.abs(ours - theirs)) < ROUND_OFF * (1.0 + np.max(np.abs(theirs)))
-
-
-def state_of(tree, seed):
-    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
 
 
 # -- section 4: three links of a PUMA arm ---------------------------------------------------------

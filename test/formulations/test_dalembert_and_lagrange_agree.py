@@ -11,7 +11,7 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.formulations import dalembert, inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.robot.transforms import merge_fixed
-from strategies import random_state, robots, seeds
+from strategies import random_state, random_wrenches, robots, seeds, state_of
 
 CLOSED_FORMS = {"dalembert": dalembert, "lagrange": lagrange}
 
@@ -21,18 +21,12 @@ SAME_NUMBERS = 1e-10
 OTHER_READER = 1e-9
 
 
-def random_wrenches(tree, rng):
-    """A wrench on every second link, in link axes."""
-    return {i: (rng.normal(size=3), rng.normal(size=3)) for i in range(0, len(tree.links), 2)}
-
-
 @pytest.mark.parametrize("name", CLOSED_FORMS)
 @pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
 def test_closed_form_agrees_with_newton_euler_on_example(path, name):
     tree = merge_fixed(example_robot(path))
-    rng = np.random.default_rng(3)
-    q, qd, qdd = rng.uniform(-3, 3, (3, len(tree.joints)))
-    wrenches = random_wrenches(tree, rng)
+    q, qd, qdd = state_of(tree, 3)
+    wrenches = random_wrenches(tree, 3)
     ours = CLOSED_FORMS[name].inverse_dynamics(tree, q, qd, qdd, wrenches)
     theirs = newton_euler.inverse_dynamics(tree, q, qd, qdd, wrenches)
     assert relative_error(ours, theirs) < SAME_NUMBERS, tree.name
@@ -51,9 +45,8 @@ def test_closed_form_agrees_with_pinocchio_on_example(path, name):
 @given(robots(), seeds())
 def test_closed_form_agrees_with_newton_euler_on_random_trees(name, robot, seed):
     tree = merge_fixed(robot)
-    rng = np.random.default_rng(seed)
-    q, qd, qdd = rng.uniform(-3, 3, (3, len(tree.joints)))
-    wrenches = random_wrenches(tree, rng)
+    q, qd, qdd = state_of(tree, seed)
+    wrenches = random_wrenches(tree, seed)
     ours = CLOSED_FORMS[name].inverse_dynamics(tree, q, qd, qdd, wrenches)
     theirs = newton_euler.inverse_dynamics(tree, q, qd, qdd, wrenches)
     assert relative_error(ours, theirs) < SAME_NUMBERS

@@ -16,7 +16,7 @@ from robot_dynamics.compiler.source.python import compile_python, python_source
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.formulations import lagrange, newton_euler
 from robot_dynamics.robot.transforms import merge_fixed
-from strategies import robots, seeds
+from strategies import robots, seeds, state_of
 
 # float64, sums in another order: 2000 random trees stay below 3e-14 of the largest entry, or of 1
 # where a term vanishes
@@ -30,10 +30,6 @@ def same(ours, theirs):
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     scale = 1.0 + np.max(np.abs(theirs), initial=0.0)
     return np.max(np.abs(ours - theirs), initial=0.0) < ROUND_OFF * scale
-
-
-def state_of(tree, seed):
-    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
 
 
 def complex_step(function, q):

@@ -18,7 +18,7 @@ from robot_dynamics.papers.model_comparison import compare_models, model_program
 from robot_dynamics.papers.puma_three_link import PumaThreeLink
 from robot_dynamics.papers.simplified_models import TERMS, simplified_model
 from robot_dynamics.robot.transforms import merge_fixed
-from strategies import robots, seeds
+from strategies import robots, seeds, state_of
 
 ROUND_OFF = 1e-11  # float64, sums in another order; one term missing gives 1e-2 and more
 PUMA = json.loads((Path(__file__).parents[1] / "data" / "puma_three_link.json").read_text())
@@ -36,10 +36,6 @@ def swing(samples=50):
     size, speed = np.array([0.5, 0.6, 0.8]), np.array([1.5, 2.0, 3.0])
     angle = speed * t
     return size * np.sin(angle), size * speed * np.cos(angle), -size * speed**2 * np.sin(angle)
-
-
-def state_of(tree, seed):
-    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
 
 
 # -- what is kept ---------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.turns import to_child, to_parent
-from strategies import random_inertia, random_rotation, robots, seeds
+from strategies import random_inertia, random_rotation, random_wrenches, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1
 ROUND_OFF = 1e-10
@@ -36,15 +36,6 @@ OPTIONS = [
     for unrotated in (False, True)
     for diagonal in ("", "xx", "yy")
 ]
-
-
-def state_of(tree, seed):
-    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
-
-
-def some_wrenches(tree, seed):
-    rng = np.random.default_rng(seed)
-    return {i: (rng.normal(size=3), rng.normal(size=3)) for i in range(1, len(tree.links), 2)}
 
 
 def parallel_run(signs, seed):
@@ -63,7 +54,7 @@ def parallel_run(signs, seed):
 @given(robots(fixed=False), seeds(), st.data())
 def test_agrees_with_newton_euler_however_it_is_written(tree, seed, data):
     options = [data.draw(st.sampled_from(OPTIONS)) for _ in tree.joints]
-    framed, state, wrenches = joint_frames(tree), state_of(tree, seed), some_wrenches(tree, seed)
+    framed, state, wrenches = joint_frames(tree), state_of(tree, seed), random_wrenches(tree, seed)
     ours = inverse_dynamics(framed, *state, wrenches, options)
     expected = newton_euler.inverse_dynamics(framed, *state, wrenches)
     assert relative_error(ours, expected) < ROUND_OFF
@@ -73,7 +64,7 @@ def test_agrees_with_newton_euler_however_it_is_written(tree, seed, data):
 def test_runs_of_parallel_joints_may_have_unrotated_axes(signs, seed, data):
     run = parallel_run(signs, seed)
     options = [RecursionOptions(data.draw(st.booleans())) for _ in run.joints]
-    state, wrenches = state_of(run, seed), some_wrenches(run, seed)
+    state, wrenches = state_of(run, seed), random_wrenches(run, seed)
     ours = inverse_dynamics(run, *state, wrenches, options)
     expected = newton_euler.inverse_dynamics(run, *state, wrenches)
     assert relative_error(ours, expected) < ROUND_OFF
@@ -81,7 +72,7 @@ def test_runs_of_parallel_joints_may_have_unrotated_axes(signs, seed, data):
 
 @given(robots(fixed=False), seeds())
 def test_regrouped_bodies_give_the_same_torques(tree, seed):
-    framed, state, wrenches = joint_frames(tree), state_of(tree, seed), some_wrenches(tree, seed)
+    framed, state, wrenches = joint_frames(tree), state_of(tree, seed), random_wrenches(tree, seed)
     ours = inverse_dynamics(regroup(framed), *state, wrenches)
     expected = newton_euler.inverse_dynamics(framed, *state, wrenches)
     assert relative_error(ours, expected) < ROUND_OFF
@@ -206,7 +197,7 @@ def test_slide_in_other_axes_than_its_unrotated_parent(seed):
         joints.append(Joint(f"q{k}", kind, links[-1].name, f"link{k}", origin, z))
         links.append(Link(f"link{k}", random_inertia(rng)))
     tree = Robot("arm", tuple(links), tuple(joints), rng.normal(size=3))
-    state, wrenches = state_of(tree, seed), some_wrenches(tree, seed)
+    state, wrenches = state_of(tree, seed), random_wrenches(tree, seed)
     ours = inverse_dynamics(tree, *state, wrenches, [RecursionOptions(unrotated=True)] * 4)
     expected = newton_euler.inverse_dynamics(tree, *state, wrenches)
     assert relative_error(ours, expected) < ROUND_OFF

@@ -32,16 +32,12 @@ from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
-from strategies import random_inertia, robots, seeds
+from strategies import random_inertia, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1
 ROUND_OFF = 1e-10
 # URDFs round angles: a right angle of 12 digits is off by 5e-12, torques by a few times as much
 SNAPPED = 1e-9
-
-
-def state_of(tree, seed):
-    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
 
 
 def efforts(reduced, state, wrenches=None):

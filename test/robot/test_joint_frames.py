@@ -24,15 +24,11 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
-from strategies import random_inertia, random_rotation, robots, seeds
+from strategies import random_inertia, random_rotation, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1
 ROUND_OFF = 1e-10
 X, Y, Z = np.eye(3)
-
-
-def state_of(tree, seed):
-    return np.random.default_rng(seed).uniform(-3, 3, (3, len(tree.joints)))
 
 
 def placed(rng, tree):
