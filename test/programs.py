@@ -72,3 +72,8 @@ def random_inputs(inputs, seed, samples=None):
     rng = np.random.default_rng(seed)
     lead = () if samples is None else (samples,)
     return [rng.normal(size=(*lead, *shape)) for shape in inputs.values()]
+
+
+def random_motion(arm, seed, samples=None):
+    """Arguments of the inverse dynamics of a robot, one sample or many."""
+    return random_inputs(dict.fromkeys(("q", "qd", "qdd"), (arm.dof,)), seed, samples)
