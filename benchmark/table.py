@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rich.table import Table as RichTable
 
+from robot_dynamics.papers.counting.markdown_table import MarkdownTable
 
-@dataclass(frozen=True)
-class Table:
+
+class Table(MarkdownTable):
     """One table: a title, a sentence, a header and rows of text."""
-
-    title: str
-    about: str
-    header: list[str]
-    rows: list[list[str]]
 
     def rich(self) -> RichTable:
         """For the terminal."""
@@ -24,11 +18,3 @@ class Table:
         for row in self.rows:
             table.add_row(*row)
         return table
-
-    def markdown(self) -> str:
-        """For the report."""
-        lines = [f"## {self.title}", "", self.about, ""]
-        lines.append("| " + " | ".join(self.header) + " |")
-        lines.append("| --- |" + " ---: |" * (len(self.header) - 1))
-        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
-        return "\n".join(lines)

@@ -17,6 +17,7 @@ VERBS: Mapping[str, str] = {
     "torque": "joint torques of one motion state, and what each part of the motion takes",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
+    "papers": "figures and tables of the publications, redrawn and counted anew",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
     "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
 }
@@ -35,6 +36,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
         if name == verb:
             module = import_module(f"robot_dynamics.cli.{name}")
             sub.description = module.__doc__
+            sub.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(sub)
             sub.set_defaults(run=module.run)
     return top

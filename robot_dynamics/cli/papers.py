@@ -1,0 +1,45 @@
+"""Figures and tables of the publications, redrawn and counted anew, into a folder.
+
+    robot-dynamics papers                     into ./papers
+    robot-dynamics papers --output report
+
+worked-examples.md has the figures of Gupta, and of Angeles, Ma and Rojas, and says what was chosen
+where a print is illegible; printed-counts.md has operation counts beside every printed one.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from robot_dynamics.cli.arguments import folder
+from robot_dynamics.papers.counting.count_tables import compared_counts
+from robot_dynamics.papers.figures.worked_examples import write_worked_examples
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    parser.add_argument(
+        "--output",
+        type=folder,
+        default="papers",
+        metavar="FOLDER",
+        help="folder to write to (default: papers)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write everything, and say where it is."""
+    output: Path = arguments.output
+    console = Console()
+    with console.status("drawing") as status:
+        written = write_worked_examples(output, tell=lambda what: status.update(f"drawing: {what}"))
+        status.update("counting operations")
+        counts = [section.rstrip() for section in compared_counts()]
+    page = output / "printed-counts.md"
+    page.write_text("\n\n".join(["# Operation counts", *counts]) + "\n", encoding="utf-8")
+    for path in (*written, page):
+        console.print(str(path), soft_wrap=True, highlight=False, markup=False)
+    return 0

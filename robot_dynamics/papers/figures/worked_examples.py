@@ -1,0 +1,63 @@
+"""The page of the worked examples: every figure drawn into a folder, and what was chosen for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+from robot_dynamics.papers.figures.angeles_1989 import STANFORD, THOMAS_TESAR
+from robot_dynamics.papers.figures.curves import WorkedExample
+from robot_dynamics.papers.figures.gupta_1986 import CIRCLE
+
+WORKED_EXAMPLES = (CIRCLE, STANFORD, THOMAS_TESAR)
+
+POINTS = 361
+"""Points of a curve."""
+
+STYLE: dict[Any, Any] = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+
+INTRODUCTION = """\
+# The worked examples of two papers
+
+Redrawn by `robot-dynamics papers`, in the layout of the papers' figures. The papers print curves
+and no numbers; what is drawn here is what the tests check against two independent computations
+(Pinocchio, and Lagrange's equations differentiated automatically)."""
+
+
+def write_worked_examples(
+    folder: Path, points: int = POINTS, tell: Callable[[str], None] = lambda _: None
+) -> list[Path]:
+    """Draw every figure into `folder`/figures and write the page worked-examples.md beside them.
+
+    Args:
+        folder: Exists.
+        points: Of each curve.
+        tell: Hears what is being drawn.
+
+    Returns:
+        The files.
+    """
+    (folder / "figures").mkdir(exist_ok=True)
+    page, sections = folder / "worked-examples.md", [INTRODUCTION]
+    written = [page]
+    for example in WORKED_EXAMPLES:
+        tell(example.title)
+        files, section = _write(example, folder, points)
+        written += files
+        sections.append(section)
+    page.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    return written
+
+
+def _write(example: WorkedExample, folder: Path, points: int) -> tuple[list[Path], str]:
+    files, rows = [], ["| figure | |", "| --- | --- |"]
+    with mpl.rc_context(STYLE):
+        for number, title, name, figure in example.figures(points):
+            files.append(folder / "figures" / f"{name}.png")
+            # without the version of matplotlib in the file, the same curves give the same bytes
+            figure.savefig(files[-1], dpi=100, metadata={"Software": ""})
+            rows.append(f"| {number}, {title} | ![{title}](figures/{name}.png) |")
+    return files, "\n\n".join((f"## {example.title}", example.about, "\n".join(rows)))
