@@ -16,6 +16,8 @@ VERBS: Mapping[str, str] = {
     "info": "what a URDF says: joints, limits, masses, size of the equations",
     "torque": "joint torques of one motion state, and what each part of the motion takes",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
+    "compare": "the formulations beside each other: agreement, operations, time",
+    "effort": "a trajectory in, the same with the effort of each point out",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "papers": "figures and tables of the publications, redrawn and counted anew",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
