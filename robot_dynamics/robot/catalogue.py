@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, UrdfError, shown
@@ -109,7 +109,8 @@ def example_robots() -> dict[str, Path]:
     """The robots of the package example-robot-data by name; empty where it is not installed.
 
     A robot has the name of its file, with and without "_robot"; the name of a folder
-    ("talos") stands for the file in it with the shortest name, unless a file has that name.
+    ("talos") stands for the file in it with the shortest name, unless a file has that name. A
+    folder of different robots ("ur", with ur3, ur5 and ur10) stands for none of them.
     """
     paths = [path for folder in _example_folders() for path in sorted(folder.rglob("*.urdf"))]
     paths.sort(key=lambda path: (not path.stem.endswith("_robot"), len(path.stem)))
@@ -119,8 +120,10 @@ def example_robots() -> dict[str, Path]:
         names.setdefault(path.stem.removesuffix("_robot"), path)
     for path in paths:
         names.setdefault(path.stem, path)
-    for path in paths:
-        names.setdefault(_folder_name(path), path)
+    for folder, robots in _by_folder(paths).items():
+        variants = (f"{folder}_", robots[0].stem)  # how names of one robot's variants begin
+        if all(path.stem.startswith(variants) for path in robots):
+            names.setdefault(folder, robots[0])
     return {name: names[name] for name in sorted(names) if stems[name] <= 1}
 
 
@@ -162,6 +165,13 @@ def _prefixes() -> list[Path]:
     return [Path(sys.prefix), *map(Path, ament)]
 
 
+def _by_folder(paths: Iterable[Path]) -> dict[str, list[Path]]:
+    folders: dict[str, list[Path]] = {}
+    for path in paths:
+        folders.setdefault(_folder_name(path), []).append(path)
+    return folders
+
+
 def _folder_name(path: Path) -> str:
     """Name of the robot's folder below `robots`, without what every folder ends with."""
     folder = next(parent for parent in path.parents if parent.parent.name == "robots")
@@ -173,8 +183,14 @@ def _unknown(name: str) -> UnknownNameError:
     known = known_robots()
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
-    folders = sorted({_folder_name(path) for path in examples.values()})
-    others = ", ".join(folders) if folders else "not found; pip install example-robot-data"
+    folders = _by_folder(examples.values())
+    names = {path: name for name, path in sorted(examples.items(), key=lambda x: -len(x[0]))}
+    inside = (
+        [folder] if folder in examples else sorted({names[path] for path in folders[folder]})
+        for folder in sorted(folders)
+    )
+    others = ", ".join(name for found in inside for name in found)
+    others = others or "not found; pip install example-robot-data"
     return UnknownNameError(
         f"no robot '{name}', and no such file{hint} (shipped: {', '.join(shipped_robots())}; "
         f"example-robot-data: {others})"

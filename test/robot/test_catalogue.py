@@ -11,6 +11,7 @@ import pytest
 import robot_dynamics
 from oracles import all_example_urdfs
 from robot_dynamics.errors import ArgumentError, UnknownNameError, UrdfError
+from robot_dynamics.robot import read_urdf
 from robot_dynamics.robot.catalogue import (
     example_robots,
     find_robot,
@@ -61,6 +62,29 @@ def test_examples_of_one_file_name_are_told_apart_by_their_folders():
     assert b != c
     assert b.name == c.name == "anymal.urdf"
     assert "anymal" not in example_robots()
+
+
+@needs_examples
+@pytest.mark.parametrize("name", ["ur", "so_arm", "allegro_hand"])
+def test_a_folder_of_different_robots_stands_for_none_of_them(name):
+    with pytest.raises(UnknownNameError, match=rf"^no robot '{name}', and no such file; did you"):
+        find_robot(name)
+
+
+@needs_examples
+def test_a_name_too_short_for_one_robot_gets_the_nearest_and_all_others():
+    with pytest.raises(UnknownNameError, match=r"did you mean 'ur5'\? .*, ur10, .*ur3, .*ur5, "):
+        find_robot("ur")
+
+
+@needs_examples
+def test_read_urdf_says_how_a_known_robot_is_found():
+    with pytest.raises(UrdfError) as error:
+        read_urdf("ur5")
+    assert str(error.value) == (
+        "ur5: no such file; give the path of a URDF, or its XML text "
+        "(a robot known by name: read_urdf(find_robot('ur5')))"
+    )
 
 
 @needs_examples

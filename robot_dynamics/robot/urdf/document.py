@@ -16,6 +16,7 @@ from typing import Any
 from lxml import etree
 
 from robot_dynamics.errors import UrdfError
+from robot_dynamics.robot.catalogue import known_robots
 
 Element = Any  # lxml's element class is private to it
 
@@ -126,7 +127,11 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)  # a pipe has no size to ask for
     except FileNotFoundError:
-        raise UrdfError(f"{name}: no such file; give the path of a URDF, or its XML text") from None
+        hint = f" (a robot known by name: read_urdf(find_robot('{name}')))"
+        known = not path.suffix and name in known_robots()
+        raise UrdfError(
+            f"{name}: no such file; give the path of a URDF, or its XML text{hint if known else ''}"
+        ) from None
     except IsADirectoryError:
         raise UrdfError(f"{name}: is a folder; give the URDF file in it") from None
     except (OSError, ValueError) as error:  # ValueError: a null byte in the path
