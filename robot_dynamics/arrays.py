@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, shown
+from robot_dynamics.scalars import lifted
 
 Array = npt.NDArray[Any]
 """A float array, or an object array of symbols when equations are traced."""
@@ -95,7 +96,10 @@ def _is_factor(value: object) -> bool:
 
 
 def vector(name: str, values: npt.ArrayLike, length: int) -> Array:
-    """Check that `values` is a vector of that length; symbols pass through.
+    """Check that `values` is a vector of that length.
+
+    Complex numbers and symbols stay what they are; those of other packages become
+    `scalars.Scalar`.
 
     Raises:
         ShapeError: If it has another shape.
@@ -105,8 +109,9 @@ def vector(name: str, values: npt.ArrayLike, length: int) -> Array:
     if array.shape != (length,):
         raise ShapeError(f"{name} must have shape ({length},), got {array.shape}")
     if array.dtype == object:
-        return array
-    array = real_numbers(name, array).astype(np.float64)
+        return lifted(array)
+    if array.dtype.kind != "c":
+        array = real_numbers(name, array).astype(np.float64)
     refuse_non_finite(name, array)
     return array
 

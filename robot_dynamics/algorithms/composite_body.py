@@ -39,7 +39,7 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
         if parent > 0:
             composite[parent] = composite[parent] + frames[k].inertia_to_parent(composite[k + 1])
 
-    M: Any = np.zeros((n, n), dtype=object if q.dtype == object else np.float64)
+    M: Any = np.zeros((n, n), dtype=np.result_type(q, np.float64))
     for k, joint in enumerate(robot.joints):
         f, m = _unit_acceleration_wrench(composite[k + 1], joint.axis, joint.type.rotates)
         j = k

@@ -20,6 +20,7 @@ from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.scalars import lowered
 from robot_dynamics.spatial.vectors import cross
 
 
@@ -67,7 +68,8 @@ def regressor(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayL
         ShapeError: If an argument does not have the shape above.
     """
     n = robot.dof
-    return Regressor.of(robot)(vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n))
+    state = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
+    return lowered(Regressor.of(robot)(*state))
 
 
 def _efforts(tree: Robot, motion: LinkKinematics, i: int, symbol: str) -> Array:

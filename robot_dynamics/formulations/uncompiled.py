@@ -6,6 +6,8 @@ link here, so that no formulation needs to know.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
@@ -17,6 +19,7 @@ from robot_dynamics.formulations.registry import (
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.scalars import lowered
 
 
 def inverse_dynamics(
@@ -31,6 +34,9 @@ def inverse_dynamics(
     formulation: str | InverseDynamics = DEFAULT_FORMULATION,
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations, uncompiled.
+
+    On any scalar: numbers, complex ones too, or symbols of SymPy, CasADi and the like, as lists
+    or arrays of objects.
 
     Args:
         robot: Any robot; n independent joints in the order of `robot.joint_names`.
@@ -50,16 +56,16 @@ def inverse_dynamics(
 
     Raises:
         ShapeError: If an argument does not have the shape above.
+        ArgumentError: If an entry is not a finite number.
         UnknownNameError: If there is no such formulation or frame.
     """
     equations = formulation_named(formulation)
     tree = merge_fixed(robot)
     if gravity is not None:
-        tree = tree.with_gravity(gravity)
+        tree = replace(tree, gravity=vector("gravity", gravity, 3))
     n = robot.dof
     q, qd, qdd = vector("q", q, n), vector("qd", qd, n), vector("qdd", qdd, n)
     wrenches = wrench_argument(tree, wrench, frame)
     joints = tree.coupling
-    return joints.efforts(
-        equations(tree, joints.positions(q), joints.rates(qd), joints.rates(qdd), wrenches)
-    )
+    motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+    return lowered(joints.efforts(equations(tree, *motion, wrenches)))

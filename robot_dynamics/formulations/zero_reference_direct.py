@@ -32,6 +32,7 @@ from robot_dynamics.robot.endpoint import Wrenches, wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
+from robot_dynamics.scalars import lowered
 from robot_dynamics.spatial.vectors import cross
 
 Columns = dict[int, Array]
@@ -82,7 +83,7 @@ def forward_dynamics(
         L, inverse_D = factorise(H, parents)
     if H.dtype != object:
         _check_regular(tree, H, inverse_D)
-    return solve(L, inverse_D, parents, tau - h)
+    return lowered(solve(L, inverse_D, parents, tau - h))
 
 
 def equations_of_motion(
