@@ -108,7 +108,8 @@ def lifted(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if all(isinstance(x, NUMBERS) or _fits_numpy(x) for x in array.flat):
         return array
     made = np.empty(array.shape, dtype=object)
-    made.flat = [x if type(x) is Scalar else Scalar(x) for x in array.flat]
+    for where, x in np.ndenumerate(array):
+        made[where] = x if type(x) is Scalar else Scalar(x)
     return made
 
 

@@ -54,7 +54,10 @@ def test_it_agrees_with_newton_euler_under_wrenches_at_all_tips(robot, seed):
     rng = np.random.default_rng(seed)
     n = len(tree.joints)
     q, qd, qdd = rng.uniform(-3.0, 3.0, n), rng.normal(size=n), rng.normal(size=n)
-    wrenches = {tree.link_index(tip): (rng.normal(size=3), rng.normal(size=3)) for tip in tree.tips}
+    wrenches = {
+        tree.link_index(tree.frame(tip).link): (rng.normal(size=3), rng.normal(size=3))
+        for tip in tree.tips
+    }
     expected = newton_euler.inverse_dynamics(tree, q, qd, qdd, wrenches)
     assert relative_error(inverse_dynamics(tree, q, qd, qdd, wrenches), expected) < ROUND_OFF
 

@@ -39,7 +39,10 @@ def tree_state(robot, seed):
     tree = merge_fixed(robot)
     rng = np.random.default_rng(seed)
     n = len(tree.joints)
-    wrenches = {tree.link_index(tip): (rng.normal(size=3), rng.normal(size=3)) for tip in tree.tips}
+    wrenches = {
+        tree.link_index(tree.frame(tip).link): (rng.normal(size=3), rng.normal(size=3))
+        for tip in tree.tips
+    }
     return tree, rng.uniform(-3.0, 3.0, n), rng.normal(size=n), rng.normal(size=n), wrenches
 
 
