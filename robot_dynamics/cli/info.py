@@ -1,4 +1,12 @@
-"""What a URDF says, as this package reads it: joints, limits, masses, size of the equations."""
+"""What a URDF says, as this package reads it, and what of it is doubtful.
+
+    robot-dynamics info ur5
+    robot-dynamics info panda --tip panda_hand              # the table of one chain of several
+    robot-dynamics info arm.urdf --convention modified
+
+Joints with their limits; the Denavit-Hartenberg table where the robot is one chain; links without
+mass, inertias that no body has, limits that are missing or absurd; the size of the equations.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +20,9 @@ from rich.table import Table
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Joint, Robot
+from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
+from robot_dynamics.robot.plausibility import doubts
+from robot_dynamics.robot.transforms import merge_fixed
 
 COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 """Kernels whose operations are shown."""
@@ -20,12 +31,23 @@ COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
+    parser.add_argument(
+        "--tip", metavar="FRAME", help="end of the chain of the table, where there are several"
+    )
+    parser.add_argument(
+        "--convention",
+        choices=CONVENTIONS,
+        default=CONVENTIONS[0],
+        help=f"of the Denavit-Hartenberg table (default: {CONVENTIONS[0]})",
+    )
     add_formulation(parser, "count")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is known of the robot."""
     robot = load_robot(arguments.robot, moving=False)
+    tip = arguments.tip or only_chain(robot)
+    chain = None if tip is None else chain_table(robot, tip, arguments.convention)
     console = Console(width=None if Console().is_terminal else 130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
     console.print(
@@ -33,6 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
         f"{mass:.3f} kg, gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
     )
     console.print(joint_table(robot))
+    if chain is not None:
+        console.print(chain)
+    found = list(doubts(robot))
+    if found:
+        console.print("doubtful")
+        for doubt in found:
+            console.print(f"  {doubt}", soft_wrap=True, highlight=False, markup=False)
+        console.print()
     dynamics = Dynamics(robot, arguments.formulation)
     table = Table(
         title=f"equations ({arguments.formulation})",
@@ -79,6 +109,47 @@ def joint_table(robot: Robot) -> Table:
     return table
 
 
+def only_chain(robot: Robot) -> str | None:
+    """Last link of a robot that is one chain of joints that move by themselves, else None."""
+    tree = merge_fixed(robot)
+    serial = all(parent == k for k, parent in enumerate(tree.parents))
+    if not tree.joints or not serial or any(joint.mimic is not None for joint in tree.joints):
+        return None
+    return tree.tips[0] if len(tree.tips) == 1 else tree.links[-1].name
+
+
+def chain_table(robot: Robot, tip: str, convention: str) -> Table:
+    """The Denavit-Hartenberg table of the chain to a tip.
+
+    Raises:
+        RobotDynamicsError: If there is no such frame, or the chain cannot be said by one.
+    """
+    found = denavit_hartenberg(robot, tip, convention)
+    table = Table(
+        title=f"Denavit-Hartenberg table to {tip}, {convention}",
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        pad_edge=False,
+    )
+    table.add_column("joint")
+    for heading in ("a (m)", "alpha (deg)", "d (m)", "theta (deg)"):
+        table.add_column(heading, justify="right")
+    for row in found.rows:
+        d, theta = _number(row.d), _number(np.degrees(row.theta))
+        if row.type.rotates:
+            theta = _moved_by_q(theta)
+        else:
+            d = _moved_by_q(d)
+        table.add_row(row.name, _number(row.a), _number(np.degrees(row.alpha)), d, theta)
+    return table
+
+
+def _moved_by_q(number: str) -> str:
+    if number == "0":
+        return "q"
+    return f"q - {number[1:]}" if number[0] == "-" else f"q + {number}"
+
+
 def _type(joint: Joint) -> str:
     if joint.mimic is None:
         return joint.type.value
@@ -87,4 +158,4 @@ def _type(joint: Joint) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}"
+    return f"{value + 0.0:.4g}"  # no minus before zero

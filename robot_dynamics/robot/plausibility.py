@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.robot.joint import joint_pose
+from robot_dynamics.robot.joint import Joint, JointType, joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.pose import Pose
@@ -123,3 +123,57 @@ def _mass_matrix(tree: Robot, q: Array) -> tuple[Array, Array]:
         squares = body.mass, np.trace(body.second_moment)
         magnitude += squares @ np.array([np.sum(part**2, axis=0) for part in (J_L[:3], J_L[3:])])
     return E.T @ M @ E, (E**2).T @ magnitude
+
+
+# -- limits -----------------------------------------------------------------------------------
+
+STRONG = {"rotates": 5000.0, "slides": 50_000.0}
+"""An effort limit above this, N m or N, is rather a placeholder."""
+
+FAST = {"rotates": 80.0, "slides": 20.0}
+"""A velocity limit above this, rad/s or m/s, is rather a placeholder, or in degrees."""
+
+FAR = {"rotates": 8.0 * np.pi, "slides": 20.0}
+"""A position range wider than this, rad or m, is rather a placeholder, in degrees or in mm."""
+
+
+def limit_faults(joint: Joint) -> Iterator[str]:
+    """Say which limits of a moving joint are missing, and which no real joint has."""
+    kind = "rotates" if joint.type.rotates else "slides"
+    angle, effort = ("rad", "N m") if joint.type.rotates else ("m", "N")
+    limits = joint.limits
+    endless = joint.type is JointType.CONTINUOUS
+    span = limits.upper - limits.lower
+    missing = [
+        name
+        for name, value in (
+            ("position", 0.0 if endless else span),
+            ("velocity", limits.velocity),
+            ("effort", limits.effort),
+        )
+        if not np.isfinite(value)
+    ]
+    if missing:
+        yield f"no limit of {', '.join(missing)}, so that nothing is kept within one; give it"
+    if np.isfinite(span) and span > FAR[kind]:
+        yield f"moves by {span:.4g} {angle}; is the range in degrees or millimetres?"
+    if np.isfinite(limits.velocity) and limits.velocity > FAST[kind]:
+        yield f"velocity limit {limits.velocity:.4g} {angle}/s is a placeholder, or in other units"
+    if np.isfinite(limits.effort) and limits.effort > STRONG[kind]:
+        yield f"effort limit {limits.effort:.4g} {effort} is a placeholder, or in other units"
+
+
+def doubts(robot: Robot) -> Iterator[str]:
+    """Say, link by link and joint by joint, what a reader of the description should look at."""
+    for link in robot.links[1:]:
+        body = link.inertia
+        for fault in body_faults(float(body.mass), body.com, body.about_com):
+            yield f"link '{link.name}': {fault}"
+    for name in massless_links(robot):
+        yield f"link '{name}': a joint moves it, but it has no mass"
+    for name in inertialess_joints(robot):
+        yield f"joint '{name}': accelerates nothing, so that forward dynamics has no answer"
+    for joint in robot.moving_joints:
+        if joint.mimic is None:
+            for fault in limit_faults(joint):
+                yield f"joint '{joint.name}': {fault}"

@@ -5,8 +5,14 @@ import re
 import numpy as np
 import pytest
 
+from oracles import example_folder
 from robot_dynamics.cli import VERBS, main
 from robot_dynamics.robot import find_robot
+
+
+def needs_example_robots():
+    if example_folder() is None:
+        pytest.skip("example-robot-data is not installed")
 
 
 def run(capsys, *words):
@@ -41,12 +47,50 @@ def test_info_lists_joints_with_limits_and_mass(capsys):
     status, out, _ = run(capsys, "info", "planar_2r")
     assert status == 0
     assert "planar_2r: 2 independent joints, 4 links, 18.000 kg" in out
-    assert row(out, "joint_2")[1] == "revolute"
+    joints, table = out.split("Denavit-Hartenberg", 1)
+    assert row(joints, "joint_2")[1] == "revolute"
+    assert row(table, "joint_1")[1:] == ["1", "0", "0", "q"]
 
 
 def test_info_shows_what_a_mimic_joint_follows(capsys):
     _, out, _ = run(capsys, "info", "panda")
     assert "1 x panda_finger_joint1" in out
+
+
+def test_info_says_what_is_doubtful(capsys):
+    _, out, _ = run(capsys, "info", "puma_gupta")
+    assert "doubtful\n  link 'link_4': inertia breaks the triangle inequality" in out
+    assert "doubtful" not in run(capsys, "info", "planar_2r")[1]
+
+
+def test_info_has_the_denavit_hartenberg_table_of_a_chain(capsys):
+    """The Panda of its manufacturer, up to the signs of x axes: here no length is negative."""
+    needs_example_robots()
+    _, out, _ = run(capsys, "info", "panda", "--tip", "panda_link8", "--convention", "modified")
+    table = out.split("Denavit-Hartenberg", 1)[1]
+    published = {  # a_(i-1), alpha_(i-1), d_i; the flange is 0.107 m beyond joint 7
+        "panda_joint1": (0.0, 0.0, 0.333),
+        "panda_joint2": (0.0, -90.0, 0.0),
+        "panda_joint3": (0.0, 90.0, 0.316),
+        "panda_joint4": (0.0825, 90.0, 0.0),
+        "panda_joint5": (-0.0825, -90.0, 0.384),
+        "panda_joint6": (0.0, 90.0, 0.0),
+        "panda_joint7": (0.088, 90.0, 0.107),
+    }
+    for name, expected in published.items():
+        assert [abs(float(cell)) for cell in row(table, name)[1:4]] == [abs(x) for x in expected]
+
+
+def test_info_has_a_table_without_being_asked_only_where_the_robot_is_one_chain(capsys):
+    needs_example_robots()
+    assert "Denavit-Hartenberg table to wrist_3_link" in run(capsys, "info", "ur5")[1]
+    assert "Denavit-Hartenberg" not in run(capsys, "info", "panda")[1]
+
+
+def test_info_of_a_chain_to_no_frame_is_refused_before_anything_is_printed(capsys):
+    status, out, err = run(capsys, "info", "planar_2r", "--tip", "hand")
+    assert (status, out) == (1, "")
+    assert "no frame 'hand' in robot 'planar_2r'" in err
 
 
 def test_torque_is_that_of_pinocchio(capsys):
