@@ -26,7 +26,12 @@ from robot_dynamics.compiler.kernel import Backend, Kernel
 from robot_dynamics.compiler.source.c import c_source, cpp_header
 from robot_dynamics.compiler.source.languages import LANGUAGES
 from robot_dynamics.compiler.source.python import python_source
-from robot_dynamics.errors import ArgumentError, SingularMassMatrixError, check_known
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotError,
+    SingularMassMatrixError,
+    check_known,
+)
 from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics, formulation_named
 from robot_dynamics.kernels import (
     OF_FRAMES,
@@ -144,6 +149,8 @@ class Dynamics:
         return reduce(self.robot, self._effort, self._progress, accelerations=True)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
+        if name not in OF_FRAMES and variant == PLAIN:  # a load may be all that has mass
+            self._check_massive()
         return compile_program(
             lambda: self.program(name, variant),
             key=self._key(name, variant),
@@ -428,6 +435,16 @@ class Dynamics:
             gravity=gravity is not None,
         )
         return variant, extra
+
+    def _check_massive(self) -> None:
+        """Refuse what would be nothing but zeros: of a URDF that is made for kinematics alone."""
+        bodies = [link.inertia for link in self._tree.links[1:]]
+        if self._tree.joints and not any(b.mass or b.second_moment.any() for b in bodies):
+            raise RobotError(
+                f"robot '{self.robot.name}': joint '{self._tree.joints[0].name}', as every other, "
+                "moves no mass, so that there are no efforts; give its links an <inertial> (pose, "
+                "jacobian and InverseKinematics need none)"
+            )
 
     def _check_invertible(self) -> None:
         if self._inertialess is None:

@@ -21,6 +21,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import (
     ArgumentError,
     RobotDynamicsError,
+    RobotError,
     ShapeError,
     SingularMassMatrixError,
     UnknownNameError,
@@ -290,6 +291,20 @@ def test_forward_dynamics_of_a_joint_without_inertia_names_it():
     zero = np.zeros(6)
     text = refusal(lambda: Dynamics(bare).forward(zero, zero, zero), SingularMassMatrixError)
     assert "joint 'wrist_3_joint' moves no inertia" in text
+
+
+def test_a_robot_without_inertias_has_kinematics_and_says_what_dynamics_lacks():
+    robot = find_robot("ur5")
+    bare = read_urdf(robot)
+    bare = replace(bare, links=tuple(replace(x, inertia=Inertia.zero()) for x in bare.links))
+    arm, q = Dynamics(bare), np.zeros(6)
+    pose = arm.pose(q, "tool0")
+    assert np.array_equal(pose.position, Dynamics(read_urdf(robot)).pose(q, "tool0").position)
+    text = refusal(lambda: arm.inverse(q, q, q), RobotError)
+    assert text == (
+        "robot 'ur5': joint 'shoulder_pan_joint', as every other, moves no mass, so that there are "
+        "no efforts; give its links an <inertial> (pose, jacobian and InverseKinematics need none)"
+    )
 
 
 # -- what may change while a robot works ----------------------------------------------------

@@ -15,6 +15,9 @@ from robot_dynamics.errors import RobotDynamicsError
 VERBS: Mapping[str, str] = {
     "info": "what a URDF says: joints, limits, masses, size of the equations",
     "torque": "joint torques of one motion state, and what each part of the motion takes",
+    "kinematics": "Denavit-Hartenberg table, and what serves the inverse kinematics",
+    "pose": "where a frame is at given joint positions",
+    "ik": "all joint positions that bring a frame to a pose",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "compare": "the formulations beside each other: agreement, operations, time",
     "effort": "a trajectory in, the same with the effort of each point out",
@@ -24,6 +27,9 @@ VERBS: Mapping[str, str] = {
     "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
 }
 """Verbs, each in the module of its name, in the order of the help."""
+
+_MODULES = {"pose": "frame_pose"}
+"""Modules of another name than their verb."""
 
 
 def parser(verb: str | None) -> argparse.ArgumentParser:
@@ -36,7 +42,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
     for name, summary in VERBS.items():
         sub = verbs.add_parser(name, help=summary, description=summary)
         if name == verb:
-            module = import_module(f"robot_dynamics.cli.{name}")
+            module = import_module(f"robot_dynamics.cli.{_MODULES.get(name, name)}")
             sub.description = module.__doc__
             sub.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(sub)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,12 +56,13 @@ def add_motion(parser: argparse.ArgumentParser, *, mass_error: float) -> None:
     )
 
 
-def load_robot(name: str, *, moving: bool = True) -> Robot:
+def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot:
     """The robot of that name or path.
 
     Args:
         name: As a user typed it.
         moving: Whether a robot without joints that move is an error.
+        inertia: Whether one with a joint that moves no inertia is.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
@@ -68,7 +70,7 @@ def load_robot(name: str, *, moving: bool = True) -> Robot:
         RobotError: If nothing of it moves.
     """
     path = find_robot(name)
-    robot = read_urdf(path)
+    robot = read_urdf(path, require_inertia=inertia)
     if moving and not robot.dof:
         raise RobotError(
             f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "
@@ -114,6 +116,26 @@ def joint_values(option: str, text: str | None, robot: Robot, default: Array) ->
         )
     values[:] = [_number(option, entry) for entry in entries]
     return values
+
+
+def number_list(option: str, text: str, names: Sequence[str]) -> Array:
+    """Numbers as typed, "0.1,0.2,...", one for each name.
+
+    Raises:
+        ArgumentError: If a number is not one, or their count does not fit.
+    """
+    entries = [entry.strip() for entry in text.split(",")]
+    if len(entries) != len(names):
+        raise ArgumentError(
+            f"{option}: {len(entries)} numbers where {len(names)} are needed: {','.join(names)}"
+        )
+    return np.array([_number(option, entry) for entry in entries])
+
+
+def take_negative_lists(parser: argparse.ArgumentParser) -> None:
+    """Let "-0.1,0.2" be the value of an option."""
+    # argparse takes it for an option itself, unlike "-0.1"; only its own pattern can tell it
+    parser._negative_number_matcher = re.compile(r"^-[\d.]")
 
 
 def positive(text: str) -> float:

@@ -6,7 +6,6 @@ Values that are not given are zero; positions then are the middle of the joint r
 from __future__ import annotations
 
 import argparse
-import re
 
 import numpy as np
 from rich import box
@@ -19,6 +18,7 @@ from robot_dynamics.cli.arguments import (
     joint_units,
     joint_values,
     load_robot,
+    take_negative_lists,
 )
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
@@ -29,8 +29,7 @@ from robot_dynamics.trajectory.motions import middle_pose
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
-    # argparse takes "-0.1,0.2" for an option, unlike "-0.1"; only its own pattern can tell it
-    parser._negative_number_matcher = re.compile(r"^-[\d.]")
+    take_negative_lists(parser)
     for option, what in (
         ("--q", "positions, rad or m"),
         ("--qd", "velocities, rad/s or m/s"),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.kinematics.axis_chain import AxisChain
@@ -101,8 +100,17 @@ def polished(
 def _error(chain: AxisChain, q: Array, R: Array, p: Array) -> tuple[Array, Array, Array]:
     """Displacement to the pose (N, 6), position over rotation vector, Jacobian, and residual."""
     R_q, p_q, J = chain.pose_and_jacobian(q)
-    turn = Rotation.from_matrix(R @ R_q.transpose(0, 2, 1)).as_rotvec()
-    error = np.concatenate([p - p_q, turn], axis=1)
+    error = np.concatenate([p - p_q, _rotation_vector(R @ R_q.transpose(0, 2, 1))], axis=1)
     columns = (R_q - R)[:, :, :2]
     residual = np.sqrt(((p - p_q) ** 2).sum(axis=1) + (columns**2).sum(axis=(1, 2)))
     return error, J, residual
+
+
+def _rotation_vector(R: Array) -> Array:
+    """Axis times angle, shape (N, 3), rad; zero for half a turn, from which others start."""
+    sine_axis = 0.5 * np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1
+    )
+    sine = np.linalg.norm(sine_axis, axis=1)
+    angle = np.arctan2(sine, 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0))
+    return sine_axis * (angle / np.where(sine > 0.0, sine, 1.0))[:, None]

@@ -44,7 +44,8 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
         source: Path of a URDF file, or its text (which starts with "<"). Nothing else is opened:
             meshes are not looked at, and nothing is fetched.
         require_inertia: Whether a joint that accelerates nothing is an error; otherwise it is a
-            warning, and the robot has inverse but no forward dynamics until it is locked.
+            warning, and the robot has kinematics, inverse dynamics of what has mass, and no forward
+            dynamics until it is locked.
 
     Returns:
         Robot in its zero reference position. What is odd but possible is logged as a warning.
@@ -71,7 +72,8 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
     remedy = "give its links an <inertial>, or make it fixed"
     still = inertialess_joints(robot)
     if still and require_inertia:  # before any warning: its cause is in the error
-        raise document.error(joint_elements[still[0]], f"{problem}; {remedy}")
+        way_out = "or read it with require_inertia=False: kinematics needs none"
+        raise document.error(joint_elements[still[0]], f"{problem}; {remedy}, {way_out}")
     for name in massless_links(robot):
         document.warn(link_elements[name], "moves but has no mass; give it an <inertial>")
     for name in still:

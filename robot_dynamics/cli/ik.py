@@ -1,0 +1,65 @@
+"""All joint positions that bring a frame to a pose, or why there are none."""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
+from robot_dynamics.cli.kinematics import add_frame
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.kinematics import InverseKinematics
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    add_frame(parser)
+    take_negative_lists(parser)
+    parser.add_argument("--position", metavar="X,Y,Z", required=True, help="of the frame, m")
+    orientation = parser.add_mutually_exclusive_group()
+    orientation.add_argument(
+        "--rpy", metavar="R,P,Y", default="0,0,0", help="roll, pitch, yaw, rad (default: 0,0,0)"
+    )
+    orientation.add_argument("--quaternion", metavar="X,Y,Z,W", help="orientation, of length 1")
+    parser.add_argument("--redundant", type=float, help="position of the redundant joint, rad")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a row per solution."""
+    ik = InverseKinematics(load_robot(arguments.robot, inertia=False), arguments.frame)
+    position = number_list("--position", arguments.position, "xyz")
+    found = ik(_rotation(arguments), position, redundant=arguments.redundant)
+    print(f"structure: {ik.structure}")
+    if found.reason is not None:
+        print(f"no solution: {found.reason}")
+        return 1
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("branch", *ik.joint_names, "residual", "within limits"):
+        table.add_column(heading, justify="left" if heading == "branch" else "right")
+    for k, q in enumerate(found.q):
+        inside = "yes" if found.within_limits[k] else "no"
+        cells = [f"{x:.6f}" for x in q]
+        table.add_row(found.branch[k], *cells, f"{found.residual[k]:.1e}", inside)
+    Console(width=None if Console().is_terminal else 160).print(table)
+    for branch, family in zip(found.branch, found.family, strict=True):
+        if family is not None:
+            print(f"{branch}: {family}")
+    return 0
+
+
+def _rotation(arguments: argparse.Namespace) -> Array:
+    if arguments.quaternion is None:
+        rpy = number_list("--rpy", arguments.rpy, ("roll", "pitch", "yaw"))
+        return Rotation.from_euler("xyz", rpy).as_matrix()
+    quaternion = number_list("--quaternion", arguments.quaternion, "xyzw")
+    length = float(np.linalg.norm(quaternion))
+    if abs(length - 1.0) > 1e-3:
+        raise ArgumentError(f"--quaternion: its length is {length:g} and must be 1")
+    return Rotation.from_quat(quaternion).as_matrix()

@@ -1,0 +1,106 @@
+"""robot-dynamics kinematics, pose and ik: what they print, and what they say of bad input."""
+
+import re
+
+import numpy as np
+import pytest
+
+from robot_dynamics.cli import main
+from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.robot import find_robot, read_urdf
+
+Q = "0.3,-1,1.2,-0.4,0.8,0.2"
+
+WITHOUT_INERTIA = """
+<robot name="bare">
+  <link name="base"/><link name="upper"/><link name="fore"/>
+  <joint name="shoulder" type="continuous">
+    <parent link="base"/><child link="upper"/><axis xyz="0 0 1"/>
+  </joint>
+  <joint name="elbow" type="continuous">
+    <parent link="upper"/><child link="fore"/><origin xyz="2 0 0"/><axis xyz="0 0 1"/>
+  </joint>
+</robot>
+"""
+
+
+def run(capsys, *words):
+    """Exit status, standard output and error of a command line."""
+    status = main(list(words))
+    out, err = capsys.readouterr()
+    return status, out, err
+
+
+def values(text, name):
+    """The numbers of the line that begins with a name."""
+    (line,) = re.findall(rf"^{re.escape(name)}: (.*)$", text, re.MULTILINE)
+    return line
+
+
+def test_kinematics_shows_table_structure_solver_and_branches(capsys):
+    status, out, _ = run(capsys, "kinematics", "ur5", "--frame", "tool0")
+    assert status == 0
+    assert re.search(r"shoulder_lift_joint +0\.425 +0 ", out)
+    assert "structure: three parallel axes: shoulder_lift_joint, elbow_joint, wrist_1_joint" in out
+    assert "solver: closed form" in out
+    assert "shoulder- elbow- wrist-" in out
+
+
+def test_ik_takes_what_pose_prints_and_finds_the_positions(capsys):
+    _, pose, _ = run(capsys, "pose", "ur5", "--frame", "tool0", "--q", Q)
+    R, p = frame_pose(read_urdf(find_robot("ur5")), [float(x) for x in Q.split(",")], "tool0")
+    assert [float(x) for x in values(pose, "position, m").split(",")] == pytest.approx(p)
+    for option, line in (("--rpy", "rpy, rad"), ("--quaternion", "quaternion x,y,z,w")):
+        status, out, _ = run(
+            capsys,
+            *("ik", "ur5", "--frame", "tool0", "--position", values(pose, "position, m")),
+            *(option, values(pose, line)),
+        )
+        assert status == 0
+        rows = [
+            re.split(r" {2,}", x.strip())
+            for x in out.splitlines()
+            if x.strip().startswith("shoulder")
+        ]
+        assert len(rows) == 8
+        found = np.array([[float(x) for x in row[1:7]] for row in rows])
+        assert np.abs(found - [float(x) for x in Q.split(",")]).max(axis=1).min() < 2e-6  # printed
+    assert R.shape == (3, 3)
+
+
+def test_ik_says_what_is_missed_and_fails(capsys):
+    status, out, _ = run(capsys, "ik", "ur5", "--frame", "tool0", "--position", "5,0,0")
+    assert status == 1
+    assert "no solution: out of reach for 'elbow_joint'" in out
+
+
+def test_a_urdf_without_inertias_has_kinematics(capsys, tmp_path):
+    path = tmp_path / "bare.urdf"
+    path.write_text(WITHOUT_INERTIA)
+    status, out, _ = run(capsys, "ik", str(path), "--position", "0,2,0", "--rpy", "0,0,0.5")
+    assert status == 0
+    assert "1.570796" in out
+    status, _, err = run(capsys, "torque", str(path))
+    assert status == 1
+    assert "joint 'shoulder': moves no inertia about its axis" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("pose", "ur5", "--frame", "tool"), "no frame 'tool' in robot 'ur5'"),
+        (("ik", "panda", "--position", "0,0,0"), "frame: robot 'panda' has"),
+        (("kinematics", "talos"), "frame: robot 'talos' has"),
+        (("ik", "ur5", "--frame", "tool0", "--position", "0,0"), "--position: 2 numbers where 3"),
+        (("ik", "ur5", "--frame", "tool0", "--position", "0,0,nan"), "is not a finite number"),
+        (
+            ("ik", "ur5", "--frame", "tool0", "--position", "0,0,0", "--quaternion", "1,1,0,0"),
+            "--quaternion: its length is 1.41421 and must be 1",
+        ),
+    ],
+)
+def test_bad_input_ends_in_one_clear_line(words, message, capsys):
+    status, _, err = run(capsys, *words)
+    assert status == 1
+    (line,) = [line for line in err.splitlines() if line.startswith("robot-dynamics")]
+    assert message in line
