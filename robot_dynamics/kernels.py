@@ -10,7 +10,6 @@ evaluated or traced.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ from robot_dynamics.algorithms import (
     articulated_body,
     composite_body,
     derivatives,
-    derivatives_at_once,
     energy,
 )
 from robot_dynamics.arrays import Array
@@ -97,9 +95,6 @@ class Variant:
 
 PLAIN = Variant()
 
-FEWEST_AT_ONCE = 7
-"""Joints from which on derivatives for all joints at once are faster than joint by joint."""
-
 
 def payload_numbers(load: Inertia) -> Array:
     """The ten numbers of `Variant.payload_at` of a load.
@@ -122,22 +117,17 @@ class Equations:
         inputs: Shape of every input by name.
         function: The equations, on any scalar.
         output: Name of the result, where the function returns one array; else it names them.
-        at_once: The same results by equations for all joints at once, where there are such.
     """
 
     inputs: Mapping[str, Shape]
     function: Callable[..., Any]
     output: str = ""
-    at_once: Callable[..., Any] | None = None
 
     def trace(self, name: str) -> Program:
         """The equations as a program of that name."""
         if self.output:
             return trace(name, lambda **arrays: {self.output: self.function(**arrays)}, self.inputs)
-        program = trace(name, self.function, self.inputs)
-        if self.at_once is None:
-            return program
-        return replace(program, at_once=functools.partial(trace, name, self.at_once, self.inputs))
+        return trace(name, self.function, self.inputs)
 
 
 def inverse(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
@@ -229,15 +219,7 @@ def inverse_derivatives(
         parts = derivatives.inverse_derivatives(loaded, *motion, wrenches)
         return {name: joints.square(part) for name, part in zip(names, parts, strict=True)}
 
-    def at_once(q: Array, qd: Array, qdd: Array) -> dict[str, Array]:
-        parts = derivatives_at_once.inverse_derivatives(tree, q, qd, qdd)
-        return dict(zip(names, parts, strict=True))
-
-    coupled = len(tree.joints) > n
-    chosen = at_once if n >= FEWEST_AT_ONCE and not coupled and variant == PLAIN else None
-    return Equations(
-        {"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, at_once=chosen
-    )
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
 def forward_derivatives(

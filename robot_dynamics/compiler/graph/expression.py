@@ -16,7 +16,7 @@ Constants are stored without their sign: -2 is the negation of the node 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, NoReturn
 
@@ -37,14 +37,6 @@ SQRT = "sqrt"
 EXP = "exp"
 TANH = "tanh"
 ABS = "abs"
-
-# Several numbers side by side, for equations that say themselves what is computed at once; other
-# operations act on every lane. Only the back end of one sample takes them (`compiler.vectors`).
-PACK = "pack"  # numbers into lanes
-LANE = "lane"  # the number in lane `value`
-TRANSPOSE = "transpose"  # lane k is lane `value` of operand k
-VECTOR_OPERATIONS = frozenset({PACK, LANE, TRANSPOSE})
-
 
 FUNCTIONS: dict[str, Callable[[float], float]] = {
     SIN: math.sin,
@@ -70,8 +62,7 @@ class Expression:
     Attributes:
         op: Kind of node, one of the names in capitals in this module.
         args: Operands.
-        value: Magnitude of a constant; (name, flat position) of an input; number of a lane; else
-            None.
+        value: Magnitude of a constant; (name, flat position) of an input; else None.
         index: Age of the node in its graph.
         graph: The graph that holds the node.
     """
@@ -171,31 +162,6 @@ class Expression:
     def conjugate(self) -> Expression:
         """The number itself: symbols stand for real numbers."""
         return self
-
-    # -- numbers side by side -----------------------------------------------------------------
-
-    def side_by_side(self, values: Iterable[Any]) -> Expression:
-        """A vector with a lane for every number or symbol; arithmetic acts on every lane.
-
-        Any symbol will do as `self`. Equal constants are one number, which acts on every lane.
-        """
-        lanes = [self.graph.lift(value) for value in values]
-        packed = [x for x in lanes if x is not None]
-        if len(packed) != len(lanes):
-            raise TraceError("only numbers and symbols can stand side by side")
-        if constant_value(packed[0]) is not None and all(x is packed[0] for x in packed):
-            return packed[0]
-        return self.graph.node(PACK, *packed)
-
-    def lane(self, k: int) -> Expression:
-        """The number in lane k of a vector; a plain number is the same in all."""
-        if constant_value(self) is not None:
-            return self
-        return self.args[k] if self.op is PACK else self.graph.node(LANE, self, value=k)
-
-    def transposed(self, vectors: Sequence[Expression], width: int) -> list[Expression]:
-        """For vectors of `width` lanes, a vector of their first lanes, of their second, ..."""
-        return [self.graph.node(TRANSPOSE, *vectors, value=k) for k in range(width)]
 
     # -- a symbol has no value: equations that ask for one cannot be traced -------------------
 

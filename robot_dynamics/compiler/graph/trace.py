@@ -29,7 +29,6 @@ from robot_dynamics.compiler.graph.expression import (
     NEGATE,
     RECIPROCAL,
     SUBTRACT,
-    VECTOR_OPERATIONS,
     Expression,
     Graph,
     add,
@@ -72,14 +71,11 @@ class Program:
         name: Identifier; becomes the name of generated functions.
         inputs: Shape of every input, in the order of the arguments.
         outputs: Every output, in order.
-        at_once: Makes the same equations written with numbers side by side, for the back end that
-            computes one sample in vector instructions; None where nobody has written them so.
     """
 
     name: str
     inputs: Mapping[str, Shape]
     outputs: Mapping[str, Output]
-    at_once: Callable[[], Program] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", MappingProxyType(dict(self.inputs)))
@@ -170,7 +166,7 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
         name: Output(output.shape, tuple(new[e.index] for e in output.entries))
         for name, output in program.outputs.items()
     }
-    result = Program(program.name, program.inputs, outputs, program.at_once)
+    result = Program(program.name, program.inputs, outputs)
     _ = result.nodes
     graph.forget()
     return result
@@ -179,8 +175,6 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
 def rebuilt(node: Expression, new: Rewritten) -> Expression:
     """The same operation on the new operands, folded if they allow it."""
     operands = [new[a.index] for a in node.args]
-    if node.op in VECTOR_OPERATIONS:
-        return operands[0].graph.node(node.op, *operands, value=node.value)
     if node.op == ADD:
         return add(*operands)
     if node.op == SUBTRACT:

@@ -26,7 +26,6 @@ from robot_dynamics.compiler.graph.expression import (
     SQRT,
     SUBTRACT,
     TANH,
-    VECTOR_OPERATIONS,
     Expression,
     constant_value,
 )
@@ -290,8 +289,6 @@ def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> st
         return code.let(f"call {kind} @llvm.{_INTRINSICS[op]}.{lanes.suffix}({kind} {x})")
     if op in _LIBRARY:
         return by_lane(code, lanes, x, op)
-    if op in VECTOR_OPERATIONS:
-        raise BackendError("numbers side by side belong in `Program.at_once`, not in the program")
     raise BackendError(f"native code has no operation '{op}'; add it to compiler/ir.py")
 
 

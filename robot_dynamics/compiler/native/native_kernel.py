@@ -34,7 +34,6 @@ from robot_dynamics.compiler.native.batch import batch_functions
 from robot_dynamics.compiler.native.ir import Lanes, module
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.compiler.native.single import single_functions
-from robot_dynamics.compiler.native.vector_lanes import single_functions_of_vectors
 from robot_dynamics.errors import ArgumentError
 
 _log = logging.getLogger(__name__)
@@ -43,9 +42,6 @@ _log = logging.getLogger(__name__)
 _OPERATIONS_PER_BLOCK = 200_000_000  # a few ms, after which Ctrl-C is heard
 _OPERATIONS_FOR_THREADS = 20_000_000  # handing work to a thread costs tens of microseconds
 _OPERATIONS_FOR_RELEASE = 200_000  # releasing the global lock costs a fraction of a microsecond
-
-# With fewer, equations that put numbers side by side take more instructions than plain ones
-_LANES_FOR_VECTORS = 8
 
 # From here on the second level of LLVM's code generator takes up to five times as long as the
 # first, and the code is no faster
@@ -251,22 +247,12 @@ class _Builder:
         """The equations."""
         return program_of(self._given)
 
-    @cached_property
-    def _digest(self) -> str:
-        """Fingerprint of the equations, however they are written."""
-        at_once = self.program.at_once
-        return self.program.digest + ("" if at_once is None else at_once().digest)
-
     def single(self, scalar: str = "double") -> tuple[Mapping[str, Any], llvm.Loaded]:
         """The code for one sample, and what there is to know about the kernel."""
 
         def ir() -> str:
             program, host = self.program, self._host
-            at_once = program.at_once if scalar == "double" else None
-            if at_once is not None and host.lanes(scalar) >= _LANES_FOR_VECTORS:
-                functions = single_functions_of_vectors(at_once(), host, self._finite)
-            else:
-                functions = single_functions(program, host, self._finite, scalar)
+            functions = single_functions(program, host, self._finite, scalar)
             shapes = {name: output.shape for name, output in program.outputs.items()}
             if door.available():
                 pointers = host.typed_pointers
@@ -303,7 +289,7 @@ class _Builder:
         here = self._host
         name = cache.key_of(
             what,
-            self._key or self._digest,
+            self._key or self.program.digest,
             f"finite={self._finite}, door={door.available()}",
             cache.source_fingerprint(),
             *(here.llvm, here.cpu, here.features),
