@@ -41,6 +41,9 @@ from robot_dynamics.spatial.inertia import Inertia
 
 Shape = tuple[int, ...]
 
+Formulation = str | InverseDynamics
+"""One of `FORMULATIONS` by name, or a function of the same signature."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -93,7 +96,8 @@ class Variant:
         return tree, {}
 
 
-PLAIN = Variant()
+MOTION_ONLY = Variant()
+"""The motion is the only input."""
 
 
 def payload_numbers(load: Inertia) -> Array:
@@ -130,7 +134,7 @@ class Equations:
         return trace(name, self.function, self.inputs)
 
 
-def inverse(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+def inverse(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Efforts tau of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
     equations = formulation_named(formulation)
@@ -143,7 +147,7 @@ def inverse(tree: Robot, formulation: str | InverseDynamics, variant: Variant = 
     return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
 
 
-def bias(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+def bias(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Efforts at zero acceleration: Coriolis, centrifugal and gravity, of q and qd."""
     n, full = tree.dof, inverse(tree, formulation, variant).function
 
@@ -153,7 +157,7 @@ def bias(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLA
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function, "tau")
 
 
-def gravity(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+def gravity(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Efforts at rest, of q."""
     n, full = tree.dof, inverse(tree, formulation, variant).function
 
@@ -163,9 +167,7 @@ def gravity(tree: Robot, formulation: str | InverseDynamics, variant: Variant = 
     return Equations({"q": (n,), **variant.inputs}, function, "tau")
 
 
-def mass_matrix(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
-) -> Equations:
+def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Mass matrix M of tau = M qdd + b, of q."""
     joints = tree.coupling
     matrix = mass_matrix_named(formulation)
@@ -177,7 +179,7 @@ def mass_matrix(
     return Equations({"q": (tree.dof,), **variant.inputs}, function, "M")
 
 
-def forward(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+def forward(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Accelerations qdd of q, qd, tau: the mass matrix factorised along the tree."""
     n = tree.dof
     M_of = mass_matrix(tree, formulation, replace(variant, wrench_at=None, gravity=False))
@@ -194,7 +196,7 @@ def forward(tree: Robot, formulation: str | InverseDynamics, variant: Variant = 
 
 
 def forward_articulated(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
 ) -> Equations:
     """Accelerations qdd of q, qd, tau by articulated bodies; for trees without mimic joints."""
     n = tree.dof
@@ -207,7 +209,7 @@ def forward_articulated(
 
 
 def inverse_derivatives(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
 ) -> Equations:
     """dtau/dq, dtau/dqd and M of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
@@ -223,7 +225,7 @@ def inverse_derivatives(
 
 
 def forward_derivatives(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
 ) -> Equations:
     """dqdd/dq, dqdd/dqd and the inverse of M, of q, qd, tau."""
     n = tree.dof
@@ -236,9 +238,7 @@ def forward_derivatives(
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
-def energies(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
-) -> Equations:
+def energies(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Kinetic and potential energy, of q and qd."""
     n, joints = tree.dof, tree.coupling
 
@@ -251,15 +251,13 @@ def energies(
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
-def regressor(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
-) -> Equations:
+def regressor(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Y of q, qd, qdd: efforts are Y times the base parameters."""
     n = tree.dof
     return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
 
 
-def pose(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+def pose(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Rotation matrix and position of a frame in the root link, of q."""
     frame = _frame_of(tree, variant)
 
@@ -270,16 +268,14 @@ def pose(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLA
     return Equations({"q": (tree.dof,)}, function)
 
 
-def jacobian(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
-) -> Equations:
+def jacobian(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Jacobian of a frame, linear over angular velocity, axes of the root link, of q."""
     frame = _frame_of(tree, variant)
     return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame), "J")
 
 
 def jacobian_derivative(
-    tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
 ) -> Equations:
     """Derivative in time of the Jacobian of a frame, of q and qd."""
     frame, n = _frame_of(tree, variant), tree.dof
@@ -290,7 +286,7 @@ def jacobian_derivative(
     return Equations({"q": (n,), "qd": (n,)}, function, "Jd")
 
 
-def drift(tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN) -> Equations:
+def drift(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Acceleration of a frame without joint accelerations, linear over angular, of q and qd."""
     frame, n = _frame_of(tree, variant), tree.dof
     inputs = {"q": (n,), "qd": (n,)}
@@ -301,30 +297,51 @@ def _frame_of(tree: Robot, variant: Variant) -> str:
     return only_tip(tree) if variant.frame is None else variant.frame
 
 
-KERNELS: Mapping[str, Callable[[Robot, str | InverseDynamics, Variant], Equations]] = {
-    "inverse": inverse,
-    "bias": bias,
-    "gravity": gravity,
-    "mass_matrix": mass_matrix,
-    "forward": forward,
-    "forward_articulated": forward_articulated,
-    "inverse_derivatives": inverse_derivatives,
-    "forward_derivatives": forward_derivatives,
-    "energy": energies,
-    "regressor": regressor,
-    "pose": pose,
-    "jacobian": jacobian,
-    "jacobian_derivative": jacobian_derivative,
-    "drift": drift,
-}
-"""Every kernel of a robot by name: a function of tree, formulation and variant."""
+@dataclass(frozen=True)
+class KernelDefinition:
+    """One kernel by its properties.
 
-OF_FRAMES = ("pose", "jacobian", "jacobian_derivative", "drift")
-"""Kernels about a frame, where the robot is taken as it is."""
+    Args:
+        equations: Makes the equations, from a tree without fixed joints, a formulation and a
+            variant.
+        physical: They are about the robot as it is: its parameters and frames are seen.
+        of_frame: They are about the frame of the variant.
+        solves: They are solved for accelerations.
+        alternative: Name of a kernel with the same results by other equations, for trees without
+            mimic joints; the one with fewer operations is compiled.
+    """
+
+    equations: Callable[[Robot, Formulation, Variant], Equations]
+    physical: bool = False
+    of_frame: bool = False
+    solves: bool = False
+    alternative: str = ""
+
+
+KERNELS: Mapping[str, KernelDefinition] = {
+    "inverse": KernelDefinition(inverse),
+    "bias": KernelDefinition(bias),
+    "gravity": KernelDefinition(gravity),
+    "mass_matrix": KernelDefinition(mass_matrix),
+    "forward": KernelDefinition(forward, solves=True, alternative="forward_articulated"),
+    "forward_articulated": KernelDefinition(forward_articulated, solves=True),
+    "inverse_derivatives": KernelDefinition(inverse_derivatives),
+    "forward_derivatives": KernelDefinition(forward_derivatives, solves=True),
+    "energy": KernelDefinition(energies),
+    "regressor": KernelDefinition(regressor, physical=True),
+    "pose": KernelDefinition(pose, physical=True, of_frame=True),
+    "jacobian": KernelDefinition(jacobian, physical=True, of_frame=True),
+    "jacobian_derivative": KernelDefinition(jacobian_derivative, physical=True, of_frame=True),
+    "drift": KernelDefinition(drift, physical=True, of_frame=True),
+}
+"""Every kernel of a robot by name."""
+
+OF_FRAMES = tuple(name for name, definition in KERNELS.items() if definition.of_frame)
+"""Kernels about a frame."""
 
 
 def equations_of(
-    name: str, tree: Robot, formulation: str | InverseDynamics, variant: Variant = PLAIN
+    name: str, tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
 ) -> Equations:
     """The equations of one kernel on a tree without fixed joints.
 
@@ -337,7 +354,7 @@ def equations_of(
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with kernels.Variant"
         )
-    return KERNELS[name](tree, formulation, variant)
+    return KERNELS[name].equations(tree, formulation, variant)
 
 
 def robot_digest(robot: Robot) -> str:

@@ -1,4 +1,4 @@
-"""Compiled dynamics against Pinocchio and MuJoCo, and the door they are called through."""
+"""Compiled dynamics against Pinocchio and MuJoCo, and how it is called."""
 
 from dataclasses import replace
 

@@ -4,13 +4,13 @@
 `backends.compile_program` makes a kernel of it, and `c`, `python` and `equations`
 write it as source.
 
-Reading order: expression, trace, count, chains, optimize; then source with its back ends
-python, c and equations, and languages, their list; then kernel; then native with ir, sincos,
-single, vectors, batch and rows (what native code computes), door (how Python calls it),
-arguments, llvm, cache and parallel; then backends.
+Reading order: `graph` with expression, trace, count, nary_operations, optimize;
+`source` with straight_line, its back ends python, c and readable, and languages, their list;
+kernel; `native` with ir, sincos, single, batch and rows (what native code computes), entry
+(how Python calls it), llvm, cache and parallel; kernel_arguments; backends.
 
 A new graph pass is a function `Program -> Program` in a file of its own, with an entry in
-`optimize.PASSES`; it takes what it shares with others from `chains`, never from `optimize`. A
+`optimize.PASSES`; what it shares with others stands in `nary_operations`, not in `optimize`. A
 new language is a file beside `c` with a `source.Syntax` and an entry in `languages.LANGUAGES`. A
 new back end is a `kernel.Backend`, given to `Dynamics` as it is or by an entry in
 `backends.BACKENDS`. A new operation is a name and a function in `expression`, and a line each in

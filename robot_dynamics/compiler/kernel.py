@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol, TypeVar
 
 import numpy.typing as npt
 
@@ -33,6 +33,37 @@ def program_of(given: Given) -> Program:
     return given if isinstance(given, Program) else given()
 
 
+_results: dict[tuple[str, tuple[str, ...]], type[Any]] = {}
+Class = TypeVar("Class", bound=type[Any])
+
+
+def results_of(name: str) -> Callable[[Class], Class]:
+    """Mark the named tuple that the kernel of that name answers with."""
+
+    def register(cls: Class) -> Class:
+        _results[name, cls._fields] = cls
+        return cls
+
+    return register
+
+
+def results_class(name: str, fields: tuple[str, ...]) -> type[Any]:
+    """The named tuple of the results of a kernel; one that nobody has written is made here."""
+    if (name, fields) not in _results:
+        made = namedtuple(name, fields)  # type: ignore[misc]
+
+        def reduced(results: tuple[Any, ...]) -> tuple[Any, ...]:
+            return _restored, (name, fields, tuple(results))
+
+        made.__reduce__ = reduced  # type: ignore[assignment,method-assign]
+        _results[name, fields] = made
+    return _results[name, fields]
+
+
+def _restored(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return results_class(name, fields)(*values)
+
+
 class Kernel(ABC):
     """A compiled program: a function of arrays.
 
@@ -55,7 +86,7 @@ class Kernel(ABC):
         self.inputs = inputs
         self.outputs = outputs
         self.operation_count = operations
-        self.results_class = namedtuple(name, list(outputs)) if len(outputs) != 1 else None
+        self.results_class = results_class(name, tuple(outputs)) if len(outputs) != 1 else None
 
     @property
     @abstractmethod
@@ -88,13 +119,22 @@ class Kernel(ABC):
         """What a call returns: the only output itself, or all of them in a named tuple."""
         return arrays[0] if self.results_class is None else self.results_class(*arrays)
 
-    def builtin_entry(self, unusual: Callable[..., Results]) -> Callable[..., Results] | None:
+    def native_entry(
+        self, signature: str, text: str, unusual: Callable[..., Results]
+    ) -> Callable[..., Results] | None:
         """A builtin function for ordinary calls of one sample, or None where there is none.
 
         Args:
+            signature: Its name and parameters, as `inspect` shows them.
+            text: Its docstring.
             unusual: What it passes all other calls to.
         """
         return None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"kernel '{self.name}' is code of this process; pickle or copy the Dynamics it is of"
+        )
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())

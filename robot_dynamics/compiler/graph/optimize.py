@@ -4,7 +4,7 @@ A pass takes a program and returns a program; `optimize` runs all of them in
 order. Dead operations and repeated subexpressions need no pass: a program lists
 live nodes only, and a graph holds each distinct node once. A new pass is one
 function, here or in a file of its own, that ends in `trace.rewrite`, and is listed
-in `PASSES`. What passes share stands in `chains`, below this file, so that one in a
+in `PASSES`. What passes share stands in `nary_operations`, below this file, so that one in a
 file of its own can be listed here.
 """
 
@@ -15,7 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.graph.chains import chains, factors
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.expression import (
     ADD,
@@ -26,6 +25,7 @@ from robot_dynamics.compiler.graph.expression import (
     multiply,
     negate,
 )
+from robot_dynamics.compiler.graph.nary_operations import factors, nary_operations
 from robot_dynamics.compiler.graph.trace import Program, Rewritten, rebuilt, rewrite, use_counts
 
 Pass = Callable[[Program], Program]
@@ -54,7 +54,7 @@ def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
 def factor_sums(program: Program) -> Program:
     """Factor out what products in a sum share: a x + b y - a z = a (x - z) + b y."""
     uses = use_counts(program)
-    sums = {s.root.index: s for s in chains(program, uses, (ADD, SUBTRACT))}
+    sums = {s.root.index: s for s in nary_operations(program, uses, (ADD, SUBTRACT))}
 
     def rule(node: Expression, new: Rewritten) -> Expression:
         if node.index not in sums:
@@ -83,13 +83,13 @@ def gather_multiples(program: Program) -> Program:
     """
     uses = use_counts(program)
     multiples: dict[int, dict[Expression, int]] = {}  # how often a sum contains each of its terms
-    for chain in chains(program, uses, (ADD, SUBTRACT)):
+    for operation in nary_operations(program, uses, (ADD, SUBTRACT)):
         times: Counter[Expression] = Counter()
-        for term, minus in chain.terms:
+        for term, minus in operation.terms:
             times[term] += -1 if minus else 1
         fused = any(term.op == MULTIPLY and uses[term.index] == 1 for term in times)
-        if len(times) < len(chain.terms) and not fused:
-            multiples[chain.root.index] = times
+        if len(times) < len(operation.terms) and not fused:
+            multiples[operation.root.index] = times
 
     def rule(node: Expression, new: Rewritten) -> Expression:
         if node.index not in multiples:
@@ -179,15 +179,15 @@ def _share_pairs(
     ops: tuple[str, ...],
     combine: Callable[[Expression, Expression], Expression],
 ) -> Program:
-    """Give every pair of terms that several chains contain a node of its own, greedily.
+    """Give every pair of terms that several sums or products contain a node of its own, greedily.
 
     The most frequent pair first. A pair gets a number like a term and may be part of a later
     pair. Pairs are numbered downwards from -1, terms are numbered by their nodes.
     """
     uses = use_counts(program)
     content = {
-        chain.root.index: [(term.index, minus) for term, minus in chain.terms]
-        for chain in chains(program, uses, ops)
+        operation.root.index: [(term.index, minus) for term, minus in operation.terms]
+        for operation in nary_operations(program, uses, ops)
     }
     holders: dict[_Pair, set[int]] = defaultdict(set)
     for root, terms in content.items():
@@ -232,7 +232,7 @@ def _share_pairs(
         for number, minus in content[node.index]:
             term = negate(value(number)) if minus else value(number)
             total = term if total is None else combine(total, term)
-        assert total is not None  # a chain has terms
+        assert total is not None  # a operation has terms
         return total
 
     return rewrite(program, rule)

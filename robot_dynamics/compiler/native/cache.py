@@ -2,10 +2,14 @@
 
 One file per piece of code, named by a hash of everything that the code depends
 on. A file is written beside its place and renamed into it, so that nobody ever
-reads half of one; its checksum is verified on reading, and a damaged file is as
-good as none. Code from this folder will be run, so the folder must belong to the
-user and to nobody else. A folder that cannot be used means no cache, with a
-warning if the user has chosen it.
+reads half of one. Its digest, of the name and the content, is verified on reading:
+a file that is damaged, or that lies under another's name, is as good as none.
+
+Code from this folder will be run. So the folder and every file must belong to the
+user and be writable by nobody else, a file must be a file and no link, and all that
+is looked at on the descriptors that are read. What is not so is built again; a folder
+that cannot be used means no cache, with a warning if the user has chosen it. The
+digest is no signature: who can write as the user can do as the user anyway.
 
 The folder is $ROBOT_DYNAMICS_CACHE (empty: no cache), else the platform's place
 for caches of the user: $XDG_CACHE_HOME/robot_dynamics or ~/.cache/robot_dynamics.
@@ -14,6 +18,7 @@ for caches of the user: $XDG_CACHE_HOME/robot_dynamics or ~/.cache/robot_dynamic
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import logging
@@ -28,8 +33,10 @@ from typing import Any
 
 _log = logging.getLogger(__name__)
 
-_MAGIC = b"robot_dynamics kernel 1\n"
+_MAGIC = b"robot_dynamics kernel 2\n"
 _SUFFIX, _UNFINISHED = ".kernel", ".tmp"
+# A pipe must not keep the reader waiting for a writer
+_READ_NO_LINK = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _LARGEST = 256 * 2**20  # bytes; beyond, the oldest files go until half of it is left
 _ABANDONED = 3600.0  # s; an unfinished file that old belongs to a process that was killed
 
@@ -38,7 +45,7 @@ def folder() -> Path | None:
     """The folder of the cache; None if there is to be none."""
     chosen = os.environ.get("ROBOT_DYNAMICS_CACHE")
     if chosen is not None:
-        return Path(chosen) if chosen else None
+        return Path(os.path.expanduser(chosen)) if chosen else None
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA")
     elif sys.platform == "darwin":
@@ -60,21 +67,50 @@ def load(key: str) -> tuple[dict[str, Any], bytes] | None:
     if place is None:
         return None
     try:
-        if not _is_private(place):
-            return None
-        content = (place / (key + _SUFFIX)).read_bytes()
+        content = _read(place, key + _SUFFIX)
     except FileNotFoundError:
         return None
     except OSError as error:
         _say_once(f"kernels are not kept in {place}: {error.strerror}")
         return None
+    if content is None:
+        return None
     start = len(_MAGIC) + hashlib.sha256().digest_size
-    checksum, payload = content[len(_MAGIC) : start], content[start:]
-    if content[: len(_MAGIC)] != _MAGIC or hashlib.sha256(payload).digest() != checksum:
+    digest, payload = content[len(_MAGIC) : start], content[start:]
+    if content[: len(_MAGIC)] != _MAGIC or _digest(key, payload) != digest:
         _log.debug("kernel %s on disk is damaged; it is built again", key)
         return None
     text, _, code = payload.partition(b"\n")
     return json.loads(text), code
+
+
+def _digest(key: str, payload: bytes) -> bytes:
+    """What tells a whole file of that name from any other."""
+    return hashlib.sha256(key.encode() + b"\n" + payload).digest()
+
+
+def _read(place: Path, name: str) -> bytes | None:
+    """The content of a file that only the user can have written, else None."""
+    if not hasattr(os, "geteuid"):  # Windows: the user's profile is private
+        return (place / name).read_bytes()
+    folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if not _is_private(place, os.fstat(folder)):
+            return None
+        descriptor = os.open(name, _READ_NO_LINK, dir_fd=folder)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        _log.debug("kernel %s on disk is a link; it is built again", name)
+        return None
+    finally:
+        os.close(folder)
+    with os.fdopen(descriptor, "rb") as file:
+        state = os.fstat(descriptor)
+        if not (stat.S_ISREG(state.st_mode) and _only_mine(state)):
+            _log.debug("kernel %s on disk may be of others; it is built again", name)
+            return None
+        return file.read()
 
 
 def store(key: str, about: Mapping[str, Any], code: bytes) -> None:
@@ -86,11 +122,11 @@ def store(key: str, about: Mapping[str, Any], code: bytes) -> None:
     unfinished = place / f".{key}.{os.getpid()}.{time.monotonic_ns()}{_UNFINISHED}"
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not _is_private(place):
+        if not _is_private(place, place.stat()):
             return
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+            file.write(_MAGIC + _digest(key, payload) + payload)
         unfinished.replace(place / (key + _SUFFIX))
         _make_room(place)
     except OSError as error:
@@ -99,34 +135,17 @@ def store(key: str, about: Mapping[str, Any], code: bytes) -> None:
             unfinished.unlink()
 
 
-@lru_cache(maxsize=1)
-def source_fingerprint() -> str:
-    """Fingerprint of the sources of this package: changed equations make other kernels."""
-    package = Path(__file__).parents[2]
-    files = sorted(path for part in _SOURCES for path in package.glob(part))
-    states = [(str(p.relative_to(package)), p.stat().st_size, p.stat().st_mtime_ns) for p in files]
-    return hashlib.sha256(repr(states).encode()).hexdigest()[:16]
-
-
-_SOURCES = ("*.py",) + tuple(
-    f"{room}/**/*.py"
-    for room in (
-        *("spatial", "robot", "algorithms", "formulations", "papers", "reduction"),
-        *("compiler", "kinematics"),
-    )
-)
-"""Every file that an equation, or the code made of it, can come from."""
-
-
-def _is_private(place: Path) -> bool:
-    """True if only the user can write there."""
-    if not hasattr(os, "geteuid"):
-        return True  # Windows: the user's profile is private
-    state = place.stat()
-    if state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+def _is_private(place: Path, state: os.stat_result) -> bool:
+    """True if only the user can write to a folder."""
+    if not hasattr(os, "geteuid") or _only_mine(state):
         return True
     _say_once(f"kernels are not kept in {place}: others can write there; 'chmod 700' it")
     return False
+
+
+def _only_mine(state: os.stat_result) -> bool:
+    """True if the user owns it and nobody else can write to it."""
+    return state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _make_room(place: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import os
 import platform
 import sys
 import threading
@@ -27,6 +28,12 @@ _LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidyin
 
 _lock = threading.RLock()  # LLVM's global context is not for two threads at once
 _library_numbers = itertools.count()
+
+# A child of a fork has one thread: a lock that another one held would never be released
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ class Loaded:
         imports: Addresses of functions that the code calls, besides the C library's.
 
     Attributes:
-        kept: Objects of Python that the code refers to and changes; see `door`.
+        kept: Objects of Python that the code refers to and changes; see `entry`.
         following: A function of Python that the code refers to, or None.
 
     Raises:

@@ -2,8 +2,8 @@
 
 A kernel has up to four pieces of code: `single` for one sample and `batch` for many,
 of doubles or of floats. That for one sample of doubles is built at once, the others
-when they are first called. Each has a checked entry (`door`) that takes ordinary calls; the Python
-functions here take the others.
+when they are first called. Each has a native entry (`entry`) that takes ordinary calls; the
+Python functions here take the others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ from robot_dynamics.compiler.kernel_arguments import (
     check_arguments,
     check_threads,
 )
-from robot_dynamics.compiler.native import cache, door, llvm
+from robot_dynamics.compiler.native import cache, cache_key, llvm
 from robot_dynamics.compiler.native.batch import batch_functions
+from robot_dynamics.compiler.native.entry import array_layout
+from robot_dynamics.compiler.native.entry.builtin_function import builtin_function, follow_with
+from robot_dynamics.compiler.native.entry.entry_functions import batch_entry, single_entry
 from robot_dynamics.compiler.native.ir import Lanes, module
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.compiler.native.single import single_functions
@@ -71,8 +74,8 @@ def compile_native(
     # is, without a Python frame in between: so every kernel is the only object of its class.
     own_class = type("NativeKernel", (NativeKernel,), {})
     kernel: NativeKernel = own_class(_Builder(program, key, finite, use_cache))
-    if door.available():
-        own_class.__call__ = kernel.checked_entry()  # type: ignore[method-assign]
+    if array_layout.available():
+        own_class.__call__ = kernel._own_entry()  # type: ignore[method-assign]
     return kernel
 
 
@@ -89,7 +92,7 @@ class NativeKernel(Kernel):
         self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
         self._batches: dict[str, _Batch] = {}
         self._ndim = len(next(iter(inputs.values()), ()))  # of one sample of the first input
-        self._entry = self.checked_entry(_decline) if door.available() else None
+        self._entry = self._own_entry(_decline) if array_layout.available() else None
 
     @property
     def program(self) -> Program:
@@ -112,26 +115,26 @@ class NativeKernel(Kernel):
             self._run_batch(call, processors() if threads is None else threads)
         return self.results(call.finish())
 
-    def checked_entry(
-        self, unusual: Callable[..., Results] | None = None
-    ) -> Callable[..., Results]:
-        """The builtin function for ordinary calls of one sample.
-
-        Args:
-            unusual: What all other calls are passed to; by default the method above.
-        """
+    def _own_entry(self, unusual: Callable[..., Results] | None = None) -> Callable[..., Results]:
+        """The native entry that takes the place of `__call__`, or the one that it tries."""
         unusual = unusual or functools.partial(NativeKernel.__call__, self)
-        signature = f"{self.name}({', '.join(self.inputs)}, /, *, out=None, threads=None)"
-        return door.builtin_function(self._code, signature, "double", unusual, self.results_class)
+        signature = f"({', '.join(self.inputs)}, /, *, out=None, threads=None)"
+        text = "Evaluate compiled equations; see `Kernel`."
+        return self._entry_of("double", self.name + signature, text, unusual)
 
-    def builtin_entry(self, unusual: Callable[..., Results]) -> Callable[..., Results] | None:
-        """See `Kernel.builtin_entry`."""
-        return self.checked_entry(unusual) if door.available() else None
+    def _entry_of(
+        self, scalar: str, signature: str, text: str, unusual: Callable[..., Results]
+    ) -> Callable[..., Results]:
+        code = self._code if scalar == "double" else self._builder.single(scalar)[1]
+        return builtin_function(code, signature, text, scalar, unusual, self.results_class)
 
-    def _entry_of_floats(self) -> Callable[..., Results]:
-        """The builtin function for one sample of float32, whose code is built now."""
-        _, code = self._builder.single("float")
-        return door.builtin_function(code, f"{self.name}()", "float", _decline, self.results_class)
+    def native_entry(
+        self, signature: str, text: str, unusual: Callable[..., Results]
+    ) -> Callable[..., Results] | None:
+        """See `Kernel.native_entry`."""
+        if not array_layout.available():
+            return None
+        return self._entry_of("double", signature, text, unusual)
 
     def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
         """Make arrays of the arguments and try the entries on them; None if they decline."""
@@ -144,7 +147,7 @@ class NativeKernel(Kernel):
             return None
         if ready[0].ndim == self._ndim:
             if scalar == "float" and self._code.following is None:
-                door.follow_with(self._code, self._entry_of_floats())
+                follow_with(self._code, self._entry_of("float", f"{self.name}()", "", _decline))
             return self._entry(*ready) if self._entry else None
         if ready[0].ndim != self._ndim + 1:
             return None
@@ -216,9 +219,9 @@ class _Batch:
         values = 1 + 2 * len(kernel.inputs) + len(kernel.outputs)
         self.run = _function(self._code, "batch", ctypes.c_int64, values)
         self.entry: Callable[..., Results] | None = None
-        if door.available():
-            self.entry = door.builtin_function(
-                self._code, f"{kernel.name}()", scalar, _decline, kernel.results_class
+        if array_layout.available():
+            self.entry = builtin_function(
+                self._code, f"{kernel.name}()", "", scalar, _decline, kernel.results_class
             )
 
 
@@ -254,9 +257,9 @@ class _Builder:
             program, host = self.program, self._host
             functions = single_functions(program, host, self._finite, scalar)
             shapes = {name: output.shape for name, output in program.outputs.items()}
-            if door.available():
+            if array_layout.available():
                 pointers = host.typed_pointers
-                functions += door.single_entry(program.inputs, shapes, scalar, pointers)
+                functions += single_entry(program.inputs, shapes, scalar, pointers)
             lanes = Lanes(scalar), Lanes(scalar, host.lanes(scalar))
             return module(functions, lanes, host.typed_pointers)
 
@@ -270,8 +273,8 @@ class _Builder:
             program, host = self.program, self._host
             functions = batch_functions(program, lanes, host, self._finite)
             shapes = {name: output.shape for name, output in program.outputs.items()}
-            if door.available():
-                functions += door.batch_entry(
+            if array_layout.available():
+                functions += batch_entry(
                     program.inputs, shapes, lanes, release_from, host.typed_pointers
                 )
             return module(functions, [lanes], host.typed_pointers)
@@ -283,18 +286,15 @@ class _Builder:
     ) -> tuple[Mapping[str, Any], llvm.Loaded]:
         """Object code from disk, else from the compiler."""
         imports = {}
-        if door.available():
+        if array_layout.available():
             symbols = [*symbols, "call", "objects"]
-            imports = door.imports()
-        here = self._host
-        name = cache.key_of(
-            what,
-            self._key or self.program.digest,
-            f"finite={self._finite}, door={door.available()}",
-            cache.source_fingerprint(),
-            *(here.llvm, here.cpu, here.features),
-        )
-        found = cache.load(name) if self._use_cache else None
+            imports = array_layout.imports()
+        around = cache_key.environment(self._host) if self._use_cache else None
+        name = ""
+        if around is not None:
+            options = f"finite={self._finite}, entry={array_layout.available()}"
+            name = cache.key_of(what, self._key or self.program.digest, options, *around)
+        found = cache.load(name) if name else None
         if found is not None:
             about, code = found
         else:
@@ -302,7 +302,7 @@ class _Builder:
             large = len(self.program.nodes) > _NODES_FOR_LEVEL_1
             code = llvm.compile_object(ir(), level=1 if large else 2)
             _log.debug("compiled %s, %s: %d bytes", self.program.name, what, len(code))
-            if self._use_cache:
+            if name:
                 cache.store(name, about, code)
         return about, llvm.Loaded(code, symbols, imports)
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import dataclasses
+import hashlib
+import json
 import logging
 import os
 import shutil
@@ -9,7 +11,9 @@ import signal
 import stat
 import subprocess
 import sys
+import sysconfig
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +21,7 @@ import pytest
 
 import robot_dynamics
 from programs import chain, inverse_of, inverse_program, random_inputs
-from robot_dynamics.compiler.native import cache, llvm
+from robot_dynamics.compiler.native import cache, cache_key, llvm
 from robot_dynamics.compiler.native.native_kernel import compile_native
 
 pytest.importorskip("llvmlite")
@@ -107,10 +111,122 @@ def test_code_for_another_machine_or_compiler_is_not_used(folder, arm, monkeypat
 
 def test_changed_sources_make_other_kernels(folder, arm, monkeypatch):
     compile_native(inverse_program(arm), key="arm")
-    monkeypatch.setattr(cache, "source_fingerprint", lambda: "another version")
+    monkeypatch.setattr(cache_key, "source_fingerprint", lambda: "another version")
     monkeypatch.setattr(llvm, "compile_object", compiler_called)
     with pytest.raises(CompilerCalledError):
         compile_native(inverse_program(arm), key="arm")
+
+
+@pytest.mark.parametrize("change", ["__version__", "numpy", "interface"])
+def test_another_version_or_interpreter_makes_other_kernels(folder, arm, monkeypatch, change):
+    compile_native(inverse_program(arm), key="arm")
+    owner, name, value = {
+        "__version__": (robot_dynamics, "__version__", "99.0"),
+        "numpy": (np, "__version__", "99.0"),
+        "interface": (sysconfig, "get_config_var", lambda name: "another"),
+    }[change]
+    monkeypatch.setattr(owner, name, value)
+    monkeypatch.setattr(llvm, "compile_object", compiler_called)
+    with pytest.raises(CompilerCalledError):
+        compile_native(inverse_program(arm), key="arm")
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """A copy of this package, to be changed."""
+    copy = tmp_path_factory.mktemp("copied") / "robot_dynamics"
+    ignored = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(Path(robot_dynamics.__file__).parent, copy, ignore=ignored)
+
+
+ADDED = "\n\ndef _twice(x):\n    return x + x\n"
+
+
+def test_an_operation_more_in_any_room_makes_another_key(package):
+    before = cache_key.fingerprint_of(package)
+    rooms = {file.parent for room in cache_key.ROOMS for file in (package / room).rglob("*.py")}
+    assert len(rooms) > len(cache_key.ROOMS)  # folders within rooms as well
+    for room in [package, *sorted(rooms)]:
+        file = max(room.glob("*.py"), key=lambda file: file.stat().st_size)
+        text = file.read_text()
+        file.write_text(text + ADDED)
+        assert cache_key.fingerprint_of(package) != before, room
+        file.write_text(text)
+    assert cache_key.fingerprint_of(package) == before
+
+
+def test_an_edit_of_the_same_length_at_the_same_time_makes_another_key(package):
+    file = package / "spatial" / "vectors.py"
+    before, text, state = cache_key.fingerprint_of(package), file.read_text(), file.stat()
+    file.write_text(text.replace(" - ", " + "))
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert file.stat().st_size == state.st_size
+    assert cache_key.fingerprint_of(package) != before
+    file.write_text(text)
+
+
+def test_every_source_that_dynamics_imports_is_in_the_key():
+    code = (
+        "import sys, robot_dynamics.dynamics\n"
+        "print(*[m.__file__ for n, m in sys.modules.items() if n.startswith('robot_dynamics')])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": PACKAGE},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    root = Path(PACKAGE, "robot_dynamics")
+    imported = {Path(name).relative_to(root) for name in done.stdout.split()}
+    assert len(imported) > 50
+    assert {f.parts[0] for f in imported if len(f.parts) > 1} <= set(cache_key.ROOMS)
+
+
+TORQUE = """
+import sys
+import numpy as np
+from robot_dynamics import Dynamics, __file__, read_urdf
+robot = read_urdf('<robot name="r"><link name="a"/><link name="b"><inertial><mass value="2"/>'
+    '<origin xyz="0.5 0 0"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    '</link><joint name="j" type="continuous"><parent link="a"/><child link="b"/>'
+    '<axis xyz="0 0 1"/></joint></robot>')
+assert ".zip" in __file__
+print(float(Dynamics(robot).inverse(np.zeros(1), np.zeros(1), np.ones(1))[0]))
+"""
+
+
+def zipped(package, target):
+    with zipfile.ZipFile(target, "w") as archive:
+        for file in package.rglob("*"):
+            archive.write(file, file.relative_to(package.parent))
+    return target
+
+
+def test_two_versions_in_zip_files_do_not_share_torques(package, folder, tmp_path):
+    """B counts every inertia twice, and says of itself that it is the same version."""
+    file = package / "kernels.py"
+    text = file.read_text()
+    A = zipped(package, tmp_path / "A.zip")
+    file.write_text(text.replace("return joints.efforts(", "return 2.0 * joints.efforts("))
+    assert file.read_text() != text
+    B = zipped(package, tmp_path / "B.zip")
+    file.write_text(text)
+    torques = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", TORQUE],
+                env={**os.environ, "PYTHONPATH": str(path), "ROBOT_DYNAMICS_CACHE": str(folder)},
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for path in (A, B, A)
+    ]
+    assert torques == pytest.approx([1.5, 3.0, 1.5])
+    assert len(kernels_in(folder)) == 2
 
 
 def test_no_cache_is_no_cache(folder, arm):
@@ -129,6 +245,12 @@ def test_the_folder_is_that_of_the_platform(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
     assert cache.folder() == Path("/home/me/.cache/robot_dynamics")
+
+
+def test_a_tilde_means_home(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", "~/kernels")
+    assert cache.folder() == Path("/home/me/kernels")
 
 
 def test_an_empty_variable_turns_the_cache_off(monkeypatch, arm):
@@ -154,6 +276,93 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(folder, arm, caplog):
     assert not kernels_in(folder)
     expected = f"kernels are not kept in {folder}: others can write there; 'chmod 700' it"
     assert [r.getMessage() for r in caplog.records if r.name == cache.__name__] == [expected]
+
+
+# -- what others have put there: none of it is ever run -------------------------------------------
+
+
+def forged(folder, key, about, code):
+    """A file as this package writes it, with whatever content."""
+    payload = json.dumps(about).encode() + b"\n" + code
+    folder.mkdir(mode=0o700, exist_ok=True)
+    file = folder / f"{key}.kernel"
+    file.write_bytes(cache._MAGIC + cache._digest(key, payload) + payload)
+    file.chmod(0o600)
+    return file
+
+
+def test_a_forged_file_that_only_the_user_can_have_written_is_read(folder):
+    """So that the tests below fail for the reason that they name."""
+    forged(folder, "victim", {"name": "x"}, b"planted")
+    assert cache.load("victim") == ({"name": "x"}, b"planted")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o777])
+def test_a_file_that_others_can_write_to_is_not_read(folder, mode):
+    forged(folder, "victim", {"name": "x"}, b"planted").chmod(mode)
+    assert cache.load("victim") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs the superuser")
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o444])
+def test_a_file_of_another_user_is_not_read(folder, mode):
+    """As after the `chmod 700` of a folder that everybody could write to."""
+    file = forged(folder, "victim", {"name": "x"}, b"planted")
+    file.chmod(mode)
+    os.chown(file, 65534, -1)
+    assert cache.load("victim") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs the superuser")
+def test_a_folder_of_another_user_is_not_read(folder):
+    forged(folder, "victim", {"name": "x"}, b"planted")
+    os.chown(folder, 65534, -1)
+    assert cache.load("victim") is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links of POSIX")
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_what_is_no_file_is_not_read(folder, tmp_path, kind):
+    file = forged(folder, "victim", {"name": "x"}, b"planted")
+    if kind == "link":
+        file.rename(tmp_path / "elsewhere")
+        file.symlink_to(tmp_path / "elsewhere")
+    else:
+        file.unlink()
+        os.mkfifo(file, 0o600) if kind == "pipe" else file.mkdir(0o700)
+    assert cache.load("victim") is None
+
+
+def test_a_file_under_the_name_of_another_is_not_read(folder, arm):
+    other = chain(3, seed=1)
+    compile_native(inverse_program(arm), key="arm")
+    (mine,) = kernels_in(folder)
+    compile_native(inverse_program(other), key="other")
+    (its,) = set(kernels_in(folder)) - {mine}
+    its.write_bytes(mine.read_bytes())
+    its.chmod(0o600)
+    assert_right(compile_native(inverse_program(other), key="other"), other)
+
+
+def test_a_file_of_an_older_format_is_built_again(folder, arm):
+    compile_native(inverse_program(arm))
+    (file,) = kernels_in(folder)
+    good = file.read_bytes()
+    payload = good[len(cache._MAGIC) + 32 :]
+    older = b"robot_dynamics kernel 1\n" + hashlib.sha256(payload).digest() + payload
+    file.write_bytes(older)
+    assert_right(compile_native(inverse_program(arm)), arm)
+    assert file.read_bytes() == good
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_file_that_is_not_trusted_is_replaced_by_one_that_is(folder, arm):
+    compile_native(inverse_program(arm))
+    (file,) = kernels_in(folder)
+    file.chmod(0o666)
+    assert_right(compile_native(inverse_program(arm)), arm)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 # -- damage and obstacles -------------------------------------------------------------------------
@@ -279,14 +488,14 @@ def start(folder, code):
 
 
 def test_processes_that_build_the_same_robot_at_once_agree(folder, arm):
-    builders = [start(folder, BUILD) for _ in range(3)]
+    builders = [start(folder, BUILD) for _ in range(8)]
     for builder in builders:
         assert builder.stdout.readline() == "ready\n"
     for builder in builders:
         builder.stdin.write("\n")
         builder.stdin.flush()
     answers = {builder.communicate()[0] for builder in builders}
-    assert [builder.returncode for builder in builders] == [0, 0, 0]
+    assert [builder.returncode for builder in builders] == [0] * 8
     assert len(answers) == 1
     assert len(kernels_in(folder)) == 2
     assert not list(folder.glob(".*"))

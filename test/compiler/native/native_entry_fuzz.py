@@ -1,4 +1,4 @@
-"""Throw random calls at the checked entries of native kernels: python door_fuzz.py [CALLS [SEED]].
+"""Throw random calls at the native entries of kernels: python native_entry_fuzz.py [CALLS [SEED]].
 
 Behind the entries stands a function that only notes that it was asked. So every
 call shows what the entry itself decided, and is compared with the rules in plain
@@ -7,7 +7,7 @@ be right, and nothing around the results may change. Run it as the tests do, wit
 Python's and the C library's own checks of memory switched on:
 
     export PYTHONMALLOC=debug MALLOC_CHECK_=3 MALLOC_PERTURB_=85
-    python -X faulthandler door_fuzz.py 1000000
+    python -X faulthandler native_entry_fuzz.py 1000000
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from programs import chain, everything_program, inverse_program
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.native import door
+from robot_dynamics.compiler.native.entry.builtin_function import builtin_function
 from robot_dynamics.compiler.native.native_kernel import _Batch, compile_native
 from robot_dynamics.compiler.source.python import compile_python
 
@@ -51,8 +51,8 @@ class Target:
         self.held = []  # results of earlier calls, with copies of what they were
         self.rng = random.Random(0)
         # The slots of the code are filled anew, so that declined calls come to `decline`
-        self.entry = door.builtin_function(
-            code, "fuzzed()", scalar, self.decline, self.kernel.results_class
+        self.entry = builtin_function(
+            code, "fuzzed()", "", scalar, self.decline, self.kernel.results_class
         )
         self.tolerance = 1e-11 if scalar == "double" else 1e-3
 

@@ -9,20 +9,22 @@ from robot_dynamics.compiler.graph.trace import Program
 
 
 @dataclass(frozen=True)
-class Chain:
+class NaryOperation:
     """A sum of many terms or a product of many factors, seen as one operation.
 
     Args:
-        root: The last operation; the others are used by this chain only.
-        terms: Operands that are no part of the chain, each with True if it is subtracted.
+        root: The last operation; the others are used by it only.
+        terms: Operands that are of other kinds, each with True if it is subtracted.
     """
 
     root: Expression
     terms: tuple[tuple[Expression, bool], ...]
 
 
-def chains(program: Program, uses: dict[int, int], ops: tuple[str, ...]) -> list[Chain]:
-    """Every longest chain of operations of these kinds, in order of their roots."""
+def nary_operations(
+    program: Program, uses: dict[int, int], ops: tuple[str, ...]
+) -> list[NaryOperation]:
+    """Every longest sum or product of these kinds of operations, in order of their roots."""
     inner = {
         operand.index
         for node in program.nodes
@@ -31,7 +33,7 @@ def chains(program: Program, uses: dict[int, int], ops: tuple[str, ...]) -> list
         if operand.op in ops and uses[operand.index] == 1
     }
     return [
-        Chain(node, tuple(_terms(node, inner, ops)))
+        NaryOperation(node, tuple(_terms(node, inner, ops)))
         for node in program.nodes
         if node.op in ops and node.index not in inner
     ]

@@ -1,0 +1,227 @@
+"""The kernels of one robot: built when first asked for, kept on disk, written as source."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from robot_dynamics.compiler.backends import backend_named, compile_program
+from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.source.c import c_source, cpp_header
+from robot_dynamics.compiler.source.languages import LANGUAGES
+from robot_dynamics.compiler.source.python import python_source
+from robot_dynamics.errors import ArgumentError, RobotError, check_known
+from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics, formulation_named
+from robot_dynamics.kernels import (
+    KERNELS,
+    MOTION_ONLY,
+    OF_FRAMES,
+    Equations,
+    Variant,
+    equations_of,
+    robot_digest,
+)
+from robot_dynamics.native_methods import is_entry
+from robot_dynamics.reduction import Progress, ReducedRobot, reduce
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+
+
+class CompiledRobot:
+    """Equations of motion of a robot as kernels; see `Dynamics`, which has a method for each.
+
+    Pickled and copied by what it is made of: machine code is compiled, or fetched from disk,
+    where the copy is used.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        formulation: str | InverseDynamics = DEFAULT_FORMULATION,
+        *,
+        cache: bool = True,
+        backend: str | Backend = "auto",
+        search: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        if not isinstance(robot, Robot):
+            raise ArgumentError(f"robot: got {robot!r}, not a Robot; read a URDF with read_urdf")
+        formulation_named(formulation)
+        backend_named(backend)
+        self.robot = robot
+        self.formulation = formulation
+        self._tree = merge_fixed(robot)
+        self._digest = robot_digest(self._tree)
+        self._effort = "search" if search else "quick"
+        self._progress = progress
+        self._cache = cache
+        self._backend = backend
+        self._kernels: dict[tuple[str, Variant], Kernel] = {}
+
+    def __repr__(self) -> str:
+        return f"Dynamics({self.robot.name!r}, {self.robot.dof} joints, {self.formulation})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what is made of it, and the function that shows progress."""
+        made = {"_kernels", "_reduced", "_reduced_to_solve"}
+        state = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in made and not is_entry(name, value)
+        }
+        return {**state, "_progress": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _kernels={})
+
+    def kernel(self, name: str, variant: Variant = MOTION_ONLY) -> Kernel:
+        """The compiled function behind a method, built on first use.
+
+        Args:
+            name: One of `robot_dynamics.kernels.KERNELS`.
+            variant: What it takes as inputs beside the motion.
+
+        Raises:
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
+        """
+        if (name, variant) not in self._kernels:
+            self._kernels[name, variant] = self._build(name, variant)
+        return self._kernels[name, variant]
+
+    def program(self, name: str, variant: Variant = MOTION_ONLY) -> Program:
+        """The simplified equations behind a kernel, before any back end sees them."""
+        with _collector_paused():
+            ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
+            return min(ways, key=lambda program: operation_count(program).arithmetic)
+
+    def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
+        """The ways to compute a kernel, before they are traced.
+
+        `program` takes the one with the fewest operations.
+        """
+        check_known("kernel", name, "robot_dynamics.kernels", KERNELS)
+        definition = KERNELS[name]
+        if self.formulation != DEFAULT_FORMULATION or definition.physical:
+            yield equations_of(name, self._tree, self.formulation, variant)
+            return
+        reduced = self._reduced_to_solve if definition.solves else self._reduced
+        coupled = len(self._tree.joints) > self.robot.dof
+        for way in (name, *([definition.alternative] if definition.alternative else [])):
+            if way == name or not coupled:
+                yield equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
+
+    @cached_property
+    def _reduced(self) -> ReducedRobot:
+        """The robot as the default formulation takes it; not physical, so not shown."""
+        return reduce(self.robot, self._effort, self._progress)
+
+    @cached_property
+    def _reduced_to_solve(self) -> ReducedRobot:
+        """The same for equations that are solved for accelerations."""
+        return reduce(self.robot, self._effort, self._progress, accelerations=True)
+
+    def _build(self, name: str, variant: Variant) -> Kernel:
+        if name not in OF_FRAMES and variant == MOTION_ONLY:  # a load may be all that has mass
+            self._check_massive()
+        return compile_program(
+            lambda: self.program(name, variant),
+            key=self._key(name, variant),
+            finite=True,
+            use_cache=self._cache,
+            backend=self._backend,
+        )
+
+    def _check_massive(self) -> None:
+        """Refuse what would be nothing but zeros: of a URDF that is made for kinematics alone."""
+        bodies = [link.inertia for link in self._tree.links[1:]]
+        if self._tree.joints and not any(b.mass or b.second_moment.any() for b in bodies):
+            raise RobotError(
+                f"robot '{self.robot.name}': joint '{self._tree.joints[0].name}', as every other, "
+                "moves no mass, so that there are no efforts; give its links an <inertial> (pose, "
+                "jacobian and InverseKinematics need none)"
+            )
+
+    def _key(self, name: str, variant: Variant) -> str | None:
+        """What a kernel on disk is found by; a formulation without a name must be traced first."""
+        if not isinstance(self.formulation, str):
+            return None
+        formulation = f"{self.formulation}/{self._effort}"
+        return f"{self._digest}/{formulation}/{name}/{variant}"
+
+    # -- what was compiled ------------------------------------------------------------------
+
+    def operation_count(
+        self, name: str = "inverse", variant: Variant = MOTION_ONLY
+    ) -> OperationCount:
+        """Count the operations of one evaluation of a kernel."""
+        return operation_count(self.program(name, variant))
+
+    def source(self, language: str, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
+        """Write a kernel in a language.
+
+        Args:
+            language: One of `robot_dynamics.compiler.source.languages.LANGUAGES`.
+            name: One of `robot_dynamics.kernels.KERNELS`.
+            variant: What it takes as inputs beside the motion.
+
+        Raises:
+            UnknownNameError: If there is no such language or kernel.
+        """
+        check_known("language", language, "robot_dynamics.compiler", LANGUAGES)
+        return LANGUAGES[language](self._named(name, variant), self._header())
+
+    def c_source(
+        self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
+    ) -> str:
+        """Write a kernel as one self-contained C99 file.
+
+        Args:
+            name: One of `robot_dynamics.kernels.KERNELS`.
+            variant: What it takes as inputs beside the motion.
+            scalar: "double" or "float".
+        """
+        return c_source(self._named(name, variant), scalar=scalar, header=self._header())
+
+    def cpp_header(
+        self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
+    ) -> str:
+        """Write the C++ header that wraps `c_source` of the same kernel and scalar."""
+        return cpp_header(self._named(name, variant), scalar=scalar, header=self._header())
+
+    def python_source(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
+        """Write a kernel as readable straight-line Python."""
+        return python_source(self._named(name, variant), header=self._header())
+
+    def _named(self, name: str, variant: Variant) -> Program:
+        """The equations under a name that tells robots apart, such as panda_inverse."""
+        robot = re.sub(r"[^A-Za-z0-9]+", "_", self.robot.name).strip("_")
+        robot = robot if robot[:1].isalpha() else f"robot_{robot}".strip("_")
+        return replace(self.program(name, variant), name=f"{robot}_{name}")
+
+    def _header(self) -> dict[str, str]:
+        joints = ", ".join(self.robot.joint_names)
+        return {"robot": self.robot.name, "joints": joints, "formulation": str(self.formulation)}
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Leave the garbage collector out of work that makes many objects and no cycles of them.
+
+    A graph is a hundred thousand small objects that all stay alive; looking through them again
+    and again for cycles takes longer than making them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

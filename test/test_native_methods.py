@@ -1,0 +1,100 @@
+"""Entries that take the place of methods, and methods that somebody has replaced."""
+
+import inspect
+from abc import ABC, abstractmethod
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.compiler.native.entry import array_layout
+from robot_dynamics.robot import find_robot
+
+CALLS = 4  # the entry takes the place of a method in the first
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return read_urdf(find_robot("planar_2r"))
+
+
+@pytest.fixture
+def state(robot):
+    return np.random.default_rng(0).normal(size=(3, robot.dof))
+
+
+def test_a_method_of_a_subclass_is_called_every_time(robot, state):
+    class Doubled(Dynamics):
+        def inverse(self, *args, **kwargs):
+            return 2.0 * super().inverse(*args, **kwargs)
+
+    expected = 2.0 * Dynamics(robot).inverse(*state)
+    arm = Doubled(robot)
+    for _ in range(CALLS):
+        np.testing.assert_array_equal(arm.inverse(*state), expected)
+
+
+def test_a_method_of_a_mixed_in_class_is_called_every_time(robot, state):
+    class Silent:
+        def bias(self, q, qd):
+            return "silence"
+
+    class Mixed(Silent, Dynamics):
+        pass
+
+    arm = Mixed(robot)
+    assert [arm.bias(*state[:2]) for _ in range(CALLS)] == ["silence"] * CALLS
+
+
+@pytest.mark.parametrize("owner", ["Dynamics", "subclass", "object"])
+def test_a_patched_method_is_called_before_and_after_the_first_call(robot, state, owner):
+    class Mine(Dynamics):
+        pass
+
+    arm = Mine(robot)
+    target = {"Dynamics": Dynamics, "subclass": Mine, "object": arm}[owner]
+    expected = arm.inverse(*state).copy()
+    for _ in range(2):
+        with mock.patch.object(target, "inverse", return_value="patched"):
+            assert [arm.inverse(*state) for _ in range(CALLS)] == ["patched"] * CALLS
+        for _ in range(CALLS):
+            np.testing.assert_array_equal(arm.inverse(*state), expected)
+
+
+def test_a_method_set_on_the_class_is_obeyed_by_robots_that_are_in_use(robot, state, monkeypatch):
+    arm, other = Dynamics(robot), Dynamics(robot)
+    for each in (arm, other):
+        each.gravity(state[0])
+    monkeypatch.setattr(Dynamics, "gravity", lambda self, q: type(self).__name__)
+    assert [arm.gravity(state[0]), other.gravity(state[0])] == ["Dynamics", "Dynamics"]
+
+
+def test_a_subclass_may_have_abstract_methods(robot):
+    class Named(ABC):
+        @abstractmethod
+        def title(self): ...
+
+    class Titled(Dynamics, Named):
+        def title(self):
+            return self.robot.name
+
+    assert Titled(robot).title() == robot.name
+
+
+@pytest.mark.parametrize("name", ["inverse", "forward", "bias", "energy", "inverse_derivatives"])
+def test_help_and_signature_stay_those_of_the_method(robot, state, name):
+    arm = Dynamics(robot)
+    method = getattr(arm, name)
+    arguments = [*state][: len(inspect.signature(method).parameters)][:3]
+    arguments = arguments[:2] if name in ("bias", "energy") else arguments
+    before, text = inspect.signature(method), inspect.getdoc(method)
+    for _ in range(2):
+        getattr(arm, name)(*arguments)
+    entry = getattr(arm, name)
+    assert inspect.isbuiltin(entry) == array_layout.available()
+    after = inspect.signature(entry)
+    shown = [(p.name, p.kind, p.default) for p in after.parameters.values()]
+    assert shown == [(p.name, p.kind, p.default) for p in before.parameters.values()]
+    assert inspect.getdoc(entry) == text
+    assert entry.__name__ == name
