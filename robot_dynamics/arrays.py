@@ -122,6 +122,8 @@ def real_numbers(name: str, value: Any) -> Array:
     Raises:
         ArgumentError: If it holds anything else.
     """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ArgumentError(f"{name} has masked entries; fill them, or leave those states out")
     try:
         array = np.asarray(value)
         if array.dtype.kind in "biuf":

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
+from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.backends import backend_named, compile_program
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.optimize import optimize

@@ -6,12 +6,11 @@ compiled when it is first asked for, and kept on disk for the next time.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_parameters import BaseParameter, base_parameters
 from robot_dynamics.arrays import Array
+from robot_dynamics.cached import cached_property
 from robot_dynamics.compiled_robot import CompiledRobot
 from robot_dynamics.compiler.kernel import Kernel
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError

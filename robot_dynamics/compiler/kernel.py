@@ -103,7 +103,8 @@ class Kernel(ABC):
             arrays: One per input, shape S of `inputs` for one sample or (N, *S) for a batch; one
                 sample beside batches stands for all N. Float64 arrays are read in place, float32
                 arrays throughout give float32 results, anything else is converted.
-            out: Array to write the only output to, or a sequence of one per output.
+            out: Array to write the only output to, or a sequence of one per output. A batch that
+                is refused for an entry that is not finite has overwritten some of its rows.
             threads: Largest number of threads for a batch; by default one per processor.
 
         Returns:

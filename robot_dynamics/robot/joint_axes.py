@@ -7,11 +7,10 @@ of the normal to the next joint do not depend on that choice.
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.cached import cached_property
 from robot_dynamics.robot.inertial_parameters import (
     first_moment_size,
     outward_bodies,

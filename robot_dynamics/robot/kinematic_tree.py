@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from numbers import Real
 from types import MappingProxyType
 
 import numpy as np
 
 from robot_dynamics.arrays import Array, Value, frozen
+from robot_dynamics.cached import cached_property
 from robot_dynamics.errors import RobotError, check_known, unknown_name
 from robot_dynamics.html_table import html_table
 from robot_dynamics.robot.coupling import Coupling

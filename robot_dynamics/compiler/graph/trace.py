@@ -14,13 +14,13 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.graph.expression import (
     ADD,
     CONSTANT,

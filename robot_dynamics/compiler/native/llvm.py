@@ -29,10 +29,24 @@ _LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidyin
 _lock = threading.RLock()  # LLVM's global context is not for two threads at once
 _library_numbers = itertools.count()
 
-# A child of a fork has one thread: a lock that another one held would never be released
+# A child of a fork has one thread: a lock that another one held would never be released. So a
+# fork waits until nobody compiles, or frees what was compiled, under llvmlite's own lock.
+_foreign: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+
+
+def _before_fork() -> None:
+    _lock.acquire()
+    _foreign.__enter__()
+
+
+def _after_fork() -> None:
+    _foreign.__exit__(None, None, None)
+    _lock.release()
+
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+        before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
     )
 
 
@@ -162,6 +176,11 @@ class Loaded:
 @lru_cache(maxsize=1)
 def _binding() -> Any:
     """llvmlite.binding, initialised."""
+    with _lock:  # Python's own lock on a module that is being imported does not survive a fork
+        return _imported()
+
+
+def _imported() -> Any:
     try:
         llvmlite, binding = import_module("llvmlite"), import_module("llvmlite.binding")
     except (ImportError, OSError) as error:
@@ -177,6 +196,8 @@ def _binding() -> Any:
         )
     if sys.maxsize <= 2**32:
         raise BackendError("native code needs a 64-bit Python")
+    global _foreign  # noqa: PLW0603 - what a fork waits for, once there is such
+    _foreign = getattr(binding.ffi.lib, "_lock", _foreign)
     with contextlib.suppress(RuntimeError):  # newer ones refuse: they initialise themselves
         binding.initialize()
     binding.initialize_native_target()

@@ -14,13 +14,13 @@ import functools
 import logging
 import math
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import refuse_non_finite
+from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
@@ -138,6 +138,8 @@ class NativeKernel(Kernel):
 
     def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
         """Make arrays of the arguments and try the entries on them; None if they decline."""
+        if any(hasattr(a, "mask") for a in arrays):  # an array without it would be another one
+            return None
         try:
             ready = [np.asarray(a) for a in arrays]
         except (TypeError, ValueError):

@@ -73,7 +73,7 @@ class Target:
             return False
         if not all(any(given is name for name in names) for given in keywords):
             return False
-        if self.batch and keywords:
+        if (self.batch and keywords) or keywords.get("threads") is not None:
             return False
         counts = set()
         for array, shape in zip(arrays, inputs, strict=True):
