@@ -47,6 +47,9 @@ class Controller:
     Args:
         model: The arm and its gains.
         settings: Behaviour.
+
+    Attributes:
+        error: Position error that the last command fed back, shape (n,); None without feedback.
     """
 
     def __init__(self, model: Model, settings: Settings | None = None) -> None:
@@ -63,6 +66,7 @@ class Controller:
         self._reference: Reference | None = None
         self._last: Limited | None = None
         self._effort: Array | None = None
+        self.error: Array | None = None
         self._led_by_hand = False
         self.activate()
 
@@ -182,6 +186,7 @@ class Controller:
         elif self._led_by_hand:
             self._go_on_from(State(measured.q, measured.qd, self._none), now)
         self._led_by_hand = False
+        self.error = None
         wanted = self._wanted(measured, now, dt)
         if self._renew:
             self._fade.begin(last.tau - wanted, now)
@@ -276,10 +281,12 @@ class Controller:
             state = self._setpoint.at_rest(now)
             reference = Reference(state.q, state.qd, model.feedforward(*state))
         tau = law.effort(model, reference, measured)
-        if law.feedback and model.gains.has_integral:
-            error = position_error(reference.q, measured.q, model.continuous)
-            self._integral = integrate_error(self._integral, error, model.gains, dt, self._last)
-            tau = tau + self._integral
+        if law.feedback:
+            error = self.error = position_error(reference.q, measured.q, model.continuous)
+            if model.gains.has_integral:
+                last = self._last
+                self._integral = integrate_error(self._integral, error, model.gains, dt, last)
+                tau = tau + self._integral
         if self.settings.soft_limits is not None:
             tau = tau + self.settings.soft_limits.effort(measured.q, measured.qd)
         return tau

@@ -10,19 +10,20 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.control.per_joint import per_joint
-from robot_dynamics.trajectory.motions import middle_pose, some_poses
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.trajectory.motions import middle_pose
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics import Dynamics
 
 DEFAULT_BANDWIDTH = 20.0
-"""Natural frequency of each joint under the default gains, rad/s: slow against any 500 Hz loop."""
+"""Natural frequency of each joint under the default gains, rad/s."""
 
 DEFAULT_DAMPING_RATIO = 1.0
 """Critically damped: the fastest return without overshoot."""
 
-DEFAULT_DELAY_S = 2e-3
-"""Time from a measurement to the effort that answers it: a cycle at 1 kHz and the way there."""
+DEFAULT_PERIOD_S = 1e-3
+"""Time from one state to the next that gains are made for where nothing is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,31 +63,15 @@ class Gains:
         return bool(self.ki.any())
 
 
-def gains_for(
+def ideal_gains(
     dynamics: Dynamics,
-    *,
     bandwidth: float = DEFAULT_BANDWIDTH,
     damping_ratio: float = DEFAULT_DAMPING_RATIO,
-    delay: float = DEFAULT_DELAY_S,
 ) -> Gains:
-    """Gains that give every joint the same natural frequency, so that any robot works untuned.
+    """Gains that give every joint the same natural frequency in a loop without delay.
 
     Each joint is taken as the inertia M_ii that it feels in the middle of its
-    range: kp = M_ii w^2, kd = 2 z M_ii w. Joints whose axes nearly coincide
-    feel far less when they move against each other, and there such a kd would
-    shake a sampled loop. So kd is bounded by the inertia 1 / (M^-1)_ii that
-    the joint feels while all others are free, the least over many poses:
-    within a delay, each joint's feedback takes at most a quarter of a velocity
-    error away. kp falls with it.
-
-    Args:
-        dynamics: Equations of the robot.
-        bandwidth: Natural frequency w, rad/s.
-        damping_ratio: z.
-        delay: Time from measurement to effort, cycle included, s.
-
-    Returns:
-        Gains of all joints, without an integral part.
+    range: kp = M_ii w^2, kd = 2 z M_ii w.
 
     Raises:
         SingularMassMatrixError: If a joint moves no inertia.
@@ -94,11 +79,39 @@ def gains_for(
     robot, at_rest = dynamics.robot, np.zeros(dynamics.robot.dof)
     dynamics.forward(middle_pose(robot), at_rest, at_rest)  # refuses a joint without inertia
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
-    free = 1.0 / np.linalg.inv(dynamics.mass_matrix(some_poses(robot)))[
-        :, range(robot.dof), range(robot.dof)
-    ].max(axis=0)
-    kd = np.minimum(2.0 * damping_ratio * bandwidth * inertia, 0.25 / delay * free)
-    return Gains(kd * bandwidth / (2.0 * damping_ratio), kd)
+    return Gains(inertia * bandwidth**2, 2.0 * damping_ratio * bandwidth * inertia)
+
+
+def gains_for(
+    dynamics: Dynamics,
+    *,
+    bandwidth: float = DEFAULT_BANDWIDTH,
+    damping_ratio: float = DEFAULT_DAMPING_RATIO,
+    period: float = DEFAULT_PERIOD_S,
+    delay: float | None = None,
+) -> Gains:
+    """Gains with which any robot works untuned, in a loop that is sampled.
+
+    Those of `ideal_gains`, as far as the loop bears them: joints whose axes nearly coincide feel
+    far less when they move against each other, and there they would shake it. See docs/gains.md.
+
+    Args:
+        dynamics: Equations of the robot.
+        bandwidth: Natural frequency w, rad/s.
+        damping_ratio: z.
+        period: Time from a state to the next, s.
+        delay: Time from a state to when the effort that answers it acts, s; by default a period,
+            and a millisecond on the way.
+
+    Returns:
+        Gains of all joints, without an integral part.
+
+    Raises:
+        SingularMassMatrixError: If a joint moves no inertia.
+    """
+    sampling = Sampling.of(period) if delay is None else Sampling(period, delay)
+    ideal = ideal_gains(dynamics, bandwidth, damping_ratio)
+    return Tuner(dynamics).gains(ideal, sampling)
 
 
 def largest_integral_gain(inertia: Array, gains: Gains) -> Array:

@@ -67,8 +67,16 @@ def pd_feedforward(
 
 
 def feedforward(model: Model, reference: Reference, measured: Measured) -> Array:
-    """PD about the desired motion, and the efforts that came with it."""
-    return pd_feedforward(reference, measured, model.gains, model.continuous)
+    """PD about the desired motion, and the efforts that came with it.
+
+    Where feedback is `coupled`, PD asks for accelerations, which become efforts by the mass matrix;
+    and gravity is that of the measured state, or an arm held softly would fall.
+    """
+    if not model.coupled:
+        return pd_feedforward(reference, measured, model.gains, model.continuous)
+    qdd = _correction(model, reference, measured)
+    tau = model.inverse(measured.q, np.zeros_like(qdd), qdd)
+    return reference.tau - model.gravity(reference.q) + tau
 
 
 def pd(model: Model, reference: Reference, measured: Measured) -> Array:
@@ -97,13 +105,17 @@ def computed_torque(model: Model, reference: Reference, measured: Measured) -> A
     Every joint error then obeys the same linear equation, wherever the arm is.
     qdd_d is the acceleration that the reference efforts stand for.
     """
-    w = model.bandwidth
     tau_d = reference.tau - model.friction_effort(reference.qd)
     qdd_d = model.forward(reference.q, reference.qd, tau_d)
-    e = position_error(reference.q, measured.q, model.continuous)
-    ed = reference.qd - measured.qd
-    qdd = qdd_d + 2.0 * model.damping_ratio * w * ed + w**2 * e
+    qdd = qdd_d + _correction(model, reference, measured)
     return model.inverse(measured.q, measured.qd, qdd) + model.friction_effort(reference.qd)
+
+
+def _correction(model: Model, reference: Reference, measured: Measured) -> Array:
+    """Acceleration that an error asks for, shape (n,): 2 z w e' + w^2 e."""
+    w = model.bandwidth
+    e = position_error(reference.q, measured.q, model.continuous)
+    return 2.0 * model.damping_ratio * w * (reference.qd - measured.qd) + w**2 * e
 
 
 def impedance(model: Model, reference: Reference, measured: Measured) -> Array:

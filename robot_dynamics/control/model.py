@@ -48,6 +48,8 @@ class Model:
             shape (6,), in the axes of `frame`.
         rotor_inertia: Inertia of motors and gears as the joints feel it (the motor's, times the
             square of the reduction), shape (n,), kg m^2 or kg; by default none.
+        coupled: Whether feedback of the mode feedforward goes by the mass matrix and `bandwidth`,
+            instead of joint by joint by `gains`: a slow loop bears more of it.
     """
 
     dynamics: Dynamics
@@ -61,6 +63,7 @@ class Model:
     free_fall: Array | None = None
     wrench: Array | None = None
     rotor_inertia: Array | None = None
+    coupled: bool = False
     continuous: Array | None = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.control import Friction, Gains, gains_for
+from robot_dynamics.control.sampling.stability import GAIN_MARGIN, edge
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.robot.urdf.reader import read_urdf
@@ -63,7 +64,7 @@ def test_gains_of_a_lone_joint_give_the_bandwidth_and_damping_asked_for():
 @given(robots(max_joints=5), st.sampled_from([1e-3, 2e-3, 5e-3]))
 def test_gains_keep_a_delayed_loop_stable_in_every_pose(robot, delay):
     arm = Dynamics(robot, cache=False)
-    gains = gains_for(arm, delay=delay)
+    gains = gains_for(arm, period=delay / 2.0, delay=delay / 2.0)
     rng = np.random.default_rng(0)
     n = robot.dof
     lower = np.maximum(robot.limits.lower, -1.0)
@@ -89,10 +90,12 @@ def test_joints_whose_axes_coincide_get_gains_for_what_they_feel_against_each_ot
     # Two axles in line: 0.01 kg m^2 between them, 1 kg m^2 beyond. Turning against each other they
     # feel the lighter one, where kd = 2 * 20 * 1.01 would take 40 times a velocity error in 10 ms
     axles = Dynamics(read_urdf(TWO_AXLES))
-    gains = gains_for(axles, delay=2e-3)
+    gains = gains_for(axles, period=1e-3, delay=2e-3)
     free = 1.0 / np.diag(np.linalg.inv(axles.mass_matrix(np.zeros(2))))
     np.testing.assert_allclose(free, [0.01, 0.01 * 1.0 / 1.01], rtol=1e-9)
-    np.testing.assert_allclose(gains.kd, 0.25 / 2e-3 * free, rtol=1e-9)
+    # Turning against each other both feedbacks act on the lighter one: 1 + 1.01^-1/2 times one
+    most = edge(10.0, 1e-3, 2e-3) / GAIN_MARGIN / (1.0 + 1.01**-0.5)
+    np.testing.assert_allclose(gains.kd, most * free, rtol=1e-9)
     np.testing.assert_allclose(gains.kp, gains.kd * 20.0 / 2.0)
 
 

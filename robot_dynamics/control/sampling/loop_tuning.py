@@ -1,0 +1,147 @@
+"""LoopTuning: keeps the feedback of a loop within what its states and its swings tell of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.sampling.swings import Swing, SwingWatch
+from robot_dynamics.control.sampling.tuning import SLOWEST, Sampling, SamplingMeter, Tuner
+
+if TYPE_CHECKING:
+    from robot_dynamics.control.gains import Gains
+    from robot_dynamics.control.model import Model
+    from robot_dynamics.dynamics import Dynamics
+
+LEAST_UNSEEN_S = 5e-3
+"""Delay that is believed in at least when an arm swings; twice as much when it swings again."""
+
+LONGEST_UNSEEN_S = 0.1
+"""Delay beyond which swings have other reasons."""
+
+BELIEVED_FOR_S = 0.3
+"""Time that new gains are given to end a swing."""
+
+FASTEST_SHARE = 0.75
+"""Part of the period that is asked for after which a state is answered at the earliest."""
+
+EQUAL = 0.01
+"""Largest relative difference of gains that is none."""
+
+
+class LoopTuning:
+    """Feedback that fits how a loop is sampled, as far as that is known.
+
+    Gains of the joints where the loop bears them; otherwise feedback by the mass matrix, with the
+    bandwidth that it bears. Until states have been measured it fits the slowest loop. `feed` and
+    `watch` belong to the loop, all else to any other thread.
+
+    Args:
+        dynamics: Equations of the arm.
+        wanted: Gains to use where the loop bears them.
+        bandwidth: Natural frequency under computed torque, where it bears that, rad/s.
+        asked: What the wanted gains are made for.
+
+    Attributes:
+        lowered: Whether less is in use than was wanted, once states have been measured.
+        sampling: What the feedback in use fits.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, wanted: Gains, bandwidth: float, asked: Sampling
+    ) -> None:
+        self.wanted, self._bandwidth, self._asked = wanted, bandwidth, asked
+        self._names = dynamics.robot.joint_names
+        self._tuner = Tuner(dynamics)
+        self._meter = SamplingMeter(FASTEST_SHARE * asked.period)
+        self._swings = SwingWatch(dynamics.robot.dof)
+        self.forget()
+
+    def use(self, dynamics: Dynamics) -> None:
+        """Fit the gains to another robot of the same joints."""
+        self._tuner = Tuner(dynamics)
+
+    def forget(self) -> None:
+        """Measure anew, as for another robot."""
+        self._meter.forget()
+        self._meter.unseen = 0.0
+        self._swings.forget(np.zeros(len(self._names)))
+        self._swing: Swing | None = None
+        self._quiet_until = 0.0
+        self._measured = False
+        self.lowered = False
+        self.sampling = SLOWEST
+
+    # -- in the loop ------------------------------------------------------------------------
+
+    def feed(self, now: float, age: float) -> None:
+        """Note a state; see `SamplingMeter.feed`."""
+        self._meter.feed(now, age)
+
+    def watch(self, error: Array | None, now: float) -> None:
+        """Look at the position error of a cycle, shape (n,), rad or m; None where there is none."""
+        if error is None or self._swing is not None:
+            return
+        swing = self._swings.swinging(error, now)
+        if swing is not None and now >= self._quiet_until:
+            self._swing, self._quiet_until = swing, now + BELIEVED_FOR_S
+
+    # -- beside it --------------------------------------------------------------------------
+
+    def model(self, base: Model) -> Model:
+        """A model with the gains and the bandwidth that fit."""
+        slow = self.sampling.slower_than(self._asked)
+        sampling = self.sampling if slow else self._asked
+        gains = self._tuner.gains(self.wanted, sampling)
+        kept = (_alike(gains.kd, self.wanted.kd) & _alike(gains.kp, self.wanted.kp)).all()
+        w = self._tuner.bandwidth(self._bandwidth, base.damping_ratio, sampling)
+        return replace(base, gains=self.wanted if kept else gains, bandwidth=w, coupled=not kept)
+
+    def retune(self, base: Model) -> tuple[Model, str] | None:
+        """Look whether other feedback is due: a model with it and a line that says why, or None."""
+        measured, swing = self._meter.measured, self._swing
+        if measured is None:
+            return None
+        why = ""
+        if swing is not None:
+            measured, why = self._with_unseen(measured, swing), self._told(swing)
+            self._swing = None
+        fits = not measured.slower_than(self.sampling) and not self.sampling.slower_than(measured)
+        if self._measured and fits and not why:
+            return None
+        self._measured, self.sampling = True, measured
+        model = self.model(base)
+        self.lowered = model.coupled or model.bandwidth < self._bandwidth
+        does = "gains are as given"
+        if self.lowered:
+            does = (
+                f"feedback goes by the mass matrix with a bandwidth of {model.bandwidth:.3g} rad/s"
+            )
+        return model, (
+            f"{why}states come every {1e3 * measured.period:.3g} ms and are answered within "
+            f"{1e3 * measured.delay:.3g} ms; {does}"
+        )
+
+    def _with_unseen(self, measured: Sampling, swing: Swing) -> Sampling:
+        """The sampling that a swing tells of: near its edge a loop swings at pi/2 per lag."""
+        meter = self._meter
+        lag = measured.period / 2.0 + measured.delay
+        told = meter.unseen + swing.half_period / 2.0 - lag
+        before, meter.unseen = (
+            meter.unseen,
+            min(max(2.0 * meter.unseen, told, LEAST_UNSEEN_S), LONGEST_UNSEEN_S),
+        )
+        return measured._replace(delay=measured.delay + meter.unseen - before)
+
+    def _told(self, swing: Swing) -> str:
+        return (
+            f"joint '{self._names[swing.joint]}' swings and does not come to rest, as if "
+            f"commands were {1e3 * self._meter.unseen:.3g} ms late; "
+        )
+
+
+def _alike(a: Array, b: Array) -> Array:
+    return np.abs(a - b) <= EQUAL * b

@@ -1,0 +1,162 @@
+"""Tuning: gains that fit the states that come, as they are asked for and as they are measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.sampling.stability import (
+    GAIN_MARGIN,
+    HALVINGS,
+    edge,
+    fitting_damping,
+    largest_ratio,
+)
+from robot_dynamics.trajectory.motions import some_poses
+
+if TYPE_CHECKING:
+    from robot_dynamics.control.gains import Gains
+    from robot_dynamics.control.model import Model
+    from robot_dynamics.dynamics import Dynamics
+
+COMMAND_DELAY_S = 1e-3
+"""Time in which a command is on its way, that nobody can measure."""
+
+WINDOW_S = 0.2
+"""Time over which states are counted."""
+
+FEWEST_STATES = 8
+"""States that say how fast they come."""
+
+LONGEST_AGE_S = 0.5
+"""Age of a state from where on its stamp is of another clock."""
+
+SLACK = 1.3
+"""By how much period or delay may differ before gains are fitted anew: the margin has more."""
+
+
+class Sampling(NamedTuple):
+    """How a loop is sampled.
+
+    Args:
+        period: Time from a state to the next, s.
+        delay: Time from a state to when the effort that answers it acts, s.
+    """
+
+    period: float
+    delay: float
+
+    @staticmethod
+    def of(period: float, age: float = 0.0, unseen: float = 0.0) -> Sampling:
+        """Sampling of states that come at a period.
+
+        A drive takes a command up a cycle after it has told the state, at worst.
+
+        Args:
+            period: Time from a state to the next, s.
+            age: Of a state when it is answered, s.
+            unseen: Delay beyond all that can be measured, s.
+        """
+        return Sampling(period, age + period + COMMAND_DELAY_S + unseen)
+
+    def slower_than(self, other: Sampling) -> bool:
+        """Whether gains that fit `other` do not fit this."""
+        return self.period + self.delay > SLACK * (other.period + other.delay)
+
+
+SLOWEST = Sampling.of(0.02, 0.02)
+"""What gains fit before any state has come: 50 Hz, and 20 ms late."""
+
+
+class SamplingMeter:
+    """Measures how states come. Reads no clock.
+
+    Args:
+        fastest: Shortest period at which states are answered, s.
+
+    Attributes:
+        measured: The last measurement, or None.
+        unseen: Delay of commands that swings of the arm have told of, s.
+    """
+
+    def __init__(self, fastest: float) -> None:
+        self._fastest = fastest
+        self.unseen = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Measure anew."""
+        self.measured: Sampling | None = None
+        self._began: float | None = None
+        self._count, self._age = 0, 0.0
+
+    def feed(self, now: float, age: float) -> None:
+        """Note a state.
+
+        Args:
+            now: When it was measured, or else when it came, s; from the start again if that goes back.
+            age: How old it then was by its stamp, s.
+        """
+        if self._began is None or now < self._began:
+            self._began, self._count, self._age = now, 0, 0.0
+            return
+        self._count += 1
+        self._age += age if 0.0 < age < LONGEST_AGE_S else 0.0
+        passed = now - self._began
+        if passed >= WINDOW_S and self._count >= FEWEST_STATES:
+            period = max(passed / self._count, self._fastest)
+            self.measured = Sampling.of(period, self._age / self._count, self.unseen)
+            self._began, self._count, self._age = now, 0, 0.0
+
+
+class Tuner:
+    """Fits the gains of an arm to how it is sampled.
+
+    Args:
+        dynamics: Equations of the arm, without the loads that only make it heavier.
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self._inverses = np.linalg.inv(dynamics.mass_matrix(some_poses(dynamics.robot)))
+
+    def gains(self, wanted: Gains, sampling: Sampling) -> Gains:
+        """The gains that are wanted, or as much of them as the loop can bear.
+
+        No joint's kp is more than its kd bears; kd keeps every mode away from its edge.
+        """
+        ratio = np.divide(wanted.kp, wanted.kd, out=np.zeros_like(wanted.kp), where=wanted.kd > 0.0)
+        ratio = np.minimum(ratio, largest_ratio(*sampling))
+        kd = fitting_damping(wanted.kd, float(ratio.max()), self._inverses, *sampling)
+        kp = np.where(wanted.kd > 0.0, kd * ratio, wanted.kp)
+        return replace(
+            wanted, kp=kp, kd=kd, ki=wanted.ki * _share(kp, wanted.kp) * _share(kd, wanted.kd)
+        )
+
+    def bandwidth(self, wanted: float, damping_ratio: float, sampling: Sampling) -> float:
+        """The natural frequency under computed torque that is wanted, or that fits, rad/s."""
+        wanted = min(wanted, 2.0 * damping_ratio * largest_ratio(*sampling))
+
+        def fits(w: float) -> bool:
+            z = damping_ratio
+            return 2.0 * z * w <= edge(w / (2.0 * z), *sampling) / GAIN_MARGIN
+
+        if fits(wanted):
+            return wanted
+        low, high = 0.0, wanted
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        return low
+
+    def fitted(self, model: Model, wanted: Gains, bandwidth: float, sampling: Sampling) -> Model:
+        """A model whose gains and bandwidth fit; the same object if nothing changes."""
+        gains = self.gains(wanted, sampling)
+        w = self.bandwidth(bandwidth, model.damping_ratio, sampling)
+        return replace(model, gains=gains, bandwidth=w)
+
+
+def _share(part: Array, whole: Array) -> Array:
+    return np.divide(part, whole, out=np.ones_like(whole), where=whole > 0.0)

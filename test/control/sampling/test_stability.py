@@ -1,0 +1,90 @@
+"""The edge of stability of sampled PD: closed form, exact simulation, and margins kept by gains."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control import Gains, gains_for
+from robot_dynamics.control.gains import ideal_gains
+from robot_dynamics.control.sampling.stability import (
+    GAIN_MARGIN,
+    decay,
+    edge,
+    fastest_mode,
+    largest_ratio,
+)
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.urdf.reader import read_urdf
+from robot_dynamics.trajectory.motions import some_poses
+
+ROBOTS = {name: Dynamics(read_urdf(find_robot(name))) for name in ("ur5", "panda", "planar_2r")}
+
+
+def grows(mu, r, period, delay, time=4.0):
+    """Whether e'' = u swings up, by marching it in steps that divide period and delay."""
+    step = 5e-4
+    every, late = round(period / step), round(delay / step)
+    e, v, u, pending = 1.0, 0.0, 0.0, []
+    size = []
+    for k in range(round(time / step)):
+        if k % every == 0:
+            pending.append((k + late, -mu * (r * e + v)))
+        while pending and pending[0][0] <= k:
+            u = pending.pop(0)[1]
+        e, v = e + step * v + step**2 / 2.0 * u, v + step * u
+        size.append(abs(e) + abs(v) / mu)
+    third = len(size) // 3
+    return max(size[-third:]) > max(size[third : 2 * third])
+
+
+@pytest.mark.parametrize("period", [1e-3, 1e-2])
+@pytest.mark.parametrize("r", [1.0, 10.0, 50.0])
+def test_without_delay_the_edge_is_that_of_jurys_criterion(period, r):
+    # z^2 + (a/2 + b - 2) z + 1 + a/2 - b with a = mu r T^2, b = mu T is stable for a/2 < b < 2
+    assert edge(r, period, 0.0) == pytest.approx(2.0 / period, rel=1e-6)
+    assert edge(2.001 / period, period, 0.0) == 0.0
+
+
+def test_with_short_periods_the_edge_is_that_of_a_pure_delay():
+    # e' = -mu e(t - d) swings up beyond mu d = pi/2
+    assert edge(1e-9, 1e-3, 2e-2) * (2e-2 + 5e-4) == pytest.approx(np.pi / 2.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("period", [1e-3, 2e-3, 4e-3, 1e-2, 2e-2])
+@pytest.mark.parametrize("delay", [0.0, 2e-3, 1e-2, 2e-2, 2.5e-2])
+@pytest.mark.parametrize("r", [2.0, 10.0])
+def test_a_loop_swings_up_beyond_the_edge_and_not_before(period, delay, r):
+    mu = edge(r, period, delay)
+    assert grows(1.05 * mu, r, period, delay)
+    assert not grows(0.95 * mu, r, period, delay)
+    assert decay(1.05 * mu, r, period, delay) > 1.0 > decay(0.95 * mu, r, period, delay)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("period", [1e-3, 1e-2, 2e-2])
+def test_gains_keep_every_mode_of_an_arm_at_half_of_its_edge(name, period):
+    dynamics, sampling = ROBOTS[name], Sampling.of(period)
+    gains = gains_for(dynamics, period=sampling.period, delay=sampling.delay)
+    roots = np.linalg.cholesky(np.linalg.inv(dynamics.mass_matrix(some_poses(dynamics.robot))))
+    r = (gains.kp / gains.kd).max()
+    assert r <= largest_ratio(*sampling) * (1.0 + 1e-12)
+    assert fastest_mode(gains.kd, roots) <= edge(r, *sampling) / GAIN_MARGIN * (1.0 + 1e-9)
+    assert np.all(gains.kd <= ideal_gains(dynamics).kd)
+
+
+def test_gains_that_fit_stay_as_they_are():
+    dynamics = ROBOTS["ur5"]
+    soft = Gains(np.full(6, 1.0), np.full(6, 0.5))
+    fitted = Tuner(dynamics).gains(soft, Sampling.of(1e-3))
+    np.testing.assert_array_equal(fitted.kd, soft.kd)
+    np.testing.assert_allclose(fitted.kp, soft.kp, rtol=1e-15)
+
+
+def test_computed_torque_keeps_its_bandwidth_longer_than_the_joints_alone():
+    tuner = Tuner(ROBOTS["ur5"])
+    assert tuner.bandwidth(20.0, 1.0, Sampling.of(1e-2)) == 20.0
+    slow = Sampling.of(2e-2, 2e-2)
+    w = tuner.bandwidth(20.0, 1.0, slow)
+    assert 0.0 < w < 20.0
+    assert 2.0 * w <= edge(w / 2.0, *slow) / GAIN_MARGIN * (1.0 + 1e-9)

@@ -1,0 +1,133 @@
+"""States that come slowly or late: default gains hold every arm still, as a node uses them."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import Controller, Measured, Model, Reference, Settings, Status
+from robot_dynamics.control.gains import gains_for
+from robot_dynamics.control.sampling.loop_tuning import LoopTuning
+from robot_dynamics.control.sampling.tuning import Sampling
+from robot_dynamics.robot import find_robot
+from robot_dynamics.simulation import Plant
+from robot_dynamics.trajectory import Follower, Waypoints
+from robot_dynamics.trajectory.motions import middle_pose
+
+STEPS = {50: 5e-3, 100: 5e-3, 125: 4e-3, 250: 4e-3, 500: 2e-3, 1000: 1e-3}  # s, of the plant
+SWING = 1e-3  # rad, of an arm at rest
+KICK = 2e-3  # rad/s: at 9 rad/s an arm swings by it no further than that
+
+ROBOTS = {name: Dynamics(read_urdf(find_robot(name))) for name in ("ur5", "panda", "planar_2r")}
+
+
+class Loop:
+    """A plant, a controller as its node has it, and messages that are slow and late."""
+
+    def __init__(self, dynamics, rate, states_late=0.0, commands_late=0.0, q=None, tuned=True):
+        self.q0 = middle_pose(dynamics.robot) if q is None else q
+        step = self.step = STEPS[rate]
+        self.plant = Plant(dynamics.robot, self.q0, dynamics=dynamics, step=step)
+        self.follower = Follower(dynamics.robot.joint_names, self.q0)
+        wanted = gains_for(dynamics)
+        self.model = Model(dynamics, wanted)
+        self.tuning = LoopTuning(dynamics, wanted, self.model.bandwidth, Sampling.of(1e-3))
+        if tuned:
+            self.model = self.tuning.model(self.model)
+        self.controller = Controller(self.model, Settings())
+        self.tuned, self.now, self.tau = tuned, 0.0, dynamics.gravity(self.q0)
+        self.every, self.lines = round(1.0 / (rate * step)), []
+        self.late = round(states_late / step), round(commands_late / step)
+        self.states, self.commands, self.errors, self.speeds = [], [], [], []
+
+    def run(self, seconds):
+        for _ in range(round(seconds / self.step)):
+            k = round(self.now / self.step)
+            if k % self.every == 0:
+                self.states.append((k + self.late[0], Measured(self.plant.q, self.plant.qd)))
+            if self.states and self.states[0][0] <= k:
+                self.answer(self.states.pop(0)[1], k)
+            while self.commands and self.commands[0][0] <= k:
+                self.tau = self.commands.pop(0)[1]
+            self.plant.step(self.tau)
+            self.speeds.append(np.abs(self.plant.qd).max())
+            self.errors.append(self.follower.sample(self.now).q - self.plant.q)
+            self.now += self.step
+        return np.array(self.errors[-round(seconds / self.step) :])
+
+    def answer(self, measured, k):
+        age = self.late[0] * self.step
+        self.controller.set_state(measured, self.now)
+        due = self.follower.sample(self.now - age)  # as the history of references has it
+        now = self.model.feedforward(*self.follower.sample(self.now))
+        self.controller.set_reference(Reference(due.q, due.qd, now), self.now)
+        self.tuning.feed(self.now, age)
+        command = self.controller.update(self.now)
+        self.tuning.watch(self.controller.error, self.now)
+        if self.tuned and (new := self.tuning.retune(self.model)):
+            self.model, line = new
+            self.lines.append(line)
+            self.controller.change(self.model)
+        self.status = command.status
+        self.commands.append((k + self.late[1], command.tau))
+
+
+def swing(errors):
+    return np.ptp(errors, axis=0).max()
+
+
+@pytest.mark.parametrize("delay", [0.0, 5e-3, 20e-3])
+@pytest.mark.parametrize("rate", [50, 100, 125, 250, 500, 1000])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_at_rest_does_not_swing_whatever_the_rate_and_the_age_of_its_states(
+    name, rate, delay
+):
+    loop = Loop(ROBOTS[name], rate, states_late=delay)
+    loop.run(1.5)
+    assert loop.status is Status.TRACKING
+    loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
+    errors = loop.run(4.0)
+    count = len(errors) // 4
+    assert swing(errors[-count:]) < SWING
+    assert max(loop.speeds[-count:]) <= max(loop.speeds[-4 * count : -3 * count])
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_without_tuning_the_same_arm_swings_at_100_hz(name):
+    loop = Loop(ROBOTS[name], 100, tuned=False)
+    loop.run(0.5)
+    loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
+    loop.run(1.5)
+    assert swing(loop.run(0.5)) > 5.0 * SWING
+
+
+@pytest.mark.parametrize("rate", [100, 1000])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_commands_that_are_late_unseen_are_noticed_by_the_swing_and_end_it(name, rate):
+    loop = Loop(ROBOTS[name], rate, commands_late=20e-3)
+    loop.run(0.6)
+    loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
+    loop.run(5.0)
+    told = len(loop.lines)
+    loop.run(3.0)
+    assert len(loop.lines) == told  # nothing swings any more
+    assert max(loop.speeds[-100:]) < 0.05
+    assert told == 1 or "swings" in loop.lines[1]
+
+
+def test_a_slow_arm_still_follows_and_comes_to_rest():
+    loop = Loop(ROBOTS["ur5"], 100, states_late=5e-3)
+    loop.run(1.0)
+    goal = loop.q0 + 0.5
+    loop.follower.accept(Waypoints(loop.plant.robot.joint_names, [2.0], [goal]), loop.now)
+    assert np.abs(loop.run(2.5)).max() < 0.02
+    errors = loop.run(1.0)
+    assert np.abs(errors).max() < 5.0 * SWING
+    assert swing(errors) < 3.0 * SWING
+
+
+def test_what_is_lowered_is_said_once_with_period_and_delay():
+    loop = Loop(ROBOTS["planar_2r"], 100)
+    loop.run(3.0)
+    assert len(loop.lines) == 1
+    assert "states come every 10 ms" in loop.lines[0]
+    assert loop.controller.model.coupled and loop.tuning.lowered
