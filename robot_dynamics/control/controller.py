@@ -134,6 +134,10 @@ class Controller:
         self._supervisor.halted = True
         return self.settings.stop if self._supervisor.status is Status.TRACKING else 0.0
 
+    def refuse(self, why: str) -> None:
+        """Come to rest and hold for as long as there is a reason; empty if there is none."""
+        self._supervisor.refused = why
+
     def let_go(self) -> float:
         """Let the efforts fade to zero.
 

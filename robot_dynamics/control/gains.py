@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.control.per_joint import per_joint
-from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling, Tuner
 from robot_dynamics.trajectory.motions import middle_pose
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ DEFAULT_BANDWIDTH = 20.0
 
 DEFAULT_DAMPING_RATIO = 1.0
 """Critically damped: the fastest return without overshoot."""
-
-DEFAULT_PERIOD_S = 1e-3
-"""Time from one state to the next that gains are made for where nothing is known."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,6 +95,8 @@ class Load:
             UnknownNameError: If there is no such frame.
         """
         if self.endpoint is None:
+            if frame:
+                self._tree.frame(frame)
             return False
         endpoint = self._tree.frame(self.endpoint)
         return self._tree.frame(frame or self.endpoint).link == endpoint.link

@@ -57,7 +57,7 @@ TABLE = (
     Row(Status.STOPPED, "a tracking error beyond its limit, until `resume`", "to rest, then held"),
     Row(
         Status.HOLDING,
-        "no reference for `reference_timeout`, or deactivated",
+        "no reference for `reference_timeout`, deactivated, or `on_slow_states: refuse`",
         "to rest, then held; or led by hand, with `on_reference_timeout`",
     ),
     Row(
@@ -114,6 +114,7 @@ class Supervisor:
         braked_by: Index of a joint that does not move although it is pushed, or None.
         paused: Whether messages had stopped, and `resume` is waited for.
         halted: Whether references are to be followed no longer.
+        refused: Why references are not followed now; empty if they are.
     """
 
     def __init__(self, n: int, settings: Settings) -> None:
@@ -132,6 +133,7 @@ class Supervisor:
     def reset(self) -> None:
         """Start afresh; states that have come stay known."""
         self.status = Status.WAITING
+        self.refused = ""
         self.stopped_by: int | None = None
         self.braked_by: int | None = None
         self.paused = self.halted = False
@@ -172,7 +174,7 @@ class Supervisor:
             self.stopped_by = lost_tracking(error, np.asarray(self.settings.tracking_limit))
         if self.stopped_by is not None:
             return Status.STOPPED
-        if self.halted or not led:
+        if self.halted or self.refused or not led:
             return Status.HOLDING
         if self.paused:
             return Status.PAUSED

@@ -7,7 +7,6 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Reference, Settings, Status
 from robot_dynamics.control.gains import gains_for
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.control.sampling.tuning import Sampling
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
 from robot_dynamics.trajectory import Follower, Waypoints
@@ -30,7 +29,7 @@ class Loop:
         self.follower = Follower(dynamics.robot.joint_names, self.q0)
         wanted = gains_for(dynamics)
         self.model = Model(dynamics, wanted)
-        self.tuning = LoopTuning(dynamics, wanted, self.model.bandwidth, Sampling.of(1e-3))
+        self.tuning = LoopTuning(dynamics, wanted, self.model.bandwidth, 1e-3)
         if tuned:
             self.model = self.tuning.model(self.model)
         self.controller = Controller(self.model, Settings())
@@ -65,7 +64,7 @@ class Loop:
         self.tuning.watch(self.controller.error, self.now)
         if self.tuned and (new := self.tuning.retune(self.model)):
             self.model, line = new
-            self.lines.append(line)
+            self.lines += [line] if line else []
             self.controller.change(self.model)
         self.status = command.status
         self.commands.append((k + self.late[1], command.tau))
@@ -130,4 +129,8 @@ def test_what_is_lowered_is_said_once_with_period_and_delay():
     loop.run(3.0)
     assert len(loop.lines) == 1
     assert "states come every 10 ms" in loop.lines[0]
-    assert loop.controller.model.coupled and loop.tuning.lowered
+    assert "feedback is by the mass matrix, at a bandwidth of 20 rad/s" in loop.lines[0]
+    assert loop.controller.model.coupled and not loop.tuning.lowered
+    loop = Loop(ROBOTS["planar_2r"], 50, states_late=20e-3)
+    loop.run(3.0)
+    assert loop.controller.model.bandwidth < 15.0 and loop.tuning.lowered

@@ -9,7 +9,13 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.sampling.swings import Swing, SwingWatch
-from robot_dynamics.control.sampling.tuning import SLOWEST, Sampling, SamplingMeter, Tuner
+from robot_dynamics.control.sampling.tuning import (
+    DEFAULT_PERIOD_S,
+    SLOWEST,
+    Sampling,
+    SamplingMeter,
+    Tuner,
+)
 
 if TYPE_CHECKING:
     from robot_dynamics.control.gains import Gains
@@ -43,20 +49,18 @@ class LoopTuning:
         dynamics: Equations of the arm.
         wanted: Gains to use where the loop bears them.
         bandwidth: Natural frequency under computed torque, where it bears that, rad/s.
-        asked: What the wanted gains are made for.
+        period: Time from a state to the next that is asked for, s.
 
     Attributes:
-        lowered: Whether less is in use than was wanted, once states have been measured.
+        lowered: Whether the bandwidth is less than was wanted, once states have been measured.
         sampling: What the feedback in use fits.
     """
 
-    def __init__(
-        self, dynamics: Dynamics, wanted: Gains, bandwidth: float, asked: Sampling
-    ) -> None:
-        self.wanted, self._bandwidth, self._asked = wanted, bandwidth, asked
+    def __init__(self, dynamics: Dynamics, wanted: Gains, bandwidth: float, period: float) -> None:
+        self.wanted, self._bandwidth = wanted, bandwidth
         self._names = dynamics.robot.joint_names
         self._tuner = Tuner(dynamics)
-        self._meter = SamplingMeter(FASTEST_SHARE * asked.period)
+        self._meter = SamplingMeter(FASTEST_SHARE * period)
         self._swings = SwingWatch(dynamics.robot.dof)
         self.forget()
 
@@ -74,6 +78,8 @@ class LoopTuning:
         self._measured = False
         self.lowered = False
         self.sampling = SLOWEST
+        self._does = ""
+        self._told: tuple[bool, bool] | None = None
 
     # -- in the loop ------------------------------------------------------------------------
 
@@ -93,36 +99,49 @@ class LoopTuning:
 
     def model(self, base: Model) -> Model:
         """A model with the gains and the bandwidth that fit."""
-        slow = self.sampling.slower_than(self._asked)
-        sampling = self.sampling if slow else self._asked
+        usual = Sampling.of(DEFAULT_PERIOD_S)  # that default gains fit, and somewhat less
+        sampling = self.sampling if self.sampling.slower_than(usual) else usual
         gains = self._tuner.gains(self.wanted, sampling)
         kept = (_alike(gains.kd, self.wanted.kd) & _alike(gains.kp, self.wanted.kp)).all()
         w = self._tuner.bandwidth(self._bandwidth, base.damping_ratio, sampling)
         return replace(base, gains=self.wanted if kept else gains, bandwidth=w, coupled=not kept)
 
     def retune(self, base: Model) -> tuple[Model, str] | None:
-        """Look whether other feedback is due: a model with it and a line that says why, or None."""
+        """Look whether other feedback is due.
+
+        Returns:
+            A model with it, and a line that says why; None if there is none. The line is empty if
+            it says nothing new but numbers.
+        """
         measured, swing = self._meter.measured, self._swing
         if measured is None:
             return None
         why = ""
         if swing is not None:
-            measured, why = self._with_unseen(measured, swing), self._told(swing)
+            measured, why = self._with_unseen(measured, swing), self._line(swing)
             self._swing = None
         fits = not measured.slower_than(self.sampling) and not self.sampling.slower_than(measured)
         if self._measured and fits and not why:
             return None
         self._measured, self.sampling = True, measured
         model = self.model(base)
-        self.lowered = model.coupled or model.bandwidth < self._bandwidth
-        does = "gains are as given"
-        if self.lowered:
-            does = (
-                f"feedback goes by the mass matrix with a bandwidth of {model.bandwidth:.3g} rad/s"
+        self.lowered = model.bandwidth < (1.0 - EQUAL) * self._bandwidth
+        self._does = "gains are as given"
+        if model.coupled:
+            self._does = (
+                "the gains of the joints would swing, so feedback is by the mass matrix, at a "
+                f"bandwidth of {model.bandwidth:.3g} rad/s"
             )
-        return model, (
-            f"{why}states come every {1e3 * measured.period:.3g} ms and are answered within "
-            f"{1e3 * measured.delay:.3g} ms; {does}"
+        before, self._told = self._told, (model.coupled, self.lowered)
+        return model, why + self.describe() if why or before != self._told else ""
+
+    def describe(self) -> str:
+        """How the loop is sampled, and what feedback fits that, in words."""
+        if not self._measured:
+            return "how fast states come is not known yet"
+        return (
+            f"states come every {1e3 * self.sampling.period:.3g} ms and are answered within "
+            f"{1e3 * self.sampling.delay:.3g} ms; {self._does}"
         )
 
     def _with_unseen(self, measured: Sampling, swing: Swing) -> Sampling:
@@ -136,7 +155,7 @@ class LoopTuning:
         )
         return measured._replace(delay=measured.delay + meter.unseen - before)
 
-    def _told(self, swing: Swing) -> str:
+    def _line(self, swing: Swing) -> str:
         return (
             f"joint '{self._names[swing.joint]}' swings and does not come to rest, as if "
             f"commands were {1e3 * self._meter.unseen:.3g} ms late; "

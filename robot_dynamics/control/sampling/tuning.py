@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,11 +23,17 @@ if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
     from robot_dynamics.dynamics import Dynamics
 
+DEFAULT_PERIOD_S = 1e-3
+"""Time from one state to the next that gains are made for where nothing is known."""
+
 COMMAND_DELAY_S = 1e-3
 """Time in which a command is on its way, that nobody can measure."""
 
 WINDOW_S = 0.2
 """Time over which states are counted."""
+
+WINDOWS = 5
+"""Windows whose median counts."""
 
 FEWEST_STATES = 8
 """States that say how fast they come."""
@@ -90,6 +97,7 @@ class SamplingMeter:
     def forget(self) -> None:
         """Measure anew."""
         self.measured: Sampling | None = None
+        self._windows: deque[tuple[float, float]] = deque(maxlen=WINDOWS)
         self._began: float | None = None
         self._count, self._age = 0, 0.0
 
@@ -97,7 +105,7 @@ class SamplingMeter:
         """Note a state.
 
         Args:
-            now: When it was measured, or else when it came, s; from the start again if that goes back.
+            now: When it was measured, or else when it came, s; back in time it starts anew.
             age: How old it then was by its stamp, s.
         """
         if self._began is None or now < self._began:
@@ -107,8 +115,10 @@ class SamplingMeter:
         self._age += age if 0.0 < age < LONGEST_AGE_S else 0.0
         passed = now - self._began
         if passed >= WINDOW_S and self._count >= FEWEST_STATES:
-            period = max(passed / self._count, self._fastest)
-            self.measured = Sampling.of(period, self._age / self._count, self.unseen)
+            self._windows.append((passed / self._count, self._age / self._count))
+            # The median: a stall of a busy machine says nothing about the time after it
+            period, age = np.median(self._windows, axis=0).tolist()
+            self.measured = Sampling.of(max(period, self._fastest), age, self.unseen)
             self._began, self._count, self._age = now, 0, 0.0
 
 

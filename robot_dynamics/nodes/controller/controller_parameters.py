@@ -29,6 +29,8 @@ from robot_dynamics.nodes.runtime.actuators import ActuatorParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.robot import Robot
 
+LOWER, REFUSE = "lower", "refuse"
+
 SMALL_ERROR = 0.02
 """Position error to which feedback must be able to answer at its own speed, rad or m."""
 
@@ -103,6 +105,12 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     resume_by_itself: bool = parameter(
         Settings.resume_by_itself,
         "Follow again as soon as messages come again; false: when ~/resume is called",
+    )
+    on_slow_states: str = parameter(
+        LOWER,
+        "What becomes of feedback that joint_states are too slow or too late for: its bandwidth is "
+        "lowered, or references are refused",
+        one_of=(LOWER, REFUSE),
     )
     trust_measured_effort: bool = parameter(
         False,

@@ -1,0 +1,64 @@
+"""Draw how much feedback a sampled, late loop bears, into docs/figures/gains.png.
+
+Run it as `python docs/make_gains_figure.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("Agg")  # no display needed
+
+import matplotlib.pyplot as plt
+
+from robot_dynamics.control.sampling.stability import GAIN_MARGIN, edge
+from robot_dynamics.control.sampling.tuning import Sampling
+
+PAGE = Path(__file__).parent / "figures" / "gains.png"
+
+
+def swings_up(mu: float, r: float, sampling: Sampling, step: float = 5e-4) -> bool:
+    """Whether e'' = -mu (r e + e'), marched sample by sample, is larger at its end."""
+    every, late = round(sampling.period / step), round(sampling.delay / step)
+    e, v, u, sizes, pending = 1.0, 0.0, 0.0, [], []
+    for k in range(8000):
+        if k % every == 0:
+            pending.append((k + late, -mu * (r * e + v)))
+        while pending and pending[0][0] <= k:
+            u = pending.pop(0)[1]
+        e, v = e + step * v + step**2 / 2.0 * u, v + step * u
+        sizes.append(abs(e) + abs(v) / mu)
+    return max(sizes[-2600:]) > max(sizes[2600:5200])
+
+
+def draw() -> None:
+    """Edge and what is used of it, over the rate of states, for delays on the way."""
+    figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
+    r = 10.0  # 1/s: kp/kd of 20 rad/s, critically damped
+    rates = np.geomspace(50.0, 1000.0, 40)
+    for way, colour in ((0.0, "C0"), (10e-3, "C1"), (20e-3, "C3")):
+        loops = [Sampling.of(1.0 / rate, way) for rate in rates]
+        limit = np.array([edge(r, *loop) for loop in loops])
+        axes.loglog(rates, limit, colour, label=f"edge, states {1e3 * way:.0f} ms old")
+        axes.loglog(rates, limit / GAIN_MARGIN, f"{colour}", linestyle="--")
+        for rate in (50.0, 100.0, 250.0, 500.0):
+            loop = Sampling.of(1.0 / rate, way)
+            mu = np.geomspace(0.5, 2.0, 13) * edge(r, *loop)
+            for value in mu:
+                mark = "x" if swings_up(value, r, loop) else "."
+                axes.plot(rate, value, colour + mark, markersize=4)
+    axes.axhline(40.0, color="0.5", linewidth=1.0)
+    axes.text(980.0, 36.0, "by the mass matrix, 20 rad/s", color="0.4", fontsize=8, ha="right")
+    axes.axhline(300.0, color="0.5", linewidth=1.0)
+    axes.text(55.0, 315.0, "default gains of a UR5, fastest mode", color="0.4", fontsize=8)
+    axes.set(xlabel="rate of joint_states, Hz", ylabel="$\\mu$, 1/s")
+    axes.legend(fontsize=8)
+    PAGE.parent.mkdir(exist_ok=True)
+    figure.savefig(PAGE, dpi=110)
+
+
+if __name__ == "__main__":
+    draw()

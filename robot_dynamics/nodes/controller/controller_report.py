@@ -1,0 +1,155 @@
+"""What controller_node says of itself: on its log, and in diagnostics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics.control import Status, position_error
+from robot_dynamics.nodes.ros.diagnostics import Fault, Level
+from robot_dynamics.nodes.ros.graph import other_publishers_of
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.controller.controller_node import ControllerNode
+
+SATURATED_SHARE = 0.1
+"""Part of the cycles since the last report from where on a saturated joint is worth a word."""
+
+
+class ControllerReport:
+    """Tells of a controller node, each thing once when it changes.
+
+    `log` belongs to the loop, all else to the executor's thread.
+
+    Args:
+        node: The node.
+    """
+
+    def __init__(self, node: ControllerNode) -> None:
+        self._node = node
+        self._others: frozenset[str] = frozenset()
+        self._cycles, self._saturated = 0, node.saturated.copy()
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing has been told yet."""
+        self._status: Status | None = None
+        self._braked_by: str | None = None
+
+    def log(self, status: Status) -> None:
+        """Tell of a status, and of brakes, if they are new."""
+        if self._node.controller.braked_by != self._braked_by:
+            self._braked_by = self._node.controller.braked_by
+            self._log_brakes()
+        if status is not self._status:
+            self._status = status
+            if self._braked_by is None:  # or it would say, again and again, that it tries
+                self._log_status(status)
+
+    def _log_status(self, status: Status) -> None:
+        node, log = self._node, self._node.get_logger()
+        resume = f"call {node.get_name()}/resume to go on"
+        if status is Status.STOPPED:
+            log.warning(f"{status.value}, of joint '{node.controller.stopped_by}'; {resume}")
+        elif status is Status.PAUSED:
+            log.warning(f"{status.value}; {resume}")
+        elif status is Status.BLIND:
+            log.warning(status.value)
+        elif status is Status.HOLDING and not node.listened_to:
+            log.info(f"holding still: nobody listens to {node.command.topic_name} yet")
+        else:
+            log.info(status.value)
+
+    def _log_brakes(self) -> None:
+        if self._braked_by is None:
+            self._node.get_logger().info("the joints move")
+        else:
+            self._node.get_logger().warning(f"{self._closed_brakes} It is tried again and again")
+
+    @property
+    def _closed_brakes(self) -> str:
+        return (
+            f"joint '{self._braked_by}' does not move although it is pushed with half of its "
+            "effort limit; are its brakes closed?"
+        )
+
+    def values(self) -> Mapping[str, object]:
+        """What it does, how well, and with which terms and load."""
+        node = self._node
+        names, tuning = node.robot.joint_names, node.tuning
+        error: object = None
+        if node.states.complete and node.reference.complete:
+            q_d, q = node.reference.position, node.states.position
+            errors = position_error(q_d, q, node.arm.base.continuous).tolist()
+            error = dict(zip(names, errors, strict=True))
+        load = node.arm.load.describe()
+        cycles = zip(names, node.saturated.tolist(), strict=True)
+        return {
+            "mode": node.parameters.mode,
+            "status": (self._status or Status.WAITING).value,
+            "tracking error (rad or m)": error,
+            "cycles saturated": {name: count for name, count in cycles if count},
+            "feedback": tuning.describe(),
+            "actuator_space": node.parameters.actuator_space,
+            "order of effort_command": node.output[0],
+            "compensate_gravity": node.parameters.compensate_gravity,
+            **{name: load[name] for name in ("gravity", "payload")},
+        }
+
+    def faults(self) -> list[Fault]:
+        """What is wrong with it now."""
+        node, found = self._node, []
+        if self._status is Status.BLIND:
+            found.append(Fault(Level.ERROR, Status.BLIND.value))
+        if self._status is Status.STOPPED:
+            found.append(Fault(Level.ERROR, f"stopped by joint '{node.controller.stopped_by}'"))
+        if self._status is Status.PAUSED:
+            found.append(Fault(Level.WARN, Status.PAUSED.value))
+        if node.active and not node.listened_to:
+            topic = node.command.topic_name
+            found.append(
+                Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")
+            )
+        if self._braked_by is not None:
+            found.append(Fault(Level.WARN, self._closed_brakes))
+        if self._others:
+            found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
+        if node.refusal:
+            found.append(Fault(Level.ERROR, f"references are not followed: {node.refusal}"))
+        elif node.tuning.lowered:
+            found.append(Fault(Level.WARN, node.tuning.describe()))
+        return found + self._saturation()
+
+    def _saturation(self) -> list[Fault]:
+        """Joints whose effort has been at its limit for a good part of the time."""
+        cycles, saturated = self._node.cycles, self._node.saturated.copy()
+        share = (saturated - self._saturated) / max(cycles - self._cycles, 1)
+        self._cycles, self._saturated = cycles, saturated
+        stuck = [self._node.robot.joint_names[i] for i in np.flatnonzero(share > SATURATED_SHARE)]
+        if not stuck:
+            return []
+        line = (
+            f"the effort of {', '.join(stuck)} is at its limit in {100.0 * share.max():.0f} % of "
+            "the cycles; does a joint push its stop, is the load too heavy, or does it swing?"
+        )
+        self._node.throttled_log.warn("saturation", line)
+        return [Fault(Level.WARN, line)]
+
+    def look_for_others(self) -> None:
+        """Warn, once, of nodes that publish commands to the same topics."""
+        node = self._node
+        topics = [node.command.topic_name, node.named.topic_name]
+        found = set(other_publishers_of(node, topics))
+        new = found - self._others
+        if new:
+            node.get_logger().warning(
+                f"{_list(new)} publishes {node.command.topic_name} too; stop one of us, or the "
+                "joints get the commands of both by turns"
+            )
+        self._others = frozenset(found)
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,68 @@
+"""A UR5 whose states come at 100 Hz, as controller_manager's do: real nodes with their defaults."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics import read_urdf
+from robot_dynamics.nodes.ros.messages import duration_msg
+from robot_dynamics.robot import find_robot
+from ros_system import wait_for
+
+NAMES = list(read_urdf(find_robot("ur5")).joint_names)
+START = [0.0, -1.2, 1.5, -0.5, 0.3, 0.2]
+SWING = 1e-3  # rad, of an arm at rest
+
+
+@pytest.fixture(scope="module")
+def arm(start_for_module, peer):
+    robot = {"urdf_path": "ur5"}
+    peer.listen(JointState, "joint_states")
+    peer.listen(Float64MultiArray, "effort_command")
+    start_for_module(
+        "simulator_node",
+        {**robot, "rate": 100.0, "initial_positions": START, "command_timeout": 5.0},
+    )
+    feedforward = start_for_module("feedforward_node", robot)
+    controller = start_for_module("controller_node", robot)
+    feedforward.wait_for_log("ready for trajectories")
+    controller.wait_for_log("tracking the reference")
+    return controller
+
+
+def states(peer, count):
+    """The next states."""
+    heard = len(peer.heard["joint_states"])
+    wait_for(lambda: len(peer.heard["joint_states"]) >= heard + count, "joint_states")
+    return peer.heard["joint_states"][heard:]
+
+
+def test_it_moves_and_then_rests_without_a_swing_and_says_what_fits(arm, peer):
+    arm.wait_for_log("feedback is by the mass matrix")
+    goal = np.array(START) + 0.4
+    point = JointTrajectoryPoint(positions=goal.tolist(), time_from_start=duration_msg(1.5))
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+
+    def rests():
+        path = np.array([msg.position for msg in states(peer, 100)])
+        return np.abs(path[-1] - goal).max() < 5.0 * SWING and np.ptp(path, axis=0).max() < SWING
+
+    wait_for(rests, "a second at rest at the goal")
+    path = np.array([msg.position for msg in states(peer, 200)])
+    assert np.ptp(path, axis=0).max() < SWING
+    # Once for each of what it says, and never with other numbers: a busy machine is slower at first
+    assert arm.log.count("feedback is by the mass matrix") <= 3
+
+
+def test_one_command_answers_one_state(arm, peer):
+    before = len(peer.heard["effort_command"])
+    count = len(states(peer, 200))
+    answered = len(peer.heard["effort_command"]) - before
+    # Of the topics one may be heard later; 474 answers to 99 states were seen where nothing paced
+    assert answered < 1.5 * count
