@@ -29,6 +29,10 @@ POLISHED = (1e-11, 1e-4)
 """Residuals that a closed form leaves where axes meet or are parallel but for the digits of a URDF,
 and near double roots."""
 
+LOST = (1e-5, 1e-9)
+"""Singular values, as parts of the largest, below which a direction is left alone: first where the
+arm is singular, then where it is only nearly so."""
+
 
 class NumericSolver:
     """The search for joint positions of a chain, for one pose."""
@@ -82,18 +86,18 @@ def polished(
     Returns:
         Positions and residuals.
     """
-    rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
-    if not rows[0].size:
-        return q, residual
-    at, R, p = q[rows], R[rows[0]], p[rows[0]]
-    for _ in range(4):
-        error, J, _ = _error(chain, at, R, p)
-        # without the directions that a singular arm has lost
-        at = at + np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-5), error)
-    after = _error(chain, at, R, p)[2]
-    better = after < residual[rows]
-    q[rows] = np.where(better[:, None], at, q[rows])
-    residual[rows] = np.where(better, after, residual[rows])
+    for lost in LOST:
+        rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
+        if not rows[0].size:
+            break
+        at, R_at, p_at = q[rows], R[rows[0]], p[rows[0]]
+        for _ in range(4):
+            error, J, _ = _error(chain, at, R_at, p_at)
+            at = at + np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=lost), error)
+        after = _error(chain, at, R_at, p_at)[2]
+        better = after < residual[rows]
+        q[rows] = np.where(better[:, None], at, q[rows])
+        residual[rows] = np.where(better, after, residual[rows])
     return q, residual
 
 
