@@ -32,10 +32,25 @@ _MODULES = {"pose": "frame_pose"}
 """Modules of another name than their verb."""
 
 
+EXAMPLES = """\
+examples:
+  robot-dynamics info arm.urdf                    what it says, and what of it is doubtful
+  robot-dynamics torque ur5 --q 0,-1,1,0,0,0      what its motors hold there
+  robot-dynamics equations planar_2r              its equations, to be read
+  robot-dynamics equations ur5 --as c > ur5.c     the same for a microcontroller
+  robot-dynamics simulate panda --output out      follow a motion, with a picture
+
+A robot is the path of a URDF or a known name: planar_2r, puma_gupta, and those of
+example-robot-data where it is installed. `robot-dynamics VERB --help` says more."""
+
+
 def parser(verb: str | None) -> argparse.ArgumentParser:
     """The command line; only the module of the verb that is asked for is imported."""
     top = argparse.ArgumentParser(
-        prog="robot-dynamics", description="A robot's equations of motion, compiled from its URDF."
+        prog="robot-dynamics",
+        description="A robot's equations of motion, compiled from its URDF.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"robot-dynamics {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
@@ -70,6 +85,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:  # the reader of our output has gone: `robot-dynamics info x | head`
         sys.stderr.close()
+        return 1
+    except OSError as error:  # a file of the user's that cannot be written, a disk that is full
+        if error.filename is None and error.strerror is None:
+            raise
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"robot-dynamics {verb}: {where}{error.strerror}", file=sys.stderr)
         return 1
 
 

@@ -1,4 +1,9 @@
-"""Follow a motion in simulation with feedforward and by PD, without ROS."""
+"""Follow a motion in simulation with feedforward and by PD, without ROS.
+
+robot-dynamics simulate ur5
+robot-dynamics simulate panda --mass-error 10 --output out     a model too light; a picture
+robot-dynamics simulate arm.urdf --duration 20 --rate 500
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """Joint torques of one state of motion, and what gravity, velocity, acceleration and friction take.
 
+    robot-dynamics torque panda                                  at rest in the middle of its ranges
+    robot-dynamics torque ur5 --q 0,-1,1,0,0,0 --qdd elbow_joint=2
+    robot-dynamics torque ur5 --qd 0.1,0.1,0.1,0,0,0 --formulation kane
+
 Values that are not given are zero; positions then are the middle of the joint ranges.
 """
 

@@ -230,3 +230,19 @@ def urdf(folder, joint, inertia=INERTIA + "</inertial>"):
         f'<robot name="small"><link name="base"/><link name="arm">{inertia}</link>{links}</robot>'
     )
     return str(path)
+
+
+def test_help_teaches_by_example(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    examples = re.findall(r"^  robot-dynamics (\w+)", capsys.readouterr().out, re.M)
+    assert len(examples) >= 3 and set(examples) <= set(VERBS)
+
+
+def test_a_file_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    picture = tmp_path / "planar_2r.png"
+    picture.mkdir()
+    words = ["simulate", "planar_2r", "--duration", "0.2", "--output", str(tmp_path)]
+    status, _, err = run(capsys, *words)
+    assert status == 1
+    assert err == f"robot-dynamics simulate: {picture}: Is a directory\n"

@@ -14,7 +14,7 @@ from robot_dynamics import Dynamics, read_urdf
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = Path(robot_dynamics.__file__).parent
-CYCLES = 100  # at 100 Hz: until the arm has settled and follows its reference
+CYCLES = 50  # at 100 Hz: until the arm has settled and follows its reference
 
 
 def walk(title):
@@ -68,7 +68,7 @@ def test_the_walk_from_a_message_to_an_effort_is_the_way_that_a_cycle_takes(doma
         files_called(threading.setprofile) as called,
         composed("planar_2r", rate=100.0, domain=domain) as nodes,
     ):
-        nodes.wait_until_holding()
+        nodes.wait_until_holding(timeout=60.0)  # Python that is watched is slow
         seen = len(called)
         while called[seen:].count((node, "tick")) < CYCLES:
             nodes.sleep(0.05)
