@@ -9,7 +9,8 @@ angle: s1 = sin(q1), c23 = cos(q2 + q3).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 from robot_dynamics.compiler.graph.expression import (
     ABS,
@@ -29,6 +30,14 @@ from robot_dynamics.errors import ShapeError
 Symbols = Mapping[str, Sequence[str]]
 """Symbols of the entries of inputs and outputs, by name of the array, row by row."""
 
+Pattern = Callable[[str, object], str]
+"""Makes the symbol of an entry from the name of the array and a number."""
+
+TEXTBOOK: Mapping[str, str] = {"qd": r"\dot q", "qdd": r"\ddot q", "tau": r"\tau"}
+"""Arrays whose name in LaTeX is another one."""
+
+_OF_ONE_SYMBOL = re.compile(r"(\\(?:sin|cos)) \\left\( ([\\\w{}]+) \\right\)")
+
 
 def text_equations(program: Program, symbols: Symbols | None = None) -> str:
     """Write a program as plain text, one line per intermediate term and output entry.
@@ -40,14 +49,15 @@ def text_equations(program: Program, symbols: Symbols | None = None) -> str:
     Raises:
         ShapeError: If an array has another number of entries than symbols.
     """
-    names = _symbols(program, symbols or {}, "{}{}")
+    names = _symbols(program, symbols or {}, "{}{}".format)
     if _ambiguous(names):  # entry 11 of q, and entry 1 of q1
-        names = _symbols(program, symbols or {}, "{}_{}")
+        names = _symbols(program, symbols or {}, "{}_{}".format)
     angles = next(iter(program.inputs), "")
     syntax = Syntax(
         input=lambda name, i: names[name][i],
         constant=_short,
-        name_of=lambda node: _wave_name(node, "{}{}", angles),
+        square="{}**2",
+        name_of=lambda node: _wave_name(node, "{}{}".format, angles),
         width=100,
     )
     text = straight_line(program, syntax)
@@ -59,29 +69,32 @@ def latex_equations(program: Program, symbols: Symbols | None = None) -> str:
 
     Args:
         program: The equations.
-        symbols: What entries are called; by default q_{1}, q_{2}, ... for entries of q.
+        symbols: What entries are called; by default as in textbooks: q_1, \dot q_1, \tau_1, ...
 
     Raises:
         ShapeError: If an array has another number of entries than symbols.
     """
-    names = _symbols(program, symbols or {}, "{}_{{{}}}")
+    names = _symbols(program, symbols or {}, _subscripted)
     angles = next(iter(program.inputs), "")
     calls = {SIN: r"\sin", COS: r"\cos", EXP: r"\exp", TANH: r"\tanh"}
     syntax = Syntax(
         input=lambda name, i: names[name][i],
         constant=_latex_number,
-        term="t_{{{}}}".format,
+        term=lambda k: _subscripted("t", k),
         calls={op: f"{call} \\left( {{}} \\right)" for op, call in calls.items()}
         | {SQRT: r"\sqrt{{{}}}", ABS: r"\left| {} \right|"},
-        times=r" \, ",
+        times=" ",
+        times_number=r" \cdot ",
+        square="{}^2",
         over=r"\frac{{{}}}{{{}}}",
         over_groups=False,
         group=r"\left( {} \right)",
-        name_of=lambda node: _wave_name(node, "{}_{{{}}}", angles),
+        name_of=lambda node: _wave_name(node, _subscripted, angles),
         width=160,
     )
     text = straight_line(program, syntax)
-    lines = " \\\\\n".join(f"{left} &= {right}" for left, right in _lines(text, names))
+    equations = " \\\\\n".join(f"{left} &= {right}" for left, right in _lines(text, names))
+    lines = _OF_ONE_SYMBOL.sub(r"\1 \2", equations)
     return f"\\begin{{align*}}\n{lines}\n\\end{{align*}}\n"
 
 
@@ -94,18 +107,25 @@ def _lines(text: StraightLine, names: Mapping[str, Sequence[str]]) -> list[tuple
     return [*text.terms, *results]
 
 
-def _symbols(program: Program, given: Symbols, pattern: str) -> dict[str, list[str]]:
+def _subscripted(name: str, number: object) -> str:
+    """The symbol of LaTeX of entry `number` of an array."""
+    symbol = TEXTBOOK.get(name, name if len(name) == 1 else rf"\mathrm{{{name}}}")
+    subscript = str(number) if len(str(number)) == 1 else f"{{{number}}}"
+    return f"{symbol.replace('_', chr(92) + '_')}_{subscript}"
+
+
+def _symbols(program: Program, given: Symbols, pattern: Pattern) -> dict[str, list[str]]:
     """Symbols of all entries, chosen or made from the name of the array and a number."""
     shapes = dict(program.inputs) | {n: output.shape for n, output in program.outputs.items()}
     names = {}
     for name, shape in shapes.items():
         count = math.prod(shape)
-        numbers = [pattern.format(name, i + 1) for i in range(count)]
+        numbers = [pattern(name, i + 1) for i in range(count)]
         if len(shape) == 2:
             rows, columns = shape
             between = "," if max(shape) > 9 else ""
             numbers = [
-                pattern.format(name, f"{i + 1}{between}{j + 1}")
+                pattern(name, f"{i + 1}{between}{j + 1}")
                 for i in range(rows)
                 for j in range(columns)
             ]
@@ -122,7 +142,7 @@ def _ambiguous(names: Mapping[str, Sequence[str]]) -> bool:
     return len(set(every)) < len(every)
 
 
-def _wave_name(node: Expression, pattern: str, of: str) -> str | None:
+def _wave_name(node: Expression, pattern: Pattern, of: str) -> str | None:
     """s1 for the sine of the first entry of an array, c12 for the cosine of the first two."""
     if node.op not in (SIN, COS):
         return None
@@ -139,12 +159,12 @@ def _wave_name(node: Expression, pattern: str, of: str) -> str | None:
         return None
     digits = sorted(position + 1 for _, position in terms)
     separator = "," if digits[-1] > 9 and len(digits) > 1 else ""
-    return pattern.format("s" if node.op == SIN else "c", separator.join(map(str, digits)))
+    return pattern("s" if node.op == SIN else "c", separator.join(map(str, digits)))
 
 
 def _short(value: float) -> str:
-    """A number to read: 2 instead of 2.0."""
-    return repr(value).removesuffix(".0")
+    """A number to read: 2 instead of 2.0, 2.7 instead of 2.6999999999999997."""
+    return f"{value:.15g}"
 
 
 def _latex_number(value: float) -> str:

@@ -53,6 +53,9 @@ class Syntax:
         term: Text of the name of intermediate term k = 1, 2, ...
         calls: Template of every function of one argument.
         times: What stands between factors.
+        times_number: What stands before a factor that begins with a digit; by default the same.
+        square: Template of a square where equations are to be read, with numbers in front of
+            products; by default a product like any other, in the order in which it is computed.
         over: Template of a fraction.
         over_groups: True if a sum or product in a fraction needs parentheses.
         group: Template of parentheses.
@@ -65,6 +68,8 @@ class Syntax:
     term: Callable[[int], str] = "t{}".format
     calls: Mapping[str, str] = field(default_factory=lambda: FUNCTION_CALLS)
     times: str = " * "
+    times_number: str | None = None
+    square: str | None = None
     over: str = "{} / {}"
     over_groups: bool = True
     group: str = "({})"
@@ -159,6 +164,11 @@ def _text(
         a, b = b, a
     if b.op == RECIPROCAL and b.index not in named:
         return fraction(a, b.args[0]), _PRODUCT
-    if b.op == MULTIPLY and b.index not in named:
+    if syntax.square is not None and a is b:
+        return syntax.square.format(operand(a, _ATOM)), _PRODUCT
+    number_in_front = syntax.square is not None and a.op == CONSTANT
+    if b.op == MULTIPLY and b.index not in named and not number_in_front:
         a, b = b, a
-    return f"{operand(a, _PRODUCT)}{syntax.times}{operand(b, _PRODUCT)}", _PRODUCT
+    left, right = operand(a, _PRODUCT), operand(b, _PRODUCT)
+    times = syntax.times_number if right[0].isdigit() else None
+    return f"{left}{times or syntax.times}{right}", _PRODUCT

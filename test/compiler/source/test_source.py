@@ -238,16 +238,28 @@ def test_latex_equations_are_one_aligned_environment():
     assert latex_equations(planar_arm(), symbols) == (
         "\\begin{align*}\n"
         "c_{12} &= \\cos \\left( \\theta_1 + \\theta_2 \\right) \\\\\n"
-        "s_{1} &= \\sin \\left( \\theta_1 \\right) \\\\\n"
-        "tau_{1} &= 2 \\, s_{1} - 0.5 \\, c_{12} \\, \\dot\\theta_1 \\\\\n"
-        "tau_{2} &= \\frac{c_{12}}{s_{1} + 3} - s_{1}\n"
+        "s_1 &= \\sin \\theta_1 \\\\\n"
+        "\\tau_1 &= 2 s_1 - 0.5 c_{12} \\dot\\theta_1 \\\\\n"
+        "\\tau_2 &= \\frac{c_{12}}{s_1 + 3} - s_1\n"
         "\\end{align*}\n"
     )
 
 
 def test_numbers_in_latex_have_powers_of_ten():
     program = trace("small", lambda x: 2.5e-7 * x, {"x": (1,)})
-    assert r"2.5 \cdot 10^{-7} \, x_{1}" in latex_equations(program)
+    assert r"2.5 \cdot 10^{-7} x_1" in latex_equations(program)
+
+
+def test_latex_is_what_a_textbook_prints():
+    def equations(q, qd, qdd):
+        tau = 2.7 * qdd + 4.0 * qd**2 * np.sin(q[0] + q[1]) - (2.0 * qd[0]) * (3.0 * qdd[0])
+        return {"tau": tau, "dtau_dq": np.outer(q, q)}
+
+    text = latex_equations(trace("arm", equations, {"q": (2,), "qd": (2,), "qdd": (2,)}))
+    assert r"s_{12} &= \sin \left( q_1 + q_2 \right)" in text
+    assert r"\tau_2 &= 2.7 \ddot q_2 + 4 \dot q_2^2 s_{12} - t_1" in text
+    assert r"\mathrm{dtau\_dq}_{22} &= q_2^2" in text
+    assert r"t_1 &= 3 \ddot q_1 \cdot 2 \dot q_1" in text
 
 
 def test_text_equations_give_the_values_of_the_program():
