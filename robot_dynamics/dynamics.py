@@ -6,6 +6,10 @@ compiled when it is first asked for, and kept on disk for the next time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_parameters import BaseParameter, base_parameters
@@ -14,9 +18,10 @@ from robot_dynamics.cached import cached_property
 from robot_dynamics.compiled_robot import CompiledRobot
 from robot_dynamics.compiler.kernel import Kernel
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
+from robot_dynamics.joint_vectors import by_joint, joint_vector, taken_by_name
 from robot_dynamics.kernels import MOTION_ONLY, Variant, payload_numbers
 from robot_dynamics.native_methods import WithNativeMethods, enter, native_method
-from robot_dynamics.results import Energy, ForwardDerivatives, FramePose, InverseDerivatives
+from robot_dynamics.results import Energy, ForwardDerivatives, FramePlacement, InverseDerivatives
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.spatial.inertia import Inertia
@@ -26,9 +31,10 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     """Compiled equations of motion of a robot.
 
     Every method takes one state or many: shape (n,) or (N, n) with n = `robot.dof` entries in
-    the order of `robot.joint_names`, and answers in the same shape. Positions are in rad or m,
-    efforts in N m or N. Followers of mimic joints move with their leaders, whose efforts carry
-    theirs.
+    the order of `robot.joint_names`, and answers in the same shape. A mapping by joint name, in
+    which joints left out are 0, or a data frame with a column per joint will do as well. Positions
+    are in rad or m, efforts in N m or N. Followers of mimic joints move with their
+    leaders, whose efforts carry theirs.
 
     Args:
         robot: Any robot.
@@ -54,7 +60,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         is no native code the method stays.
         """
         kernel = self.kernel(name, variant)
-        if name not in self.__dict__ and variant == MOTION_ONLY:
+        if kernel.has_entry and name not in self.__dict__ and variant == MOTION_ONLY:
             enter(self, name, kernel)
         return kernel
 
@@ -101,17 +107,19 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             UnknownNameError: If there is no such frame.
         """
         variant, extra = self._variant(wrench, frame, payload, gravity)
-        return self._entered("inverse", variant)(q, qd, qdd, *extra, out=out, threads=threads)
+        return self._entered("inverse", variant)(
+            *self._vectors(q, qd, qdd), *extra, out=out, threads=threads
+        )
 
     @native_method
     def bias(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
         """Compute the efforts at zero acceleration, gravity included; shapes as in `inverse`."""
-        return self._entered("bias")(q, qd)
+        return self._entered("bias")(*self._vectors(q, qd))
 
     @native_method
     def gravity(self, q: npt.ArrayLike) -> Array:
         """Compute the efforts that hold the robot at rest; shapes as in `inverse`."""
-        return self._entered("gravity")(q)
+        return self._entered("gravity")(*self._vectors(q))
 
     @native_method
     def inverse_derivatives(
@@ -123,7 +131,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             Named tuple of dtau_dq, dtau_dqd and M, shape (n, n) each, or (N, n, n): row i, column j
             is the derivative of tau[i] by q[j].
         """
-        return self._entered("inverse_derivatives")(q, qd, qdd)
+        return self._entered("inverse_derivatives")(*self._vectors(q, qd, qdd))
 
     # -- motions of torques -----------------------------------------------------------------
 
@@ -134,7 +142,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Returns:
             Shape (n, n), or (N, n, n) for many states; kg m^2, kg m or kg by the joints' types.
         """
-        return self._entered("mass_matrix")(q)
+        return self._entered("mass_matrix")(*self._vectors(q))
 
     @native_method
     def forward(
@@ -157,7 +165,9 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         """
         self._check_invertible()
         variant, extra = self._variant(wrench, frame, payload, gravity)
-        return self._entered("forward", variant)(q, qd, tau, *extra, out=out, threads=threads)
+        return self._entered("forward", variant)(
+            *self._vectors(q, qd, tau), *extra, out=out, threads=threads
+        )
 
     @native_method
     def forward_derivatives(
@@ -173,7 +183,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             SingularMassMatrixError: If a joint accelerates nothing.
         """
         self._check_invertible()
-        return self._entered("forward_derivatives")(q, qd, tau)
+        return self._entered("forward_derivatives")(*self._vectors(q, qd, tau))
 
     @native_method
     def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Energy:
@@ -185,7 +195,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Returns:
             Named tuple of T and U, scalars, or shape (N,).
         """
-        return self._entered("energy")(q, qd)
+        return self._entered("energy")(*self._vectors(q, qd))
 
     # -- parameters and kinematics ----------------------------------------------------------
 
@@ -196,14 +206,14 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Returns:
             Shape (n, p), or (N, n, p); the columns are in the order of `base_parameters`.
         """
-        return self._entered("regressor")(q, qd, qdd)
+        return self._entered("regressor")(*self._vectors(q, qd, qdd))
 
     @cached_property
     def base_parameters(self) -> tuple[BaseParameter, ...]:
         """The fewest numbers that the efforts depend on, each with what it gathers."""
         return base_parameters(self.robot)
 
-    def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePose:
+    def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:
         """Compute where a link or named frame is, by default the only tip.
 
         Returns:
@@ -213,7 +223,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Raises:
             UnknownNameError: If there is no such frame.
         """
-        return self.kernel("pose", self._frame(frame))(q)
+        return self.kernel("pose", self._frame(frame))(*self._vectors(q))
 
     def jacobian(self, q: npt.ArrayLike, frame: str | None = None) -> Array:
         """Compute the geometric Jacobian of a link or named frame, by default the only tip.
@@ -225,7 +235,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Raises:
             UnknownNameError: If there is no such frame.
         """
-        return self.kernel("jacobian", self._frame(frame))(q)
+        return self.kernel("jacobian", self._frame(frame))(*self._vectors(q))
 
     def jacobian_derivative(
         self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None
@@ -234,7 +244,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
 
         The acceleration of the frame is J @ qdd + Jd @ qd.
         """
-        return self.kernel("jacobian_derivative", self._frame(frame))(q, qd)
+        return self.kernel("jacobian_derivative", self._frame(frame))(*self._vectors(q, qd))
 
     def drift(self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None) -> Array:
         """Compute the acceleration of a frame without joint accelerations, Jd @ qd.
@@ -242,7 +252,37 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         Returns:
             Linear over angular acceleration, shape (6,) or (N, 6), axes of the root link.
         """
-        return self.kernel("drift", self._frame(frame))(q, qd)
+        return self.kernel("drift", self._frame(frame))(*self._vectors(q, qd))
+
+    # -- joints by name ---------------------------------------------------------------------
+
+    def vector(
+        self, values: Mapping[str, npt.ArrayLike] | None = None, /, **named: npt.ArrayLike
+    ) -> Array:
+        """Order values by joint name as `robot.joint_names` are; what is left out is 0.
+
+        Args:
+            values: A number, or one for each of N states, by name of joint.
+            named: The same, for joints whose names are Python names.
+
+        Returns:
+            Shape (n,) or (N, n).
+
+        Raises:
+            UnknownNameError: If there is no such joint.
+        """
+        return joint_vector(self.robot.joint_names, self.robot.name, {**(values or {}), **named})
+
+    def named(self, vector: npt.ArrayLike) -> dict[str, Any]:
+        """The entries of joint vectors (n,) or (N, n) by joint name: floats, or arrays (N,)."""
+        return by_joint(self.robot.joint_names, vector)
+
+    def _vectors(self, *arguments: Any) -> tuple[Any, ...]:
+        """Arguments with those that are given by joint name as arrays."""
+        if all(type(argument) is np.ndarray for argument in arguments):
+            return arguments
+        joints, name = self.robot.joint_names, self.robot.name
+        return tuple([taken_by_name(joints, name, argument) for argument in arguments])
 
     def _frame(self, frame: str | None) -> Variant:
         return Variant(frame=only_tip(self._tree) if frame is None else frame)

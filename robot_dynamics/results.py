@@ -9,7 +9,7 @@ from robot_dynamics.compiler.kernel import results_of
 
 
 @results_of("pose")
-class FramePose(NamedTuple):
+class FramePlacement(NamedTuple):
     """Where a frame is.
 
     Attributes:

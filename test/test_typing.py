@@ -60,7 +60,7 @@ def test_a_strict_user_is_told_the_types_and_the_mistakes(tmp_path):
     ], done.stdout
     errors = [line for line in lines if line.startswith("error")]
     assert len(errors) == 2, done.stdout
-    assert '"FramePose" has no attribute "nowhere"' in errors[0]
+    assert '"FramePlacement" has no attribute "nowhere"' in errors[0]
     assert 'Missing positional argument "qdd"' in errors[1]
 
 

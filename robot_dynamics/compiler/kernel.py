@@ -73,7 +73,10 @@ class Kernel(ABC):
         outputs: Shape of every output, in the order of the results.
         operation_count: Operations of one evaluation.
         results_class: Named tuple of several outputs; None if there is only one.
+        has_entry: Whether `native_entry` makes one.
     """
+
+    has_entry = False
 
     def __init__(
         self,

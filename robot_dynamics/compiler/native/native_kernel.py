@@ -92,7 +92,8 @@ class NativeKernel(Kernel):
         self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
         self._batches: dict[str, _Batch] = {}
         self._ndim = len(next(iter(inputs.values()), ()))  # of one sample of the first input
-        self._entry = self._own_entry(_decline) if array_layout.available() else None
+        self.has_entry = array_layout.available()
+        self._entry = self._own_entry(_decline) if self.has_entry else None
 
     @property
     def program(self) -> Program:

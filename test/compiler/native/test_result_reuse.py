@@ -193,7 +193,7 @@ def test_bytes_written_from_a_result_are_those_of_the_call(kernel, motions):
     stream, whole = io.BytesIO(), array.array("d")
     for motion in motions:
         stream.write(kernel(*motion))
-        whole.frombytes(memoryview(kernel(*motion)))
+        whole.frombytes(memoryview(kernel(*motion)).cast("B"))
     expected = np.array([kernel(*motion).copy() for motion in motions])
     np.testing.assert_array_equal(np.frombuffer(stream.getvalue()).reshape(-1, 3), expected)
     np.testing.assert_array_equal(np.array(whole).reshape(-1, 3), expected)
