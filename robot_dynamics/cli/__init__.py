@@ -1,4 +1,4 @@
-"""robot-dynamics: what the package does, from the command line. One file per verb."""
+"""robot-dynamics: what the package does, from the command line. One file per verb, in verbs/."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
     for name, summary in VERBS.items():
         sub = verbs.add_parser(name, help=summary, description=summary)
         if name == verb:
-            module = import_module(f"robot_dynamics.cli.{_MODULES.get(name, name)}")
+            module = import_module(f"robot_dynamics.cli.verbs.{_MODULES.get(name, name)}")
             sub.description = module.__doc__
             sub.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(sub)

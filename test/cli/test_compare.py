@@ -5,7 +5,8 @@ import re
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.cli import compare, main
+from robot_dynamics.cli import main
+from robot_dynamics.cli.verbs import compare
 from robot_dynamics.formulations import FORMULATIONS
 from robot_dynamics.robot import find_robot
 

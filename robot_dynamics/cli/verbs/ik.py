@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
-from robot_dynamics.cli.kinematics import add_frame
+from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics import InverseKinematics
 

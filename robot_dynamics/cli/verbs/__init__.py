@@ -1,0 +1,1 @@
+"""The verbs of the command line, each in the file of its name."""
