@@ -176,7 +176,7 @@ class CompiledRobot:
             UnknownNameError: If there is no such language or kernel.
         """
         check_known("language", language, "robot_dynamics.compiler", LANGUAGES)
-        return LANGUAGES[language](self._named(name, variant), self._header())
+        return LANGUAGES[language](self._named(name, variant), self._header(variant))
 
     def c_source(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
@@ -188,27 +188,33 @@ class CompiledRobot:
             variant: What it takes as inputs beside the motion.
             scalar: "double" or "float".
         """
-        return c_source(self._named(name, variant), scalar=scalar, header=self._header())
+        return c_source(self._named(name, variant), scalar=scalar, header=self._header(variant))
 
     def cpp_header(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
     ) -> str:
         """Write the C++ header that wraps `c_source` of the same kernel and scalar."""
-        return cpp_header(self._named(name, variant), scalar=scalar, header=self._header())
+        return cpp_header(self._named(name, variant), scalar=scalar, header=self._header(variant))
 
     def python_source(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
         """Write a kernel as readable straight-line Python."""
-        return python_source(self._named(name, variant), header=self._header())
+        return python_source(self._named(name, variant), header=self._header(variant))
 
     def _named(self, name: str, variant: Variant) -> Program:
         """The equations under a name that tells robots apart, such as panda_inverse."""
-        robot = re.sub(r"[^A-Za-z0-9]+", "_", self.robot.name).strip("_")
-        robot = robot if robot[:1].isalpha() else f"robot_{robot}".strip("_")
-        return replace(self.program(name, variant), name=f"{robot}_{name}")
+        return replace(self.program(name, variant), name=source_name(self.robot, name))
 
-    def _header(self) -> dict[str, str]:
+    def _header(self, variant: Variant) -> dict[str, str]:
         joints = ", ".join(self.robot.joint_names)
-        return {"robot": self.robot.name, "joints": joints, "formulation": str(self.formulation)}
+        header = {"robot": self.robot.name, "joints": joints, "formulation": str(self.formulation)}
+        return header if variant == MOTION_ONLY else {**header, "variant": str(variant)}
+
+
+def source_name(robot: Robot, kernel: str) -> str:
+    """Name of the function that computes a kernel of a robot in generated source."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", robot.name).strip("_")
+    name = name if name[:1].isalpha() else f"robot_{name}".strip("_")
+    return f"{name}_{kernel}"
 
 
 @contextmanager

@@ -13,6 +13,8 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
+from robot_dynamics.robot.inertial_parameters import inertial_parameters
+from robot_dynamics.spatial.inertia import Inertia
 
 ROOT = Path(__file__).parents[2]
 STATE = np.array([0.3, 0.9]), np.array([0.7, -1.1]), np.array([1.5, -0.4])
@@ -115,3 +117,75 @@ def test_a_frame_that_is_not_there_is_one_line():
     assert done.returncode == 1
     assert done.stderr.startswith("robot-dynamics equations: no frame 'nose' in robot 'planar_2r'")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("letters", [["--letters"], ["--letters", "base"]])
+def test_equations_with_letters_say_what_these_are_and_how_many_operations(letters, tau):
+    text = equations("planar_2r", *letters).stdout
+    assert re.match(r"# planar_2r_inverse: \d+ multiplications, \d+ additions, 4 sines", text)
+    values = {"cos": np.cos, "sin": np.sin}
+    for name, numbers in zip(("q", "qd", "qdd"), STATE, strict=True):
+        values |= {f"{name}{i + 1}": number for i, number in enumerate(numbers)}
+    for name, number in re.findall(r"^# (\w+) = (\S+) ", text, re.MULTILINE):
+        values[name] = float(number)
+    exec(text, values)
+    # Letters are printed with six digits, all that these numbers have
+    assert np.allclose([values["tau1"], values["tau2"]], tau, rtol=1e-12)
+
+
+def test_c_with_a_payload_a_wrench_and_gravity_as_inputs(tmp_path):
+    compiler = shutil.which("cc") or pytest.skip("no C compiler")
+    source, library = tmp_path / "arm.c", tmp_path / "arm.so"
+    words = [
+        "planar_2r",
+        "--as",
+        "c",
+        "--frame",
+        "link_2",
+        "--with",
+        "wrench",
+        "payload",
+        "gravity",
+    ]
+    source.write_text(equations(*words).stdout)
+    assert " * variant: wrench@link_2+payload@link_2+gravity\n" in source.read_text()
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+    subprocess.run([compiler, *strict, source, "-o", library, "-lm"], check=True)
+    load = Inertia.from_com(2.0, [0.1, 0.2, -0.1], np.diag([0.1, 0.2, 0.15]))
+    wrench, gravity = np.array([1.0, 2, 3, 4, 5, 6]), np.array([0.5, 0.0, -1.62])
+    result = np.zeros(2)
+    function = ctypes.CDLL(str(library)).planar_2r_inverse
+    arrays = (*STATE, wrench, inertial_parameters(load), gravity, result)
+    function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays))
+    expected = Dynamics(read_urdf(find_robot("planar_2r"))).inverse(
+        *STATE, wrench=wrench, payload=load, gravity=gravity, frame="link_2"
+    )
+    assert np.allclose(result, expected, rtol=ROUND_OFF)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["planar_2r", "--frame", "endpoint"],
+            "--frame: kernel 'inverse' is about no frame; add --with wrench or --with payload, or "
+            "leave it out",
+        ),
+        (
+            ["planar_2r", "--kernel", "mass_matrix", "--with", "gravity"],
+            "--with gravity: kernel 'mass_matrix' does not depend on it",
+        ),
+        (
+            ["ur5", "--with", "payload"],
+            "frame: robot 'ur5' has 2 tips (ee_link, tool0); say which frame is meant",
+        ),
+        (
+            ["planar_2r", "--letters", "--search"],
+            "--search: equations with letters are not searched; leave one out",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_one_line(words, message):
+    done = equations(*words)
+    assert done.returncode == 1
+    assert done.stderr == f"robot-dynamics equations: {message}\n"

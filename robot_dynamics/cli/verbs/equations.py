@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from rich.console import Console
 from rich.progress import (
@@ -16,11 +17,28 @@ from rich.progress import (
 )
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
+from robot_dynamics.compiled_robot import source_name
+from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.source.languages import LANGUAGES
+from robot_dynamics.compiler.source.readable import latex_equations, text_equations
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import DEFAULT_FORMULATION
-from robot_dynamics.kernels import KERNELS, Variant
+from robot_dynamics.kernels import KERNELS, OF_FRAMES, Variant
+from robot_dynamics.letters import LETTERS, lettered_program
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.endpoint import only_tip
+
+_OF_THE_ROBOT_ALONE = ("regressor", *OF_FRAMES)
+
+WITHOUT = {
+    "wrench": (*_OF_THE_ROBOT_ALONE, "mass_matrix", "energy"),
+    "payload": _OF_THE_ROBOT_ALONE,
+    "gravity": (*_OF_THE_ROBOT_ALONE, "mass_matrix"),
+}
+"""Further inputs, each with the kernels that do not depend on it."""
+
+INPUTS = tuple(WITHOUT)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +59,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is computed (default: inverse, the joint efforts of a motion)",
     )
     parser.add_argument(
-        "--frame", help="frame of pose and jacobian (default: the only tip of the robot)"
+        "--frame",
+        help="frame of pose and jacobian, and of --with wrench or payload (default: the only tip)",
+    )
+    parser.add_argument(
+        "--with",
+        dest="inputs",
+        nargs="+",
+        choices=INPUTS,
+        default=[],
+        metavar="INPUT",
+        help=f"further inputs of the equations: {', '.join(INPUTS)}",
+    )
+    parser.add_argument(
+        "--letters",
+        nargs="?",
+        choices=list(LETTERS),
+        const="links",
+        help="letters in place of numbers: of links (m1, lc1, I1, l1, g), or base parameters",
     )
     add_formulation(parser, "write")
     parser.add_argument(
@@ -56,12 +91,58 @@ def run(arguments: argparse.Namespace) -> int:
             f"--search: only {DEFAULT_FORMULATION} is searched, not {arguments.formulation}; "
             "leave one of the two options out"
         )
-    robot, variant = load_robot(arguments.robot), Variant(frame=arguments.frame)
+    if arguments.search and arguments.letters:
+        raise ArgumentError("--search: equations with letters are not searched; leave one out")
+    robot = load_robot(arguments.robot)
+    variant = _variant(arguments, robot)
+    if arguments.letters:
+        print(_with_letters(arguments, robot, variant))
+        return 0
     with _search_shown(arguments.search) as progress:
         arm = Dynamics(robot, arguments.formulation, search=arguments.search, progress=progress)
         text = arm.source(arguments.language, arguments.kernel, variant)
     print(text)
     return 0
+
+
+def _variant(arguments: argparse.Namespace, robot: Robot) -> Variant:
+    """What the equations take as inputs and which frame they are about."""
+    kernel, given = arguments.kernel, arguments.inputs
+    loaded = "wrench" in given or "payload" in given
+    if arguments.frame is not None and not loaded and kernel not in OF_FRAMES:
+        raise ArgumentError(
+            f"--frame: kernel '{kernel}' is about no frame; add --with wrench or --with payload, "
+            "or leave it out"
+        )
+    for name in given:
+        if kernel in WITHOUT[name]:
+            raise ArgumentError(f"--with {name}: kernel '{kernel}' does not depend on it")
+    frame = arguments.frame
+    if loaded:
+        frame = only_tip(robot) if frame is None else frame
+        robot.frame(frame)
+    return Variant(
+        wrench_at=frame if "wrench" in given else None,
+        payload_at=frame if "payload" in given else None,
+        gravity="gravity" in given,
+        frame=frame if kernel in OF_FRAMES else None,
+    )
+
+
+def _with_letters(arguments: argparse.Namespace, robot: Robot, variant: Variant) -> str:
+    """The equations with letters, under lines that say what these and the operations are."""
+    kernel, language = arguments.kernel, arguments.language
+    found = lettered_program(robot, kernel, arguments.letters, arguments.formulation, variant)
+    program = replace(found.program, name=source_name(robot, kernel))
+    letters = [f"{x.text} = {x.value:.6g} {x.unit}" for x in found.letters]
+    if language in ("text", "latex"):
+        write = text_equations if language == "text" else latex_equations
+        lines = [f"{program.name}: {operation_count(program)}", *letters]
+        mark = "#" if language == "text" else "%"
+        head = "".join(f"{mark} {line}\n" for line in lines)
+        return head + write(program, found.symbols(latex=language == "latex"))
+    header = {"robot": robot.name, "parameters": ", ".join(letters)}
+    return LANGUAGES[language](program, header)
 
 
 @contextmanager

@@ -1,0 +1,267 @@
+"""Equations with letters: of a robot whose masses, lengths and moments are symbols.
+
+The letters are one more input of the equations, `parameters`. What is zero in the robot
+stays zero, so that the equations are those of robots of its kind and not of any robot.
+
+Two sets of letters: "links" has mass m, mass centre lc, moments I about it and length l of
+every link, and g, as textbooks do; "base" has the base parameters, the fewest numbers that
+efforts depend on, in link frames with z on the joints, and leaves geometry as numbers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.algorithms.base_parameters import base_columns
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.graph.expression import INPUT
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics
+from robot_dynamics.kernels import MOTION_ONLY, Variant, equations_of
+from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics as by_columns
+from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with, outward_bodies
+from robot_dynamics.robot.joint_frames import joint_frames, snapped
+from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
+
+ROUND_OFF = 1e-11
+"""A component below this part of the largest one is zero: it comes from turning frames."""
+
+AXES = "xyz"
+
+
+@dataclass(frozen=True)
+class Letter:
+    """One symbol and the number that it stands for.
+
+    Args:
+        symbol: m, lc, I, l, g; or h, m, I of a base parameter.
+        axes: Components that it is of, such as "xx"; empty where a link has one of the symbol.
+        number: Of the link, counted from the base, 0; empty for g.
+        value: Of the robot at hand, SI units.
+    """
+
+    symbol: str
+    axes: str
+    number: str
+    value: float
+
+    @property
+    def unit(self) -> str:
+        """Its unit."""
+        units = {"m": "kg", "I": "kg m^2", "h": "kg m", "g": "m/s^2"}
+        return units.get(self.symbol, "m")
+
+    @property
+    def text(self) -> str:
+        """As plain text and in code: m1, Ixx1."""
+        return self.symbol + self.axes + self.number
+
+    @property
+    def latex(self) -> str:
+        """As LaTeX: m_1, l_{c1}, I_{xx,1}."""
+        symbol, under = self.symbol[0], self.symbol[1:] + self.axes
+        subscript = under + ("," if self.axes else "") + self.number
+        braced = subscript if len(subscript) == 1 else f"{{{subscript}}}"
+        return f"{symbol}_{braced}" if subscript else symbol
+
+
+@dataclass(frozen=True, eq=False)
+class LetteredProgram:
+    """Equations with letters.
+
+    Args:
+        program: The equations; the last input is `parameters`, unless no letter is left.
+        letters: What the entries of `parameters` are.
+    """
+
+    program: Program
+    letters: tuple[Letter, ...]
+
+    @property
+    def values(self) -> Array:
+        """The parameters of the robot at hand."""
+        return np.array([letter.value for letter in self.letters])
+
+    def symbols(self, latex: bool = False) -> dict[str, list[str]]:
+        """Symbols of the parameters, for `text_equations` and `latex_equations`."""
+        names = [letter.latex if latex else letter.text for letter in self.letters]
+        return {"parameters": names} if names else {}
+
+
+_Put = Callable[[str, str, str, float], Any]
+"""What stands for a number: symbol, axes, number of the link and value; zero stays zero."""
+
+
+def lettered_program(
+    robot: Robot,
+    name: str = "inverse",
+    letters: str = "links",
+    formulation: str | InverseDynamics = DEFAULT_FORMULATION,
+    variant: Variant = MOTION_ONLY,
+) -> LetteredProgram:
+    """The simplified equations of a kernel with letters in place of the robot's numbers.
+
+    Args:
+        robot: Any robot.
+        name: One of `robot_dynamics.kernels.KERNELS`, but not "regressor".
+        letters: "links" or "base".
+        formulation: One of `FORMULATIONS`; those that need mass centres divide by masses.
+        variant: What the kernel takes as inputs beside the motion.
+
+    Raises:
+        UnknownNameError: If there is no such kernel, set of letters, formulation or frame.
+        ArgumentError: If the kernel is the regressor.
+    """
+    check_known("set of letters", letters, "robot_dynamics.letters", LETTERS)
+    if name == "regressor":
+        raise ArgumentError("the regressor has no letters: it is what multiplies them")
+    rebuilt = LETTERS[letters](merge_fixed(robot))
+    ways = [formulation]
+    if letters == "base" and formulation == DEFAULT_FORMULATION:
+        ways.append(by_columns)  # which takes numbers for geometry
+    written = [_lettered(rebuilt, name, way, variant) for way in ways]
+    best = min(written, key=lambda way: operation_count(way.program).arithmetic)
+    if letters == "base":
+        return best
+    alone = Counter((letter.symbol, letter.number) for letter in best.letters)
+    shown = (replace(x, axes="") if alone[x.symbol, x.number] == 1 else x for x in best.letters)
+    return replace(best, letters=tuple(shown))
+
+
+def _lettered(
+    rebuilt: Callable[[_Put], Robot],
+    name: str,
+    formulation: str | InverseDynamics,
+    variant: Variant,
+) -> LetteredProgram:
+    """With those letters that the equations depend on."""
+    chosen: list[Letter] = []
+
+    def collect(symbol: str, axes: str, number: str, value: float) -> float:
+        if value != 0.0:
+            chosen.append(Letter(symbol, axes, number, float(value)))
+        return value
+
+    rebuilt(collect)
+    program = _traced(rebuilt, name, chosen, formulation, variant)
+    live = {node.value for node in program.nodes if node.op == INPUT}
+    left = [x for position, x in enumerate(chosen) if ("parameters", position) in live]
+    return LetteredProgram(_traced(rebuilt, name, left, formulation, variant), tuple(left))
+
+
+def _traced(
+    rebuilt: Callable[[_Put], Robot],
+    name: str,
+    letters: list[Letter],
+    formulation: str | InverseDynamics,
+    variant: Variant,
+) -> Program:
+    """The program whose parameters are these letters; all other numbers stay."""
+    position = {(x.symbol, x.axes, x.number): i for i, x in enumerate(letters)}
+    inputs: Mapping[str, tuple[int, ...]] = equations_of(
+        name, rebuilt(lambda *letter: letter[-1]), formulation, variant
+    ).inputs
+    if letters:
+        inputs = {**inputs, "parameters": (len(letters),)}
+
+    def equations(parameters: Array | None = None, **arrays: Array) -> Any:
+        def put(symbol: str, axes: str, number: str, value: float) -> Any:
+            i = position.get((symbol, axes, number))
+            return value if i is None or parameters is None else parameters[i]
+
+        kernel = equations_of(name, rebuilt(put), formulation, variant)
+        results = kernel.function(**arrays)
+        return {kernel.output: results} if kernel.output else results
+
+    return optimize(trace(name, equations, inputs))
+
+
+# -- sets of letters: from a tree to a function that puts letters into it --------------------------
+
+
+def _of_links(tree: Robot) -> Callable[[_Put], Robot]:
+    children = Counter(tree.parents)
+    numbers = [str(P) if children[P] == 1 else f"{P}_{k + 1}" for k, P in enumerate(tree.parents)]
+
+    def rebuilt(put: _Put) -> Robot:
+        links = [tree.links[0]]
+        for i, link in enumerate(tree.links[1:], start=1):
+            body, number = link.inertia, str(i)
+            m = put("m", "", number, float(body.mass))
+            c = _put_vector(put, "lc", number, body.com)
+            I_C = np.zeros((3, 3), dtype=object)
+            about = _without_round_off(body.about_com)
+            for a, b in zip(*np.triu_indices(3), strict=True):
+                I_C[a, b] = I_C[b, a] = put("I", AXES[a] + AXES[b], number, about[a, b])
+            links.append(replace(link, inertia=Inertia.from_com(m, c, I_C)))
+        joints = [
+            replace(joint, origin=_put_pose(put, "l", number, joint.origin))
+            for joint, number in zip(tree.joints, numbers, strict=True)
+        ]
+        frames = {}
+        for name, place in tree.frames.items():
+            i = tree.link_index(place.link)
+            number = str(i) if name in tree.tips and not children[i] and i else f"{i}_{name}"
+            frames[name] = Frame(place.link, _put_pose(put, "l", number, place.pose))
+        g = _without_round_off(tree.gravity)
+        along = np.flatnonzero(g)
+        gravity = np.array(g, dtype=object)
+        if len(along) == 1:
+            sign = np.sign(g[along[0]])
+            gravity[along[0]] = sign * put("g", "", "", abs(g[along[0]]))
+        return replace(
+            tree, links=tuple(links), joints=tuple(joints), frames=frames, gravity=gravity
+        )
+
+    return rebuilt
+
+
+def _of_base_parameters(tree: Robot) -> Callable[[_Put], Robot]:
+    framed, _ = snapped(joint_frames(tree), ROUND_OFF, outward_bodies(tree))
+    columns, parameters = base_columns(framed)
+
+    def rebuilt(put: _Put) -> Robot:
+        entries: list[list[Any]] = [[0.0] * len(PARAMETERS) for _ in framed.links]
+        sizes = [abs(parameter.value) for parameter in parameters]
+        for (i, name), parameter in zip(columns, parameters, strict=True):
+            value = parameter.value if abs(parameter.value) > ROUND_OFF * max(sizes) else 0.0
+            entries[i][PARAMETERS.index(name)] = put(name[0], name[1:], str(i), value)
+        links = [
+            Link(link.name, body_with(np.array(numbers)))
+            for link, numbers in zip(framed.links, entries, strict=True)
+        ]
+        return replace(framed, links=tuple(links))
+
+    return rebuilt
+
+
+LETTERS: Mapping[str, Callable[[Robot], Callable[[_Put], Robot]]] = {
+    "links": _of_links,
+    "base": _of_base_parameters,
+}
+"""Every set of letters by name."""
+
+
+def _put_pose(put: _Put, symbol: str, number: str, X: Pose) -> Pose:
+    return Pose(X.rotation, _put_vector(put, symbol, number, X.translation))
+
+
+def _put_vector(put: _Put, symbol: str, number: str, v: Array) -> Array:
+    values = zip(AXES, _without_round_off(v), strict=True)
+    return np.array([put(symbol, axis, number, x) for axis, x in values])
+
+
+def _without_round_off(values: Array) -> Array:
+    return np.where(np.abs(values) <= ROUND_OFF * np.max(np.abs(values)), 0.0, values)
