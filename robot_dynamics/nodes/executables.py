@@ -52,4 +52,13 @@ def _run(module: str) -> None:
             file=sys.stderr,
         )
         sys.exit(1)
-    main()
+    try:
+        main()
+        status = 0
+    except SystemExit as end:
+        status = int(end.code or 0)
+    # Everything has ended in order. What is left is what Python and the middleware take down of
+    # themselves, in which Fast DDS 2.14 may crash
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)

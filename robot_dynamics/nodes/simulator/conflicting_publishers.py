@@ -1,8 +1,9 @@
 """ConflictingPublishers: other nodes that publish the states of the same joints.
 
 Whoever reads two robots of the same joints gets the states of both by turns. But a topic is also
-shared by nodes of other joints, such as a gripper and the arm that carries it. So while there is
-another publisher, its messages are looked at, until every one is known to be of other joints.
+shared by nodes of other joints, such as a gripper and the arm that carries it, and for 20 s the
+middleware lists publishers whose process was killed. So while there is another publisher, its
+messages are looked at, until every one is known to be of other joints.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 
 from robot_dynamics.nodes.ros.graph import other_publishers_of
+from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup, take_all
 
 SAMPLE_QOS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -30,7 +32,7 @@ class ConflictingPublishers:
         joints: The names in its messages.
 
     Attributes:
-        found: The nodes, fully qualified; those that have not published yet count.
+        found: The nodes, fully qualified, once one of them has published a state of our joints.
     """
 
     def __init__(self, node: Node, topic: str, joints: Sequence[str]) -> None:
@@ -40,6 +42,15 @@ class ConflictingPublishers:
         self._of_others: set[tuple[str, ...]] = set()  # lists of names without one of ours
         self._group = LoopCallbackGroup()  # no executor is to spend its time on messages of our own
         self._messages: Subscription | None = None
+        self._own: set[int] | None = None  # stamps of ours that have not come back, while we listen
+        self._foreign = False  # whether a message of our joints was not ours
+
+    def note_own(self, stamp: int) -> None:
+        """Note the stamp of a message, ns, that our node is about to publish; from any thread."""
+        if self._own is not None:
+            if len(self._own) > SAMPLE_QOS.depth:
+                self._own.clear()
+            self._own.add(stamp)
 
     def look(self) -> None:
         """Look again, now and then; warns on the log of nodes that were not there before."""
@@ -53,6 +64,7 @@ class ConflictingPublishers:
             before, self.found = self.found, ()
             if len(self._of_others) >= len(publishers):
                 self._listen(False)
+            if not self._foreign:
                 return
             me = self._node.get_fully_qualified_name()
             self.found = tuple(f"another {name}" if name == me else name for name in publishers)
@@ -68,6 +80,7 @@ class ConflictingPublishers:
         )
 
     def _listen(self, on: bool) -> None:
+        self._own, self._foreign = set() if on else None, False
         if self._messages is not None and not on:
             self._node.destroy_subscription(self._messages)
             self._messages = None
@@ -79,3 +92,9 @@ class ConflictingPublishers:
     def _on_message(self, msg: JointState) -> None:
         if self._joints.isdisjoint(msg.name):
             self._of_others.add(tuple(msg.name))
+            return
+        stamp = nanoseconds(msg.header.stamp)
+        if self._own is None or stamp not in self._own:
+            self._foreign = True
+        else:
+            self._own.discard(stamp)

@@ -27,7 +27,7 @@ from robot_dynamics.control import Actuators
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import publishers_of
-from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, time_msg
+from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, nanoseconds, time_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
 from robot_dynamics.nodes.runtime.actuators import actuators_of
 from robot_dynamics.nodes.runtime.process import run
@@ -262,6 +262,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _publish(self, state: JointState) -> None:
         self._publish_clock()  # first, so that nobody sees a state from the future
+        self._conflicts.note_own(nanoseconds(state.header.stamp))
         self._states.publish(state)
         self._last_state, self._published_at = state, monotonic()
 

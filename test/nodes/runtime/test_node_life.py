@@ -243,7 +243,7 @@ def test_a_motion_from_a_file_is_sent_to_whoever_comes(start, peer, tmp_path, na
     )
     start(
         "trajectory_node",
-        {**ROBOT, "motion": "file", "file": str(motion), "approach": 0.5},
+        {**ROBOT, "motion": "file", "file": str(motion), "approach": 0.5, "acknowledged": False},
         arguments,
     )
     received = peer.listen(JointTrajectory, f"{name}/joint_trajectory")

@@ -312,6 +312,23 @@ def test_two_simulators_of_one_name_notice_each_other(simulated):
         robot.process.wait_for_log(line)
 
 
+def test_a_publisher_that_sends_nothing_is_no_other_robot(simulated, peer):
+    """The middleware lists a simulator that was killed for 20 s more."""
+    import rclpy
+
+    robot = simulated()
+    topic = f"{robot.name}/joint_states"
+    listeners = peer.node.count_subscribers(topic)
+    silent = rclpy.create_node("silent", context=peer.context)
+    try:
+        silent.create_publisher(JointState, topic, 10)
+        wait_for(lambda: peer.node.count_subscribers(topic) > listeners, "a look at the messages")
+        reports = [robot.told(lambda values: True, "a report")["message"] for _ in range(3)]
+        assert not any(TOO.format(robot.name) in report for report in reports)
+    finally:
+        silent.destroy_node()
+
+
 # -- actuators -------------------------------------------------------------------------------------
 
 REMOTE = "[1.0, 0.0, 1.0, 1.0]"
