@@ -19,7 +19,8 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
     "ros-ament-index-python==1.8.1",
 ]
 VIEW = ["viser>=1.0"]
-DEMO = ["example-robot-data>=4.3"]
+CLI = ["rich>=13", "matplotlib>=3.6"]  # what prints tables and draws
+DEMO = ["example-robot-data>=4.3", *CLI]
 TEST = [
     "pytest>=9",
     "pytest-xdist>=3",
@@ -30,6 +31,9 @@ TEST = [
     "mujoco>=3.2",
     "ruff>=0.6",
     "mypy>=1.11",
+    "joblib>=1.3",
+    "dask>=2024.1",
+    "pandas>=2.0",
     *DEMO,
 ]
 
@@ -62,11 +66,10 @@ setup(
         "urdf_parser_py>=0.0.4",
         "lxml>=4.9",
         "pyyaml>=5.4",
-        "rich>=13",
-        "matplotlib>=3.6",
     ],
     extras_require={
         "ros": ROS_WHEELS,
+        "cli": CLI,
         "view": VIEW,
         "demo": DEMO,
         "test": TEST,

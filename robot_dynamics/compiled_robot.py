@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -217,6 +218,20 @@ def source_name(robot: Robot, kernel: str) -> str:
     return f"{name}_{kernel}"
 
 
+_pauses: list[None] = []  # one for each thread whose work the collector is left out of
+
+
+def _resume_in_child() -> None:
+    """Let the garbage collector run in a child of a fork, which has none of those threads."""
+    if _pauses:
+        _pauses.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_resume_in_child)
+
+
 @contextmanager
 def _collector_paused() -> Iterator[None]:
     """Leave the garbage collector out of work that makes many objects and no cycles of them.
@@ -224,10 +239,15 @@ def _collector_paused() -> Iterator[None]:
     A graph is a hundred thousand small objects that all stay alive; looking through them again
     and again for cycles takes longer than making them.
     """
-    enabled = gc.isenabled()
+    if not (gc.isenabled() or _pauses):  # the user has switched it off
+        yield
+        return
+    _pauses.append(None)
     gc.disable()
     try:
         yield
     finally:
-        if enabled:
+        if _pauses:
+            _pauses.pop()
+        if not _pauses:
             gc.enable()

@@ -81,6 +81,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RobotDynamicsError as error:
         print(f"robot-dynamics {verb}: {error}", file=sys.stderr)
         return 1
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in ("rich", "matplotlib"):
+            raise
+        needed = f"needs {error.name}; install it with pip install 'robot_dynamics[cli]'"
+        print(f"robot-dynamics {verb}: {needed}", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output has gone: `robot-dynamics info x | head`

@@ -1,0 +1,70 @@
+"""The names that the package promises; docs/guarantees.md says what a promise is."""
+
+import subprocess
+import sys
+
+import pytest
+
+import robot_dynamics
+from robot_dynamics import Dynamics, Robot, read_urdf
+from robot_dynamics.robot import find_robot
+
+PACKAGE = {"Dynamics", "Robot", "__version__", "read_urdf"}
+DYNAMICS = {
+    *("robot", "formulation", "kernel", "program", "equations"),
+    *("inverse", "bias", "gravity", "mass_matrix", "inverse_derivatives"),
+    *("forward", "forward_derivatives", "energy", "regressor", "base_parameters"),
+    *("pose", "jacobian", "jacobian_derivative", "drift", "vector", "named"),
+    *("operation_count", "source", "c_source", "cpp_header", "python_source"),
+}
+ROBOT = {
+    *("name", "links", "joints", "gravity", "frames", "tips", "dof", "joint_names", "limits"),
+    *("with_gravity", "with_locked", "with_payload", "subchain", "mounted"),
+}
+
+
+@pytest.fixture(scope="module")
+def planar():
+    return read_urdf(find_robot("planar_2r"))
+
+
+def public(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_the_package_exports_what_it_promises():
+    assert set(robot_dynamics.__all__) == PACKAGE
+    for name in PACKAGE:
+        assert getattr(robot_dynamics, name) is not None
+
+
+def test_dynamics_has_the_methods_that_it_promises_and_no_others(planar):
+    assert public(Dynamics(planar)) == DYNAMICS
+
+
+def test_a_robot_has_the_methods_that_it_promises(planar):
+    assert public(planar) >= ROBOT
+    assert isinstance(planar, Robot)
+
+
+def test_importing_the_package_imports_no_library():
+    code = "import sys, robot_dynamics; print('numpy' in sys.modules, 'llvmlite' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+def test_the_library_works_without_what_prints_and_draws():
+    code = (
+        "import sys; sys.modules['rich'] = sys.modules['matplotlib'] = None\n"
+        "from robot_dynamics import Dynamics, read_urdf\n"
+        "from robot_dynamics.cli import main\n"
+        "from robot_dynamics.robot import find_robot\n"
+        "print(Dynamics(read_urdf(find_robot('planar_2r'))).gravity([0.0, 0.0]).shape)\n"
+        "sys.exit(main(['torque', 'planar_2r', '--q', '0,0']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "(2,)\n"
+    assert done.stderr == (
+        "robot-dynamics torque: needs rich; install it with pip install 'robot_dynamics[cli]'\n"
+    )
+    assert done.returncode == 1
