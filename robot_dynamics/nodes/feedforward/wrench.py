@@ -12,7 +12,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control import Load, Watchdog
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
-from robot_dynamics.nodes.ros.messages import wrench_from_msg
+from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 

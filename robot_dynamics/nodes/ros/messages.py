@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
-from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -338,66 +337,3 @@ def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTraj
         for point in points_of(waypoints)
     ]
     return msg
-
-
-def wrench_from_msg(msg: WrenchStamped) -> Array:
-    """Force (N) over moment (N m), shape (6,), in axes and about the origin of its frame.
-
-    Raises:
-        ArgumentError: If a number is not finite.
-    """
-    wrench = [*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)]
-    _check_finite([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
-    return np.array(wrench)
-
-
-def body_from_msg(msg: InertiaStamped) -> tuple[float, list[float], list[float]]:
-    """Mass, kg, mass centre x, y, z, m, and moments about it xx, xy, xz, yy, yz, zz, kg m^2.
-
-    All in axes of the frame of the message.
-
-    Raises:
-        ArgumentError: If a number is not finite, or the mass is negative.
-    """
-    body = msg.inertia
-    com = [*_xyz(body.com)]
-    moments = [body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz]
-    names = ("m", "com.x", "com.y", "com.z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    _check_finite(names, [body.m, *com, *moments])
-    if body.m < 0.0:
-        raise ArgumentError(f"m is {body.m:g} kg; a mass must be zero or positive")
-    return body.m, com, moments
-
-
-def _check_finite(names: Sequence[str], values: Sequence[float]) -> None:
-    for name, value in zip(names, values, strict=True):
-        if not math.isfinite(value):
-            raise ArgumentError(f"{name} is {value:g}; every number must be finite")
-
-
-PLAUSIBLE_GRAVITY = (5.0, 20.0)
-"""Accelerations that an IMU may show and gravity is taken from, m/s^2; one in g shows 1."""
-
-
-def gravity_from_msg(msg: Imu) -> Array:
-    """Acceleration of free fall in axes of the IMU, shape (3,), m/s^2.
-
-    At rest an accelerometer shows what holds it up.
-
-    Raises:
-        ArgumentError: If the message has no acceleration, or none that gravity could be part of.
-    """
-    acceleration = np.array(_xyz(msg.linear_acceleration))
-    low, high = PLAUSIBLE_GRAVITY
-    if msg.linear_acceleration_covariance[0] == -1.0:
-        raise ArgumentError("imu: it says that it measures no linear_acceleration")
-    if not low <= float(np.linalg.norm(acceleration)) <= high:  # NaN is not
-        raise ArgumentError(
-            f"imu: linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not from "
-            f"{low:g} to {high:g}; the message is ignored"
-        )
-    return -acceleration
-
-
-def _xyz(vector: Vector3) -> tuple[float, float, float]:
-    return vector.x, vector.y, vector.z

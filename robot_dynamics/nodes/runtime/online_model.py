@@ -25,7 +25,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.messages import body_from_msg, gravity_from_msg
+from robot_dynamics.nodes.ros.load_messages import body_from_msg, gravity_from_msg
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.ros.qos import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode

@@ -14,12 +14,12 @@ from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
+from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.nodes.ros.messages import (
     SECOND,
     EffortReader,
     JointReader,
     NamedEffortReader,
-    body_from_msg,
     duration_msg,
     effort_msg,
     joint_state_msg,
@@ -28,7 +28,6 @@ from robot_dynamics.nodes.ros.messages import (
     time_msg,
     trajectory_msg,
     waypoints_from_msg,
-    wrench_from_msg,
 )
 
 ARM = ("shoulder", "elbow", "wrist")
