@@ -31,12 +31,18 @@ from robot_dynamics.kinematics.inverse_solutions import (
 )
 from robot_dynamics.kinematics.numeric_inverse import NumericSolver, polished
 from robot_dynamics.kinematics.positioning import Partial
-from robot_dynamics.kinematics.subproblems import Turn, Vector, dot, minus
+from robot_dynamics.kinematics.subproblems import Turn, Vector, cross, dot, minus
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 
-ROTATION = 1e-6
+ROTATION = 1e-5
 """How far R^T R of an argument may be from the identity; it is then made a rotation matrix."""
+
+EXACT = 1e-20
+"""Square of that which is taken as round-off."""
+
+PART = 1024
+"""Poses that are solved together: their branches fit into the cache of a core."""
 
 FREE_TRIALS = 32
 """Members of a family of solutions that are tried where the first one is out of reach."""
@@ -122,7 +128,7 @@ class InverseKinematics:
         R, p, one = _poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
         if self._found is None:
-            solutions = self._search(R, p, start)
+            solutions = self._search(_nearest_rotations(R), p, start)
         else:
             solutions = self._solutions(R, p, given, free)
         return solutions.one() if one else solutions
@@ -197,7 +203,7 @@ class InverseKinematics:
         return self._found.equations.solve(target, free)
 
     def _closed_form(self, rotation: Array, position: Array, free: Array) -> Mapping[str, Array]:
-        """The equations that are traced: every branch, its residual, and its smallest lever."""
+        """The equations that are traced: every branch, its residual and its smallest lever."""
         ways = self._ways(rotation, position, Turn(free[0], free[1]))
         joints = range(len(self._moving))
         rotates = self._moving.rotates
@@ -210,6 +216,7 @@ class InverseKinematics:
             "s": _stacked([[value[1] for value in row] for row in values]),
             "residual": _stacked([self._residual(way, rotation, position) for way in ways]),
             "lever": _stacked([functools.reduce(_least, sizes) for sizes in levers]),
+            "off": _stacked([_deviation(rotation)]),
         }
 
     def _residual(self, way: Partial, rotation: Array, position: Array) -> Any:
@@ -227,12 +234,16 @@ class InverseKinematics:
 
     def _solutions(self, R: Array, p: Array, given: Array | None, free: float) -> InverseSolutions:
         rest = (R, p) if given is None else self._pose_without(R, p, given)
-        frees = np.full(len(R), free)
-        q, residual, lever = self._evaluate(*rest, frees)
-        lost = np.flatnonzero((lever < FREE).any(axis=1) & ~(residual <= REACHED).any(axis=1))
+        q, residual, lever, off = self._evaluate(*rest, free)
+        if off.max(initial=0.0) > EXACT:
+            return self._solutions(_nearest_rotations(R), p, given, free)
+        frees: float | Array = free
+        free_rows = (lever < FREE).any(axis=1)
+        lost = np.flatnonzero(free_rows & ~(residual <= REACHED).any(axis=1))
         if lost.size:
+            frees = np.full(len(R), free)
             frees[lost] = self._member_within_reach(rest[0][lost], rest[1][lost])
-            found = self._evaluate(rest[0][lost], rest[1][lost], frees[lost])
+            *found, _ = self._evaluate(rest[0][lost], rest[1][lost], frees[lost])
             q[lost], residual[lost], lever[lost] = found
         valid = residual <= REACHED
         if self._given is not None:
@@ -240,15 +251,13 @@ class InverseKinematics:
             q = np.concatenate([others, q] if self._given == 0 else [q, others], axis=2)
         q, inside = within_limits(self._chain, q)
         explain = functools.partial(self._explained, *rest, frees)
-        return InverseSolutions(
-            q=np.where(valid[..., None], q, np.nan),
-            branch=self.branches,
-            residual=np.where(valid, residual, np.nan),
-            within_limits=inside & valid,
-            valid=valid,
-            reason=self._reasons(valid, residual, explain),
-            family=self._families(valid & (lever < FREE), explain),
-        )
+        reasons = self._reasons(valid, residual, explain)
+        if not valid.all():
+            q[~valid] = np.nan
+            residual[~valid] = np.nan
+            inside &= valid
+        families = self._families(valid & (lever < FREE), explain)
+        return InverseSolutions(q, self.branches, residual, inside, valid, reasons, families)
 
     def _member_within_reach(self, R: Array, p: Array) -> Array:
         """The member of each family of solutions that comes nearest to its pose, shape (N,)."""
@@ -262,16 +271,34 @@ class InverseKinematics:
             best = np.take_along_axis(trials, nearest[:, None], axis=1)[:, 0]
         return best
 
-    def _evaluate(self, R: Array, p: Array, free: Array) -> tuple[Array, Array, Array]:
-        """Positions (N, s, n), residuals and smallest levers (N, s); residuals are never NaN."""
-        c, s, residual, lever = self._kernel(R, p, np.column_stack(as_turn(free)))
-        q = np.where(self._moving.rotates, np.arctan2(s, c), c)
-        residual = np.where(np.isfinite(residual), residual, np.inf)
-        return *polished(self._moving, q, residual, R, p), lever
+    def _evaluate(self, R: Array, p: Array, free: float | Array) -> tuple[Array, ...]:
+        """Positions (N, s, n), residuals and smallest levers (N, s), and the deviation of R.
 
-    def _explained(self, R: Array, p: Array, free: Array, row: int) -> list[Partial]:
+        Residuals are never NaN.
+        """
+        turn = np.stack(as_turn(free), axis=-1)
+        parts = [slice(k, k + PART) for k in range(0, max(len(R), 1), PART)]
+        found = [self._at_once(R[k], p[k], turn if turn.ndim == 1 else turn[k]) for k in parts]
+        q, residual, lever, off = (
+            found[0]
+            if len(found) == 1
+            else (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        )
+        return *polished(self._moving, q, residual, R, p), lever, off
+
+    def _at_once(self, R: Array, p: Array, turn: Array) -> tuple[Array, ...]:
+        c, s, residual, lever, off = self._kernel(R, p, turn)
+        q = np.arctan2(s, c)
+        if not all(self._moving.rotates):
+            q = np.where(self._moving.rotates, q, c)
+        if not np.isfinite(residual).all():
+            residual = np.where(np.isfinite(residual), residual, np.inf)
+        return q, residual, lever, off
+
+    def _explained(self, R: Array, p: Array, free: float | Array, row: int) -> list[Partial]:
+        turn = as_turn(np.broadcast_to(free, len(R))[row])
         with np.errstate(all="ignore"):
-            return self._ways(R[row], p[row], as_turn(free[row]))
+            return self._ways(R[row], p[row], turn)
 
     def _reasons(self, valid: Array, residual: Array, explain: Any) -> Array:
         reasons = np.full(len(valid), None, dtype=object)
@@ -302,7 +329,7 @@ class InverseKinematics:
         return InverseSolutions(
             q=np.where(valid, q, np.nan)[:, None],
             branch=self.branches,
-            residual=residual[:, None],
+            residual=np.where(valid, residual[:, None], np.nan),
             within_limits=valid,
             valid=valid,
             reason=reasons,
@@ -326,16 +353,32 @@ def _poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Arr
     for name, array in (("rotation", R), ("position", p)):
         if not np.isfinite(array).all():
             raise ArgumentError(f"{name} holds NaN or infinity; every entry must be finite")
-    RTR = R.transpose(0, 2, 1) @ R
-    off = np.abs(RTR - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    return R, p, one
+
+
+def _deviation(rotation: Array) -> Any:
+    """How far a matrix is from a rotation: squares of R^T R - 1 and of the determinant - 1."""
+    x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
+    units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
+    return sum((e * e for e in (*units, dot(x, y), dot(y, z), dot(z, x))), 0.0)
+
+
+def _nearest_rotations(R: Array) -> Array:
+    """The rotation matrices that N matrices are but for their last digits.
+
+    Raises:
+        ArgumentError: If one of them is none.
+    """
+    off = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2), initial=0.0)
     bad = np.flatnonzero((off > ROTATION) | (np.linalg.det(R) < 0.0))
     if bad.size:
-        where = "" if one else f"[{bad[0]}]"
         raise ArgumentError(
-            f"rotation{where} is no rotation matrix: its columns must be unit vectors at right "
-            f"angles, right-handed (R^T R is off by {off[bad[0]]:.2g})"
+            f"rotation{'' if len(R) == 1 else f'[{bad[0]}]'} is no rotation matrix: its columns "
+            "must be unit vectors at right angles, right-handed (R^T R is off by "
+            f"{off[bad[0]]:.2g})"
         )
-    return 0.5 * R @ (3.0 * np.eye(3) - RTR), p, one  # the nearest rotation matrix
+    U, _, V = np.linalg.svd(R)
+    return U @ V
 
 
 def _on_arrays(equations: Any, R: Array, p: Array, free: Array) -> tuple[Array, ...]:

@@ -61,15 +61,19 @@ class InverseSolutions:
 def within_limits(chain: AxisChain, q: Array) -> tuple[Array, Array]:
     """Positions with the turn that the limits allow, shape (..., n), and whether they are within.
 
-    An angle stays where it is in (-pi, pi], if it is within its limits or no other turn is.
+    An angle stays where it is in (-pi, pi], if it is within its limits or no other turn is. The
+    array itself is changed.
     """
     lower, upper = chain.lower - REACHED, chain.upper + REACHED
     inside = (lower <= q) & (q <= upper)
-    known = np.isfinite(lower) & np.array(chain.rotates)
-    turns = np.ceil((np.where(known, lower, 0.0) - q) / (2.0 * np.pi))
-    other = q + 2.0 * np.pi * turns
-    q = np.where(~inside & known & (other <= upper), other, q)
-    return q, np.all((lower <= q) & (q <= upper), axis=-1)
+    if not inside.all():
+        rows = np.nonzero(~inside & np.isfinite(lower) & chain.rotates)
+        low, angle = lower[rows[-1]], q[rows]
+        turned = angle + 2.0 * np.pi * np.ceil((low - angle) / (2.0 * np.pi))
+        fits = turned <= upper[rows[-1]]
+        q[rows] = np.where(fits, turned, angle)
+        inside[rows] = fits
+    return q, np.all(inside, axis=-1, keepdims=True)[..., 0]
 
 
 def all_turns(chain: AxisChain, q: Array) -> Array:
@@ -119,7 +123,7 @@ def family_of(way: Partial, names: tuple[str, ...]) -> str | None:
     free = [step for step in way.steps if _lever(step) < FREE]
     if not free:
         return None
-    return f"joint '{names[free[0].joint]}' may be anywhere, and the joints after it follow"
+    return f"joint '{names[free[0].joint]}' may be anywhere, and others follow"
 
 
 def _first_missed(way: Partial) -> list[Step]:

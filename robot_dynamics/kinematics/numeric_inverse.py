@@ -92,7 +92,9 @@ def polished(
             break
         at, R_at, p_at = q[rows], R[rows[0]], p[rows[0]]
         for _ in range(4):
-            error, J, _ = _error(chain, at, R_at, p_at)
+            error, J, left = _error(chain, at, R_at, p_at)
+            if left.max() < 0.1 * POLISHED[0]:
+                break
             at = at + np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=lost), error)
         after = _error(chain, at, R_at, p_at)[2]
         better = after < residual[rows]

@@ -17,7 +17,7 @@ from robot_dynamics.errors import ArgumentError
 SINGULAR = 1e-12
 """Sine of theta below which both axes z are in line."""
 
-ROTATION = 1e-6
+ROTATION = 1e-5
 """How far R^T R may be from the identity."""
 
 

@@ -151,7 +151,7 @@ def test_where_wrist_axes_are_in_line_a_family_is_named_and_gone_through():
     R, p = poses_of(arm.robot, arm.frame, ik, q[None])
     found, other = (ik(R[0], p[0], free=free) for free in (0.0, 1.0))
     row = next(k for k in range(len(found.q)) if abs(found.q[k, 4]) < 1e-9)
-    assert found.family[row] == "joint 'joint_4' may be anywhere, and the joints after it follow"
+    assert found.family[row] == "joint 'joint_4' may be anywhere, and others follow"
     # what round-off turns of the representative; a member that is not asked for is anywhere
     assert other.q[row, 3] - found.q[row, 3] == pytest.approx(1.0, abs=1e-4)
     assert np.sin(other.q[row, 3] - other.q[row, 5] - q[3] + q[5]) == pytest.approx(0.0, abs=1e-9)
@@ -192,6 +192,13 @@ def test_one_pose_and_a_batch_agree():
         np.testing.assert_allclose(one.q, many.q[k][many.valid[k]], rtol=0.0, atol=1e-12)
         assert one.branch == tuple(np.array(ik.branches)[many.valid[k]])
         assert one.reason is None
+
+
+def test_a_rotation_of_six_digits_and_no_poses_at_all_are_taken():
+    ik = InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0")
+    R = np.array([[0.955336, -0.29552, 0.0], [0.29552, 0.955336, 0.0], [0.0, 0.0, 1.0]])
+    assert len(ik(np.round(R, 6), [0.4, 0.2, 0.3]).q) == 8
+    assert ik(np.zeros((0, 3, 3)), np.zeros((0, 3))).q.shape == (0, 8, 6)
 
 
 def test_limits_choose_the_turn_and_are_told():
