@@ -29,7 +29,7 @@ from robot_dynamics.kinematics.inverse_solutions import (
     reason_of,
     within_limits,
 )
-from robot_dynamics.kinematics.numeric_inverse import NumericSolver, polished
+from robot_dynamics.kinematics.numeric_inverse import POLISHED, NumericSolver, polished
 from robot_dynamics.kinematics.positioning import Partial
 from robot_dynamics.kinematics.subproblems import Turn, Vector, cross, dot, minus
 from robot_dynamics.robot.endpoint import only_tip
@@ -40,6 +40,9 @@ ROTATION = 1e-5
 
 EXACT = 1e-20
 """Square of that which is taken as round-off."""
+
+NOT_TURNED = np.array([1.0, 0.0])
+"""The member of a family that is returned by default, as cosine and sine."""
 
 PART = 1024
 """Poses that are solved together: their branches fit into the cache of a core."""
@@ -87,12 +90,15 @@ class InverseKinematics:
         self.redundant = None if self._given is None else self.joint_names[self._given]
         self.structure = "numeric" if self._found is None else self._found.description
         self._numeric = NumericSolver(self._chain)
+        self._direct = False  # whether a single pose may go straight to the kernel
         if self._found is None:
             self.branches: tuple[str, ...] = ("numeric",)
             return
         start = self._ways(np.eye(3), np.zeros(3), as_turn(0.0))
         self.branches = tuple(_branch_name(way) for way in start)
         self._kernel: Any = functools.partial(_on_arrays, self._closed_form)
+        closed, slides = self._found.equations.closed, not all(self._moving.rotates)
+        self._direct = closed and self._given is None and not slides
         if self._found.equations.closed:
             inputs = {"rotation": (3, 3), "position": (3,), "free": (2,)}
             program = trace("inverse_kinematics", self._closed_form, inputs)
@@ -125,6 +131,10 @@ class InverseKinematics:
             ArgumentError: If an argument is not finite, `rotation` is no rotation matrix, or
                 `redundant` is missing or not asked for.
         """
+        if self._direct and redundant is None and free == 0.0:
+            found = self._regular_pose(rotation, position)
+            if found is not None:
+                return found
         R, p, one = _poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
         if self._found is None:
@@ -132,6 +142,20 @@ class InverseKinematics:
         else:
             solutions = self._solutions(R, p, given, free)
         return solutions.one() if one else solutions
+
+    def _regular_pose(
+        self, rotation: npt.ArrayLike, position: npt.ArrayLike
+    ) -> InverseSolutions | None:
+        """The solutions of a single pose of which nothing special is to be said; else None."""
+        if not (getattr(rotation, "shape", None) == (3, 3) and np.shape(position) == (3,)):
+            return None
+        c, s, residual, lever, off = self._kernel(rotation, position, NOT_TURNED)
+        valid = residual <= POLISHED[0]
+        if not (off[0] <= EXACT and lever.min() >= FREE and valid.all()):
+            return None
+        q, inside = within_limits(self._chain, np.arctan2(s, c))
+        nothing = np.full(len(q), None, dtype=object)
+        return InverseSolutions(q, self.branches, residual, inside, valid, None, nothing)
 
     def turns(self, q: npt.ArrayLike) -> Array:
         """Every position within the limits that differs from q (n,) by whole turns, (m, n)."""
