@@ -15,6 +15,7 @@ from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.scalars import lowered
 from robot_dynamics.spatial.vectors import cross
 
 
@@ -54,7 +55,7 @@ def frame_pose(robot: Robot, q: npt.ArrayLike, frame: str) -> FramePose:
         change = ChangeOfFrame(tree.joints[k], positions[k])
         R = np.column_stack([change.vector_to_parent(column) for column in R.T])
         p = change.vector_to_parent(p) + change.p
-    return FramePose(R, p)
+    return FramePose(lowered(R), lowered(p))
 
 
 def link_poses(robot: Robot, q: npt.ArrayLike) -> dict[str, FramePose]:

@@ -10,7 +10,7 @@ from robot_dynamics.control.load import Load
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
-from robot_dynamics.robot import read_urdf
+from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import rotation_from_rpy
@@ -182,6 +182,17 @@ def test_with_several_tips_the_frame_must_be_named_once():
     q = np.array([0.1, 0.2, 0.3])
     expected = Dynamics(built_in, cache=False).gravity(q)
     np.testing.assert_allclose(load.on(model, 0.0).gravity(q), expected, atol=ROUND_OFF)
+
+
+def test_a_payload_of_the_ur5_asks_which_of_its_two_tool_frames_carries_it():
+    robot = read_urdf(find_robot("ur5"))
+    with pytest.raises(ArgumentError) as error:
+        Load(robot, None, robot.gravity).carry(BODY, "")
+    assert str(error.value) == (
+        "robot 'ur5' has 2 tips (ee_link, tool0); name the frame that carries the load in the "
+        "parameter payload.frame"
+    )
+    Load(robot, "tool0", robot.gravity).carry(BODY, "")
 
 
 def test_a_vector_of_a_frame_on_the_root_link_is_turned_into_its_axes(load):

@@ -8,6 +8,7 @@ import pytest
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.formulations import zero_reference_direct as direct
+from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import find_robot, read_urdf
 
 ROUND_OFF = 1e-12  # float64 on both sides, on efforts of some 100 N m
@@ -68,6 +69,14 @@ def test_every_formulation_runs_on_symbols_of_casadi(planar, state, formulation)
     # dtau/dqdd is the mass matrix: columns of unit accelerations
     still = [inverse_dynamics(planar, state[0], [0, 0], unit) for unit in (*np.eye(2), [0, 0])]
     assert jacobian[:, 4:] == pytest.approx(np.array(still[:2]).T - still[2][:, None], abs=1e-11)
+
+
+def test_a_pose_in_symbols_of_sympy(planar):
+    sympy = pytest.importorskip("sympy")
+    q = sympy.symbols("q1:3", real=True)
+    position = frame_pose(planar, q, "endpoint").translation
+    reach = sympy.cos(q[0]) + sympy.cos(q[0] + q[1])  # links of 1 m
+    assert sympy.simplify(position[0] - reach) == 0
 
 
 def test_forward_dynamics_runs_on_symbols_of_sympy(planar, state):
