@@ -7,6 +7,7 @@ the arm belongs to them, in closed form.
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -15,8 +16,10 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations.zero_reference_hand import HandMotion, hand_motion
+from robot_dynamics.kinematics.inverse_kinematics import InverseKinematics
 from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.papers.paper_arms import INCH
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import HAND, ZeroReference
 from robot_dynamics.trajectory.motions import circle_law
 
@@ -33,6 +36,9 @@ class JointMotion(NamedTuple):
 
 CIRCLE_TIME = 9.0
 """Duration of the motion on the circle, s."""
+
+ROUND_OFF = 1e-9
+"""By which a solution between two branches may belong to both."""
 
 
 def circle_motion(
@@ -110,57 +116,48 @@ def _hand_rotation(psi: float, tilt: float) -> Array:
 
 def _joints(zero: ZeroReference, psi: Array, tilt: float, frame: str) -> Array:
     """Joint positions on the circle, shape (N, 6), rad, each within one turn."""
-    rows = []
-    for angle in psi:
-        h = INCH * np.array([34.0, 6.0 * np.sin(angle), 6.0 * np.cos(angle)])  # eq. (30)
-        rows.append(puma_type_joints(zero, h, _hand_rotation(angle, tilt), frame))
-    return np.array(rows)
+    angle = np.asarray(psi)
+    ring = [np.full(len(angle), 34.0), 6.0 * np.sin(angle), 6.0 * np.cos(angle)]
+    h = INCH * np.column_stack(ring)  # eq. (30)
+    return puma_type_joints(zero, h, np.array([_hand_rotation(x, tilt) for x in angle]), frame)
 
 
 def puma_type_joints(zero: ZeroReference, h: Array, rotation: Array, frame: str = HAND) -> Array:
-    """Inverse kinematics of the PUMA-type arm in closed form.
+    """Inverse kinematics of the PUMA-type arm: of all solutions the one that the paper's arm takes.
 
-    The branch nearest to the zero position: elbow up, and q5 not positive.
+    The branch of the zero position: wrist before the shoulder, elbow up, and q5 not positive.
 
     Args:
         zero: The arm of the paper's table 1, of any lengths.
-        h: Position of the reference point of the hand in the base, shape (3,), m.
-        rotation: Orientation of the hand's frame in the base, shape (3, 3).
+        h: Position of the reference point of the hand in the base, shape (N, 3), m.
+        rotation: Orientation of the hand's frame in the base, shape (N, 3, 3).
         frame: Name of the hand's frame.
 
     Returns:
-        Joint positions, shape (6,), rad.
+        Joint positions, shape (N, 6), rad.
 
     Raises:
-        RobotError: If the arm is not of that type, or cannot reach the position.
+        RobotError: If the arm is not of that type, or cannot reach a position.
     """
-    hand = zero.hand(frame)
     _check_puma_type(zero)
-    offset, upper, fore = zero.b[1][1], zero.b[2][0], -zero.b[3][2]
-    R_h = rotation @ hand.rotation.T
-    w = h - R_h @ (hand.b + zero.b[4] + zero.b[5])  # centre of the wrist
-
-    # Joints 1 to 3 place the wrist: R1^T w = (X, offset, Z)
-    X = np.sqrt(max(w[0] ** 2 + w[1] ** 2 - offset**2, 0.0))
-    q1 = np.arctan2(w[1], w[0]) - np.arctan2(offset, X)
-    sin_q3 = (upper**2 + fore**2 - X**2 - w[2] ** 2) / (2.0 * upper * fore)
-    if abs(sin_q3) > 1.0 or w[0] ** 2 + w[1] ** 2 < offset**2:
+    found = _inverse_kinematics(zero.robot, frame)(rotation, h)
+    missed = np.flatnonzero(~found.valid.any(axis=1))
+    if missed.size:
         raise RobotError(
-            f"robot '{zero.robot.name}' cannot reach {h.tolist()} with its hand; choose a point "
-            "nearer to its shoulder"
+            f"robot '{zero.robot.name}' cannot reach {h[missed[0]].tolist()} with its hand; choose "
+            "a point nearer to its shoulder"
         )
-    q3 = np.arcsin(sin_q3)
-    q2 = np.arctan2(-fore * np.cos(q3), upper - fore * sin_q3) - np.arctan2(w[2], X)
+    hand = zero.hand(frame)
+    w = h - rotation @ hand.rotation.T @ (hand.b + zero.b[4] + zero.b[5])  # centre of the wrist
+    q1, q3, q5 = (found.q[:, :, k] for k in (0, 2, 4))
+    before = w[:, :1] * np.cos(q1) + w[:, 1:2] * np.sin(q1) > -ROUND_OFF
+    wanted = found.valid & before & (np.cos(q3) > -ROUND_OFF) & (np.sin(q5) < ROUND_OFF)
+    return found.q[np.arange(len(h)), np.argmax(wanted, axis=1)]
 
-    # Joints 4 to 6 turn it: R_4 R_5 R_6 = Rz(q4) Ry(-q5) Rz(-q6)
-    c1, s1, c23, s23 = np.cos(q1), np.sin(q1), np.cos(q2 + q3), np.sin(q2 + q3)
-    R_1 = np.array([[c1, -s1, 0.0], [s1, c1, 0.0], [0.0, 0.0, 1.0]])
-    R_23 = np.array([[c23, 0.0, s23], [0.0, 1.0, 0.0], [-s23, 0.0, c23]])
-    M = (R_1 @ R_23).T @ R_h
-    q4 = np.arctan2(M[1, 2], M[0, 2])
-    q5 = -np.arctan2(np.hypot(M[0, 2], M[1, 2]), M[2, 2])
-    q6 = -np.arctan2(M[2, 1], -M[2, 0])
-    return np.array([q1, q2, q3, q4, q5, q6])
+
+@functools.lru_cache(maxsize=4)
+def _inverse_kinematics(robot: Robot, frame: str) -> InverseKinematics:
+    return InverseKinematics(robot, frame)
 
 
 def _check_puma_type(zero: ZeroReference) -> None:

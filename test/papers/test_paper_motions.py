@@ -77,30 +77,45 @@ def test_the_printed_start_angles_are_those_of_the_ends_of_the_line():
 # -- PUMA-type arm ----------------------------------------------------------------------------
 
 
+def hands(arm, q):
+    """Positions (N, 3) and orientations (N, 3, 3) of the hand."""
+    poses = [frame_pose(arm.robot, row, "hand") for row in q]
+    return np.array([x.translation for x in poses]), np.array([x.rotation for x in poses])
+
+
 def test_closed_form_joints_put_the_hand_where_it_was_wanted():
     arm, rng = puma_type_arm(), np.random.default_rng(2)
-    for _ in range(50):
-        wanted = frame_pose(arm.robot, rng.uniform(-3.0, 3.0, 6), "hand")
-        q = puma_type_joints(arm, wanted.translation, wanted.rotation)
-        found = frame_pose(arm.robot, q, "hand")
-        assert_allclose(found.translation, wanted.translation, atol=1e-14)
-        # near full reach the elbow is the square root of what is left, and of its round-off
-        assert_allclose(found.rotation, wanted.rotation, atol=1e-12)
+    wanted = hands(arm, rng.uniform(-3.0, 3.0, (50, 6)))
+    found = hands(arm, puma_type_joints(arm, *wanted))
+    # near full reach the elbow is the square root of what is left, and of its round-off
+    assert_allclose(found[0], wanted[0], atol=1e-12)
+    assert_allclose(found[1], wanted[1], atol=1e-12)
 
 
 def test_near_the_zero_position_closed_form_joints_are_unique():
     arm, rng = puma_type_arm(), np.random.default_rng(2)
     low, high = (-1.0, -1.0, -0.6, -3.0, -2.0, -3.0), (1.0, 0.0, 0.6, 3.0, -0.1, 3.0)
-    for q in rng.uniform(low, high, (50, 6)):
-        hand = frame_pose(arm.robot, q, "hand")
-        found = puma_type_joints(arm, hand.translation, hand.rotation)
-        assert_allclose(found, q, atol=1e-12)
+    q = rng.uniform(low, high, (50, 6))
+    assert_allclose(puma_type_joints(arm, *hands(arm, q)), q, atol=1e-11)
+
+
+def test_with_joint_5_at_zero_the_hand_is_where_it_was_wanted():
+    # the zero position among them: axes 4 and 6 are in line, and only q4 - q6 is determined
+    arm, rng = puma_type_arm(), np.random.default_rng(2)
+    q = rng.uniform(-0.5, 0.5, (20, 6)) * (1, 1, 1, 1, 0, 1)
+    q[0] = 0.0
+    wanted = hands(arm, q)
+    joints = puma_type_joints(arm, *wanted)
+    assert_allclose(joints[:, [0, 1, 2, 4]], q[:, [0, 1, 2, 4]], atol=1e-9)
+    found = hands(arm, joints)
+    assert_allclose(found[0], wanted[0], atol=1e-11)
+    assert_allclose(found[1], wanted[1], atol=1e-11)
 
 
 def test_a_point_out_of_reach_is_refused():
     arm = puma_type_arm()
     with pytest.raises(RobotError) as caught:
-        puma_type_joints(arm, np.array([50.0, 0.0, 0.0]) * INCH, np.eye(3))
+        puma_type_joints(arm, np.array([[50.0, 0.0, 0.0]]) * INCH, np.eye(3)[None])
     assert str(caught.value) == (
         "robot 'PUMA-type arm' cannot reach [1.27, 0.0, 0.0] with its hand; choose a point nearer "
         "to its shoulder"
