@@ -73,7 +73,7 @@ setup(
         "view": VIEW,
         "demo": DEMO,
         "test": TEST,
-        "bench": [*TEST, "dynibo>=0.5"],
+        "bench": [*TEST, "dynibo>=0.5", "EAIK>=1.2"],
         "all": [*ROS_WHEELS, *VIEW, *TEST],
     },
     zip_safe=True,
