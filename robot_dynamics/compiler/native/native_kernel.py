@@ -13,7 +13,7 @@ import dataclasses
 import functools
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -167,6 +167,8 @@ class NativeKernel(Kernel):
         """Run in blocks, on threads if there is work enough for them."""
         batch = self._batch("double" if call.dtype == np.float64 else "float")
         count = 1 if call.batch is None else call.batch
+        if not count:  # a single sample stands beside no others, but is an argument
+            self._builder.check_finite(self.inputs, call.inputs)
         width = batch.lanes.width
         inputs, input_steps = [], []  # address of every input, and bytes from sample to sample
         kept = []
@@ -252,6 +254,12 @@ class _Builder:
     def program(self) -> Program:
         """The equations."""
         return program_of(self._given)
+
+    def check_finite(self, names: Iterable[str], arrays: Iterable[npt.NDArray[Any]]) -> None:
+        """Refuse what is not finite, where no code does."""
+        if self._finite:
+            for name, array in zip(names, arrays, strict=True):
+                refuse_non_finite(name, array)
 
     def single(self, scalar: str = "double") -> tuple[Mapping[str, Any], llvm.Loaded]:
         """The code for one sample, and what there is to know about the kernel."""

@@ -90,7 +90,7 @@ UNSUPPORTED_TYPES: Mapping[str, str] = {
     "planar": "use two prismatic joints and a revolute one, or weld it with type='fixed'",
 }
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 # -- elements ---------------------------------------------------------------------------------

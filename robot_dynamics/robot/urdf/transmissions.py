@@ -151,7 +151,7 @@ def _number(document: Document, name: str, element: Element, tag: str, default: 
     if text is None:
         return default
     try:
-        value = float(text)
+        value = float(text if text.isascii() else "nan")  # no reader knows other digits
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):

@@ -111,3 +111,10 @@ def test_nothing_is_written_when_one_sample_is_refused(arm, careful):
 def test_large_finite_numbers_are_not_refused(arm, careful):
     q = np.full(arm.dof, 1e300)
     assert np.all(np.isfinite(careful(q, q * 0, q * 0)))
+
+
+def test_one_sample_beside_none_is_looked_at_all_the_same(careful):
+    q, none = np.full(5, np.nan), np.zeros((0, 5))
+    with pytest.raises(ArgumentError, match=r"^q\[0\] is nan"):
+        careful(q, none, none)
+    assert careful(np.zeros(5), none, none).shape == (0, 5)

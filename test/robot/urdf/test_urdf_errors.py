@@ -164,6 +164,10 @@ FAULTS = {
         robot(joint(inside='<origin xyz="0 1_0 0"/>' + LIMIT), links="ab"),
         f"{TEXT}:4: joint 'elbow': xyz=\"0 1_0 0\" of <origin>: '1_0' is not a finite number",
     ),
+    "digits of another script, which Python would read": (
+        robot(joint(inside='<origin xyz="0 \u0663 0"/>' + LIMIT), links="ab"),
+        f"{TEXT}:4: joint 'elbow': xyz=\"0 \u0663 0\" of <origin>: '\u0663' is not a finite number",
+    ),
     "rotation as a quaternion": (
         robot(joint(inside='<origin quat_xyzw="0 0 0 1"/>' + LIMIT), links="ab"),
         f"{TEXT}:4: joint 'elbow': quat_xyzw is not supported; give the rotation as rpy",
