@@ -49,7 +49,7 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
     """
     n = len(robot.joints)
     frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    yields = _yields(robot, frames)
+    inertias = _joint_inertias(robot, frames)
     zero = np.zeros(3)
 
     # Outward: velocities, and what every link by itself needs at zero acceleration
@@ -76,7 +76,7 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
     # Inward: the wrench that a handle feels at zero acceleration while the joints yield
     qdd_at_rest: list[Any] = [0.0] * n  # acceleration of joint k when its parent does not move
     for k in reversed(range(n)):
-        joint, i, parent, given = robot.joints[k], k + 1, robot.parents[k], yields[k]
+        joint, i, parent, given = robot.joints[k], k + 1, robot.parents[k], inertias[k]
         effort = tau[k] - joint.axis @ (m[i] if joint.type.rotates else f[i])
         qdd_at_rest[k] = effort * given.inverse_D
         if parent > 0:
@@ -95,7 +95,7 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
         i, frame, parent = k + 1, frames[k], robot.parents[k]
         a_i = frame.vector_to_child(a[parent] + cross(wd[parent], frame.p)) + a_bias[i]
         wd_i = frame.vector_to_child(wd[parent]) + wd_bias[i]
-        qdd[k] = qdd_at_rest[k] - yields[k].unit_force @ a_i - yields[k].unit_moment @ wd_i
+        qdd[k] = qdd_at_rest[k] - inertias[k].unit_force @ a_i - inertias[k].unit_moment @ wd_i
         if joint.type.rotates:
             a[i], wd[i] = a_i, wd_i + joint.axis * qdd[k]
         else:
@@ -118,16 +118,16 @@ def factorise_mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
         (n,): as from `composite_body.factorise`, for `composite_body.solve`.
     """
     frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    yields = _yields(robot, frames)
+    inertias = _joint_inertias(robot, frames)
     L: Any = np.eye(len(frames), dtype=q.dtype)
-    for k, given in enumerate(yields):
+    for k, given in enumerate(inertias):
         force, moment, j = given.unit_force, given.unit_moment, k
         while robot.parents[j] > 0:
             force, moment = frames[j].wrench_to_parent(force, moment)
             j = robot.parents[j] - 1
             carrier = robot.joints[j]
             L[k, j] = carrier.axis @ (moment if carrier.type.rotates else force)
-    return np.array(L), np.array([given.inverse_D for given in yields])
+    return np.array(L), np.array([given.inverse_D for given in inertias])
 
 
 class _Articulated(NamedTuple):
@@ -165,8 +165,8 @@ class _Articulated(NamedTuple):
         return _Articulated(A, H_shifted, symmetric(J))
 
 
-class _Yield(NamedTuple):
-    """How an articulated body gives way along the joint that carries it.
+class _JointInertia(NamedTuple):
+    """How an articulated body resists the joint that carries it: U, D and what is left.
 
     Attributes:
         force: Force of a unit acceleration of the joint, shape (3,).
@@ -185,20 +185,20 @@ class _Yield(NamedTuple):
     rest: _Articulated
 
 
-def _yields(robot: Robot, frames: Sequence[ChangeOfFrame]) -> list[_Yield]:
-    """From the tips inward, the yield of every joint."""
+def _joint_inertias(robot: Robot, frames: Sequence[ChangeOfFrame]) -> list[_JointInertia]:
+    """From the tips inward, what every joint moves."""
     articulated = [_Articulated.of_rigid(link.inertia) for link in robot.links]
-    yields = []
+    inertias = []
     for k in reversed(range(len(frames))):
-        given = _yield_along(robot.joints[k], articulated[k + 1])
+        given = _joint_inertia(robot.joints[k], articulated[k + 1])
         parent = robot.parents[k]
         if parent > 0:
             articulated[parent] = articulated[parent] + given.rest.on_parent(frames[k])
-        yields.append(given)
-    return yields[::-1]
+        inertias.append(given)
+    return inertias[::-1]
 
 
-def _yield_along(joint: Joint, body: _Articulated) -> _Yield:
+def _joint_inertia(joint: Joint, body: _Articulated) -> _JointInertia:
     b, (A, H, J) = joint.axis, body
     force, moment = (H @ b, J @ b) if joint.type.rotates else (A @ b, H.T @ b)
     inverse_D = 1.0 / (b @ (moment if joint.type.rotates else force))
@@ -217,4 +217,4 @@ def _yield_along(joint: Joint, body: _Articulated) -> _Yield:
         H, J = H @ across, across @ J @ across
     else:
         H, A = across @ H, across @ A @ across
-    return _Yield(force, moment, inverse_D, g_f, g_m, _Articulated(A, H, J))
+    return _JointInertia(force, moment, inverse_D, g_f, g_m, _Articulated(A, H, J))

@@ -33,16 +33,8 @@ from robot_dynamics.spatial.vectors import cross, skew
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
     """Compute the joint efforts that produce the given accelerations.
 
-    Args:
-        robot: Tree without fixed joints; n joints, followers of mimic joints included.
-        q: Joint positions, shape (n,), rad or m.
-        qd: Joint velocities, shape (n,).
-        qdd: Joint accelerations, shape (n,).
-        wrenches: Force and moment that links exert on their surroundings: the paper's f^(n+1)
-            and n^(n+1).
-
-    Returns:
-        Joint efforts Gamma, shape (n,), N m or N, positive along each joint axis.
+    Arguments and result as `registry.InverseDynamics` says; the wrenches are the paper's f^(n+1)
+    and n^(n+1), the result is its Gamma.
     """
     return backward(robot, forward(robot, q, qd, qdd), wrenches).Gamma
 

@@ -52,19 +52,10 @@ def inverse_dynamics(
 ) -> Array:
     """Compute the joint efforts that produce the given accelerations: section 6.
 
-    Args:
-        robot: Tree without fixed joints; n joints, followers of mimic joints included.
-        q: Joint positions, shape (n,), rad or m.
-        qd: Joint velocities, shape (n,).
-        qdd: Joint accelerations, shape (n,).
-        wrenches: For a link (by index in `robot.links`), force (3,) N and moment (3,) N m about
-            the link origin that the link exerts on its surroundings, in axes of the link.
-        phi_d: Dissipative forces of q and qd, the term of eq. (37) that section 5 drops; by
-            default none. Viscous, Coulomb and Stribeck friction as a smooth function is
-            `lambda q, qd: -friction.smooth(qd)` with a `robot_dynamics.control.friction.Friction`.
-
-    Returns:
-        Joint efforts tau, shape (n,), N m or N, positive along each joint axis.
+    Arguments and result as `registry.InverseDynamics` says. `phi_d` gives dissipative forces of q
+    and qd, the term of eq. (37) that section 5 drops. Viscous, Coulomb and Stribeck friction as a
+    smooth function is `lambda q, qd: -friction.smooth(qd)` with a
+    `robot_dynamics.control.friction.Friction`.
     """
     Q = [Rotation(joint, q[k]) for k, joint in enumerate(robot.joints)]
     a = translations(robot, q)

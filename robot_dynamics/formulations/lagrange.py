@@ -33,16 +33,7 @@ from robot_dynamics.spatial.vectors import cross
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:
     """Compute the joint efforts that produce the given accelerations, eq. (5-38).
 
-    Args:
-        robot: Tree without fixed joints; n joints, followers of mimic joints included.
-        q: Joint positions, shape (n,), rad or m.
-        qd: Joint velocities, shape (n,).
-        qdd: Joint accelerations, shape (n,).
-        wrenches: For a link (by index in `robot.links`), force (3,) N and moment (3,) N m about
-            the link origin that the link exerts on its surroundings, in axes of the link.
-
-    Returns:
-        Joint efforts, shape (n,), N m or N, positive along each joint axis.
+    Arguments and result as `registry.InverseDynamics` says.
     """
     axes = base_axes(robot, q)
     H, dH = inertia_tensor(robot, axes), inertia_tensor_derivatives(robot, axes)

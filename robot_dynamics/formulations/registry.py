@@ -14,7 +14,19 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 
 InverseDynamics = Callable[[Robot, Array, Array, Array, Wrenches], Array]
-"""Signature of a formulation: robot without fixed joints, q, qd, qdd, wrenches by link index."""
+"""Signature of a formulation: tau = inverse_dynamics(robot, q, qd, qdd, wrenches).
+
+Args:
+    robot: Tree without fixed joints; n joints, followers of mimic joints included.
+    q: Joint positions, shape (n,), rad or m.
+    qd: Joint velocities, shape (n,), rad/s or m/s.
+    qdd: Joint accelerations, shape (n,), rad/s^2 or m/s^2.
+    wrenches: For a link (by index in `robot.links`), force (3,) N and moment (3,) N m about the
+        link origin that the link exerts on its surroundings, in axes of the link.
+
+Returns:
+    Joint efforts tau, shape (n,), N m or N, positive along each joint axis.
+"""
 
 
 MassMatrix = Callable[[Robot, Array], Array]

@@ -39,16 +39,7 @@ def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wr
 
     Equations (18) to (29), motion from the base by (40) to (44).
 
-    Args:
-        robot: Tree without fixed joints; n joints, followers of mimic joints included.
-        q: Joint positions, shape (n,), rad or m.
-        qd: Joint velocities, shape (n,).
-        qdd: Joint accelerations, shape (n,).
-        wrenches: For a link (by index in `robot.links`), force (3,) N and moment (3,) N m about
-            the link origin that the link exerts on its surroundings, in axes of the link.
-
-    Returns:
-        Joint efforts f, shape (n,), N m or N, positive along each joint axis.
+    Arguments and result as `registry.InverseDynamics` says.
     """
     zero = ZeroReference.from_robot(robot)
     vectors = starred_vectors(zero, q)

@@ -183,7 +183,7 @@ def _reading(name: str, known: Mapping[str, _T]) -> _T:
     return known[name]
 
 
-# -- arms of [Lee1983] and [AsadaSlotine1986], without inertias -----------------------------------
+# -- arms of [Lee1982] and [AsadaSlotine1986], without inertias -----------------------------------
 
 _LEE_PUMA = (  # alpha, degrees; a, d, mm; theta, degrees: figure 3
     (-90.0, 0.0, 0.0, 90.0),

@@ -1,4 +1,4 @@
-"""The zero reference position: a robot told in base axes, as it stands at zero.
+"""The zero reference position: a robot described in base axes, as it stands at zero.
 
 [Gupta1986], section 2: unit vectors along the joint axes and body vectors between
 joint centres and mass centres, all in the axes of the base while every joint
