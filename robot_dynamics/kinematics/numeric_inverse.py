@@ -16,10 +16,16 @@ from robot_dynamics.kinematics.axis_chain import AxisChain
 STARTS = 24
 """Searches side by side."""
 
-STEPS = 60
-"""Steps of a round of searches."""
+STEPS = 30
+"""Steps of a round of searches; most end after seven."""
 
-ROUNDS = 8
+CENTRED = 4
+"""Steps that also draw to the middle of the ranges; later ones would keep it from converging."""
+
+DAMPING = 0.05
+"""Damping by squared error."""
+
+ROUNDS = 20
 """Rounds of new starts before a search is given up."""
 
 CONVERGED = 1e-10
@@ -64,17 +70,19 @@ class NumericSolver:
 
     def _descend(self, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
         n = q.shape[1]
-        middle = 0.5 * (self.lower + self.upper)
+        middle, (low, high) = 0.5 * (self.lower + self.upper), self.clip
         for step in range(STEPS):
             error, J, residual = _error(self.chain, q, R, p)
             if residual.min() <= CONVERGED:
                 break
-            damping = 0.5 * (error**2).sum(axis=1) + 1e-12
-            A = J.transpose(0, 2, 1) @ J + damping[:, None, None] * np.eye(n)
+            damping = DAMPING * (error**2).sum(axis=1) + 1e-12
             pull = np.einsum("nji,nj->ni", J, error)
-            if n > 6 and step < STEPS // 2:  # J^T J leaves the null space to the damping alone
-                pull = pull + 0.05 * damping[:, None] * (middle - q)
-            q = np.clip(q + np.linalg.solve(A, pull[..., None])[..., 0], *self.clip)
+            stopped = ((q <= low) & (pull < 0.0)) | ((q >= high) & (pull > 0.0))
+            pull, J = np.where(stopped, 0.0, pull), np.where(stopped[:, None], 0.0, J)
+            A = J.transpose(0, 2, 1) @ J + damping[:, None, None] * np.eye(n)
+            if n > 6 and step < CENTRED:  # J^T J leaves the null space to the damping alone
+                pull = pull + 0.2 * damping[:, None] * (middle - q)
+            q = np.clip(q + np.linalg.solve(A, pull[..., None])[..., 0], low, high)
         return q, _error(self.chain, q, R, p)[2]
 
 
