@@ -1,6 +1,6 @@
 # make demo   a real arm model follows a trajectory by computed torque, over ROS 2 topics
-# make test   the test suite, in a few minutes
-# make test-all   the same with every formulation of every robot at hand
+# make test   the test suite
+# make test-thorough   what it leaves out: every formulation of every robot at hand
 # make bench  speed beside that of peers, written to docs/benchmark.md
 # make bench-nodes  rate, jitter, latency and CPU of the nodes, written to docs/nodes-benchmark.md
 # make lint   ruff and mypy
@@ -20,7 +20,7 @@ ROS_EXTRA := $(shell $(PYTHON) -c "import rclpy" 2>/dev/null || echo ros,)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint bench bench-nodes clean
+.PHONY: help demo test test-thorough lint bench bench-nodes clean
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -31,8 +31,8 @@ demo: $(VENV)/.demo
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
 
-test-all:
-	$(MAKE) test PYTEST_ARGS='-m "" $(PYTEST_ARGS)'
+test-thorough: $(VENV)/.test
+	$(BIN)/python -m pytest $(WORKERS) --dist worksteal -m thorough $(PYTEST_ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -17,9 +17,11 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, max_exa
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# Not through shared memory: what a process that is killed held there may stay locked for others
-os.environ["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
+# Not LOCALHOST, which means shared memory: what a process that is killed held there stays, and may
+# stay locked for others. The profile is of the loopback device, too
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "SYSTEM_DEFAULT"
+for variable in ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE"):
+    os.environ[variable] = str(Path(__file__).parent / "data" / "loopback.xml")
 
 
 @pytest.fixture(scope="session", autouse=True)

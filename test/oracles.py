@@ -244,7 +244,7 @@ def has_few_joints(path):
 
 
 def examples(always, paths=None):
-    """Parameters: examples of which `make test` takes those of `always`, `make test-all` each."""
+    """Parameters: `make test` takes the examples of `always`, `make test-thorough` the others."""
     return [
         pytest.param(path, id=example_id(path), marks=() if path in always else THOROUGH)
         for path in (distinct_examples() if paths is None else paths)

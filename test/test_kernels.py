@@ -2,8 +2,8 @@
 
 The robots are the URDFs of example-robot-data that differ in their mechanics, mimic joints
 included, and random trees. `make test` takes every formulation to one robot of each arrangement of
-up to twelve joints, and the default one to more and larger robots; `make test-all` takes every
-formulation to every robot. Every kernel is compared with its plain equations evaluated on
+up to twelve joints, and the default one to more and larger robots; `make test-thorough` takes every
+formulation to every other robot. Every kernel is compared with its plain equations evaluated on
 numbers, and with Pinocchio (the regressor by the efforts that it gives); derivatives with the
 complex step as well. What is compared with them depends on size:
 

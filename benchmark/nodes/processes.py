@@ -33,7 +33,7 @@ def environment(domain: int, log_folder: Path) -> dict[str, str]:
         **os.environ,
         "ROS_DOMAIN_ID": str(domain),
         "ROS_LOG_DIR": str(log_folder),
-        LOCAL: "LOCALHOST",
+        LOCAL: os.environ.get(LOCAL, "LOCALHOST"),
         "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
     }
 
