@@ -1,17 +1,18 @@
 """Nodes in processes of their own, and a peer that talks to them over DDS."""
 
+import multiprocessing
 import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
+
+from node_process import run_node
 
 ROOT = Path(__file__).parents[1]
 PATIENCE = 120.0
@@ -43,6 +44,14 @@ def wait_for(condition, what, patience=PATIENCE):
         time.sleep(0.01)
 
 
+NODES = multiprocessing.get_context("forkserver")
+"""Starts nodes as copies of a process that has imported them, which otherwise takes each a second.
+
+What an executable does from its first line on is tested in test/nodes/test_executables.py.
+"""
+NODES.set_forkserver_preload(["robot_dynamics.nodes.runtime.composition"])  # and so every node
+
+
 class NodeProcess:
     """One executable in a process of its own; what it prints is in `log`."""
 
@@ -55,26 +64,13 @@ class NodeProcess:
         options = [
             word for key, value in dict(parameters).items() for word in ("-p", f"{key}:={value}")
         ]
-        environment = {
-            **os.environ,
-            "ROS_DOMAIN_ID": str(domain),
-            "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
-        }
-        with self._file.open("w") as output:
-            self._process = subprocess.Popen(
-                [
-                    *WITH_ITS_PARENT,
-                    sys.executable,
-                    "-c",
-                    f"from robot_dynamics.nodes import executables; executables.{name}()",
-                    "--ros-args",
-                    *options,
-                    *arguments,
-                ],
-                env=environment,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+        words = [name, "--ros-args", *options, *arguments]
+        environment = {**os.environ, "ROS_DOMAIN_ID": str(domain)}
+        self._file.touch()
+        self._process = NODES.Process(
+            target=run_node, args=(name, words, environment, str(self._file)), daemon=True
+        )
+        self._process.start()
         self._asked = False
         self.started.append(self)
 
@@ -88,7 +84,7 @@ class NodeProcess:
 
     @property
     def running(self):
-        return self._process.poll() is None
+        return self._process.is_alive()
 
     @property
     def lost(self):
@@ -102,14 +98,15 @@ class NodeProcess:
     def stop(self, how=signal.SIGINT):
         """Send a signal and return the exit status."""
         self._asked = True
-        self._process.send_signal(how)
-        return self._process.wait(PATIENCE)
+        if self.running:
+            os.kill(self.pid, how)
+        self._process.join(PATIENCE)
+        return self._process.exitcode
 
     def end(self):
         """Make sure that it is gone."""
-        if self.running:
-            self._process.kill()
-        self._process.wait()
+        self._process.kill()
+        self._process.join()
         if self in self.started:
             self.started.remove(self)
 
