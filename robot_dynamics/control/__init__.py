@@ -4,7 +4,7 @@ from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.controller import Command, Controller
 from robot_dynamics.control.effort_limits import Limited, effort_limits, limit_rate, saturate
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.control.gains import Gains, gains_for
+from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import (
     MODES,
     Law,
@@ -16,6 +16,7 @@ from robot_dynamics.control.laws import (
 from robot_dynamics.control.load import Load
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.safety import SoftLimits, Watchdog
+from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.control.status import Status
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.control.per_joint import per_joint
-from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling, Tuner
 from robot_dynamics.trajectory.motions import middle_pose
 
 if TYPE_CHECKING:
@@ -77,38 +76,6 @@ def ideal_gains(
     dynamics.forward(middle_pose(robot), at_rest, at_rest)  # refuses a joint without inertia
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
     return Gains(inertia * bandwidth**2, 2.0 * damping_ratio * bandwidth * inertia)
-
-
-def gains_for(
-    dynamics: Dynamics,
-    *,
-    bandwidth: float = DEFAULT_BANDWIDTH,
-    damping_ratio: float = DEFAULT_DAMPING_RATIO,
-    period: float = DEFAULT_PERIOD_S,
-    delay: float | None = None,
-) -> Gains:
-    """Gains with which any robot works untuned, in a loop that is sampled.
-
-    Those of `ideal_gains`, as far as the loop bears them: joints whose axes nearly coincide feel
-    far less when they move against each other, and there they would shake it. See docs/gains.md.
-
-    Args:
-        dynamics: Equations of the robot.
-        bandwidth: Natural frequency w, rad/s.
-        damping_ratio: z.
-        period: Time from a state to the next, s.
-        delay: Time from a state to when the effort that answers it acts, s; by default a period,
-            and a millisecond on the way.
-
-    Returns:
-        Gains of all joints, without an integral part.
-
-    Raises:
-        SingularMassMatrixError: If a joint moves no inertia.
-    """
-    sampling = Sampling.of(period) if delay is None else Sampling(period, delay)
-    ideal = ideal_gains(dynamics, bandwidth, damping_ratio)
-    return Tuner(dynamics).gains(ideal, sampling)
 
 
 def largest_integral_gain(inertia: Array, gains: Gains) -> Array:

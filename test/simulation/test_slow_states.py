@@ -5,8 +5,8 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Reference, Settings, Status
-from robot_dynamics.control.gains import gains_for
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
+from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
 from robot_dynamics.trajectory import Follower, Waypoints

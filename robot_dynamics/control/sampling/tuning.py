@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.gains import (
+    DEFAULT_BANDWIDTH,
+    DEFAULT_DAMPING_RATIO,
+    Gains,
+    ideal_gains,
+)
 from robot_dynamics.control.sampling.stability import (
     GAIN_MARGIN,
     HALVINGS,
@@ -19,7 +25,6 @@ from robot_dynamics.control.sampling.stability import (
 from robot_dynamics.trajectory.motions import some_poses
 
 if TYPE_CHECKING:
-    from robot_dynamics.control.gains import Gains
     from robot_dynamics.control.model import Model
     from robot_dynamics.dynamics import Dynamics
 
@@ -166,6 +171,38 @@ class Tuner:
         gains = self.gains(wanted, sampling)
         w = self.bandwidth(bandwidth, model.damping_ratio, sampling)
         return replace(model, gains=gains, bandwidth=w)
+
+
+def gains_for(
+    dynamics: Dynamics,
+    *,
+    bandwidth: float = DEFAULT_BANDWIDTH,
+    damping_ratio: float = DEFAULT_DAMPING_RATIO,
+    period: float = DEFAULT_PERIOD_S,
+    delay: float | None = None,
+) -> Gains:
+    """Gains with which any robot works untuned, in a loop that is sampled.
+
+    Those of `ideal_gains`, as far as the loop bears them: joints whose axes nearly coincide feel
+    far less when they move against each other, and there they would shake it. See docs/gains.md.
+
+    Args:
+        dynamics: Equations of the robot.
+        bandwidth: Natural frequency w, rad/s.
+        damping_ratio: z.
+        period: Time from a state to the next, s.
+        delay: Time from a state to when the effort that answers it acts, s; by default a period,
+            and a millisecond on the way.
+
+    Returns:
+        Gains of all joints, without an integral part.
+
+    Raises:
+        SingularMassMatrixError: If a joint moves no inertia.
+    """
+    sampling = Sampling.of(period) if delay is None else Sampling(period, delay)
+    ideal = ideal_gains(dynamics, bandwidth, damping_ratio)
+    return Tuner(dynamics).gains(ideal, sampling)
 
 
 def _share(part: Array, whole: Array) -> Array:
