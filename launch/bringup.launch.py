@@ -134,6 +134,10 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     else:
         for name in names:
             started.append(node(name, [*paced, own.get(name, {})], name=name))
+    if not (simulated or follower):
+        # What takes the commands may keep the last one for ever; see docs/hardware.md
+        standby = [*paced, own.get("controller_node", {}), {"standby": True}]
+        started.append(node("controller_node", standby, name="controller_node_standby"))
     if motion != "none":
         asked = {"motion": motion, "file": given["file"]}
         started.append(node("trajectory_node", [*common, asked], name="trajectory_node"))

@@ -167,6 +167,20 @@ class SoftLimits:
         return self.stiffness * (below - above) - self.damping * (outward + too_fast)
 
 
+TRACKING_ERROR = {True: 0.5, False: 0.1}
+"""Position error of a joint that rotates (rad) or slides (m) at which something is wrong."""
+
+
+def default_tracking_errors(robot: Robot) -> Array:
+    """Position errors at which the joints of a robot have lost track, shape (n,), rad or m.
+
+    A quarter of the range of a joint, where that is less than what is usual.
+    """
+    limits = robot.limits
+    usual = [TRACKING_ERROR[joint.type.rotates] for joint in robot.independent_joints]
+    return np.minimum(usual, (limits.upper - limits.lower) / 4.0)
+
+
 def lost_tracking(error: Array, limit: Array) -> int | None:
     """Index of the joint furthest beyond its allowed position error, or None.
 

@@ -59,6 +59,11 @@ class TrajectoryParameters(RobotParameters):
         read_only=True,
     )
     file: str = parameter("", "Trajectory of the motion 'file', .yaml or .csv", read_only=True)
+    smooth: bool = parameter(
+        False,
+        "Pass points of a file that gives positions alone by a spline, which may overshoot them",
+        read_only=True,
+    )
     duration: float = parameter(
         8.0, "Duration of the motion 'excitation', s", low=0.1, high=3600.0, read_only=True
     )
@@ -251,7 +256,10 @@ def _random_poses(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
 
 
 def _from_file(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
-    return read_trajectory(parameters.file, robot.joint_names)
+    waypoints = read_trajectory(parameters.file, robot.joint_names)
+    if not parameters.smooth:
+        waypoints = waypoints.without_overshoot()
+    return waypoints.arriving_at_rest()
 
 
 MOTIONS: Mapping[str, Callable[[Robot, TrajectoryParameters], Waypoints]] = {

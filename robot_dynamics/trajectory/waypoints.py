@@ -115,6 +115,39 @@ class Waypoints:
         """
         return replace(self, times=self.times + delay)
 
+    def arriving_at_rest(self) -> Waypoints:
+        """The same motion, begun from rest at its first point if that gives no velocity."""
+        moving = self.velocities is not None and not np.isnan(self.velocities[0]).any()
+        if moving:
+            return self
+        absent = np.full_like(self.positions, np.nan)
+        first = np.where(np.arange(len(self.times)) == 0, 0.0, np.nan)[:, None]
+        qd = absent if self.velocities is None else self.velocities
+        qdd = absent if self.accelerations is None else self.accelerations
+        first = np.broadcast_to(first, self.positions.shape)
+        return replace(
+            self,
+            velocities=np.where(first == 0.0, 0.0, qd),
+            accelerations=np.where(first == 0.0, 0.0, qdd),
+        )
+
+    def without_overshoot(self) -> Waypoints:
+        """The same points, passed so that no joint goes beyond two of them that it goes between.
+
+        Where only positions are given: the velocity of a point is the harmonic mean of the slopes
+        on both sides, and zero where a joint turns (Fritsch and Butland); accelerations are zero.
+        The quintics between are then monotone, as no velocity is above twice a slope.
+        """
+        if self.velocities is not None or self.accelerations is not None:
+            return self
+        slope = np.diff(self.positions, axis=0) / np.diff(self.times)[:, None]
+        qd = np.zeros_like(self.positions)
+        product = slope[:-1] * slope[1:]
+        same = product > 0.0
+        total = np.where(same, slope[:-1] + slope[1:], 1.0)
+        qd[1:-1] = np.where(same, 2.0 * product / total, 0.0)
+        return replace(self, velocities=qd, accelerations=np.zeros_like(qd))
+
     def slowed(self, factor: float) -> Waypoints:
         """The same path, `factor` times as slow; effort, which would change, is dropped."""
         return Waypoints(

@@ -1,12 +1,14 @@
 """What enters as a motion, and what is refused, word for word."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.trajectory import Point, Waypoints, read_points
+from robot_dynamics.trajectory import Point, State, Waypoints, interpolate, read_points
 
 ROBOT = ("shoulder", "elbow", "wrist")
 NAN, INF = float("nan"), float("inf")
@@ -241,3 +243,47 @@ def test_anything_at_all_is_either_refused_in_one_line_or_finite(names, rows):
             if values is not None:
                 absent = np.isnan(values).all(axis=1)
                 assert np.isfinite(values[~absent]).all()
+
+
+ZIGZAG = Waypoints(
+    ("a", "b"),
+    [1.0, 1.5, 3.0, 3.2, 5.0],
+    [[0.0, 0.0], [1.0, 0.2], [1.0, 0.3], [0.2, 1.9], [0.5, 2.0]],
+)
+
+
+def test_points_that_are_passed_without_overshoot_bound_the_motion_between_them():
+    path = interpolate(ZIGZAG.without_overshoot())
+    for (t0, q0), (t1, q1) in itertools.pairwise(zip(ZIGZAG.times, ZIGZAG.positions, strict=True)):
+        q = path.sample(np.linspace(t0, t1, 500)).q
+        assert np.all(q >= np.minimum(q0, q1) - 1e-12)
+        assert np.all(q <= np.maximum(q0, q1) + 1e-12)
+    smooth = interpolate(ZIGZAG).sample(np.linspace(1.0, 5.0, 2000)).q
+    assert smooth[:, 0].max() > 1.05  # what a spline does
+
+
+@given(
+    st.lists(st.floats(-3.0, 3.0), min_size=2, max_size=8),
+    st.lists(st.floats(0.05, 2.0), min_size=8, max_size=8),
+)
+def test_no_points_at_all_are_overshot(positions, gaps):
+    t = np.cumsum(gaps[: len(positions)])
+    points = Waypoints(("a",), t, np.array(positions)[:, None])
+    path = interpolate(points.without_overshoot())
+    for k in range(len(t) - 1):
+        q = path.sample(np.linspace(t[k], t[k + 1], 50)).q[:, 0]
+        low, high = sorted(positions[k : k + 2])
+        assert low - 1e-9 <= q.min() and q.max() <= high + 1e-9
+
+
+def test_a_motion_that_arrives_at_rest_at_its_first_point_goes_straight_there():
+    at_rest = State(*(np.array(x) for x in ([-0.5, 0.0], [0.0, 0.0], [0.0, 0.0])))
+    path = interpolate(ZIGZAG.arriving_at_rest(), start=at_rest)
+    first = path.sample(1.0)
+    np.testing.assert_allclose(first.q, ZIGZAG.positions[0], atol=1e-12)
+    np.testing.assert_allclose(first.qd, 0.0, atol=1e-12)
+    on_the_way = path.sample(np.linspace(0.0, 1.0, 300)).q[:, 0]
+    assert on_the_way.min() >= -0.5 - 1e-12 and on_the_way.max() <= 1e-12
+    given = ZIGZAG.without_overshoot()
+    assert given.arriving_at_rest() is given
+    assert given.without_overshoot() is given

@@ -19,6 +19,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control import (
     MODES,
     Actuators,
@@ -40,6 +41,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
+from robot_dynamics.nodes.controller.standby import Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
@@ -67,6 +69,12 @@ PUBLISHER_CHECK_PERIOD_S = 1.0
 RETUNE_PERIOD_S = 0.1
 """Time between two looks whether other feedback is due."""
 
+STANDS_STILL = 0.01
+"""Speed below which a joint stands, rad/s or m/s."""
+
+LONGEST_STOP_S = 3.0
+"""Time for which an arm that does not come to rest is commanded on when the node ends."""
+
 MAX_EXTRAPOLATION_S = 0.02
 """Time by which a reference is brought ahead to that of a newer state."""
 
@@ -87,7 +95,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
             dynamics, bandwidth=parameters.bandwidth, damping_ratio=parameters.damping_ratio
         )
         inertia = np.diag(dynamics.mass_matrix(middle_pose(self.robot)))
-        self._joints = JointParameters(self.group, names, default, inertia, self._on_joint_changed)
+        self._joints = JointParameters(
+            self.group, self.robot, default, inertia, self._on_joint_changed
+        )
         model = Model(
             dynamics,
             self._joints.gains(),
@@ -136,6 +146,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
             )
         self.create_service(Trigger, "~/resume", self._on_resume)
+        self.standby = Standby(self) if parameters.standby else None
         self.report = ControllerReport(self)
         self.create_timer(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.create_timer(
@@ -152,15 +163,39 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.report.forget()
         self._fresh = True
         self._active_since = monotonic()
-        self.start_task(self.tick, inputs=[self._reference_in], trigger=self._states_in)
+        inputs = [self._reference_in]
+        if self.standby is not None:
+            self.standby.forget()
+            inputs.append(self.standby.commands)
+        self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
 
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
+            self._wait_for_rest()
             if self.parameters.on_deactivate == ZERO_EFFORT:
                 sleep(self.controller.let_go())
         super().deactivate()
+
+    def _wait_for_rest(self) -> None:
+        """Command on until the arm is measured to stand, but not for ever."""
+        moving, end = "", monotonic() + LONGEST_STOP_S
+        while self.active and self.states.complete and self.listened_to and not self._doubled:
+            speed = np.abs(self.states.velocity)
+            i = int(np.argmax(speed))
+            if not speed[i] > STANDS_STILL:
+                return
+            moving = f"joint '{self.robot.joint_names[i]}' still moves at {speed[i]:.2g}"
+            if monotonic() > end:
+                self.get_logger().error(f"commands end although {moving} rad/s or m/s")
+                return
+            sleep(0.01)
+
+    @property
+    def _doubled(self) -> bool:
+        """Whether another node commands, and this one only stands by."""
+        return self.standby is not None and not self.standby.on_duty
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts pass over to the new equations over `fade`."""
@@ -190,6 +225,12 @@ class ControllerNode(RobotNode[ControllerParameters]):
             effort = self.states.effort
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
+        if self.standby is not None:
+            efforts = self.standby.relieve(now, self.tuning.sampling.period)
+            if efforts is not None:
+                self._relieve(efforts)
+            if not self.standby.on_duty:
+                return
         if not self.listened_to:  # and followed no longer, or feedback would push at nothing
             self.controller.postpone(now)
         elif self.reference.complete:
@@ -203,6 +244,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
         self.command.publish(effort_msg(efforts))
+        if self.standby is not None:
+            self.standby.note(efforts)
         if self.named.get_subscription_count():
             blind = command.status is Status.BLIND  # it answers no state
             stamp = self.get_clock().now().to_msg() if blind else time_msg(self.states.stamp)
@@ -212,11 +255,19 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.tuning.watch(self.controller.error, now)
         self.report.log(command.status)
 
+    def _relieve(self, efforts: Array) -> None:
+        """Go on from the efforts that another node commanded last, come to rest and hold."""
+        actuators = self.output[1]
+        tau = np.empty(len(efforts))
+        tau[self._order] = efforts if actuators is None else actuators.to_joints(efforts)
+        self.controller.activate(tau)
+        self.controller.halt()
+
     @property
     def listened_to(self) -> bool:
         """Whether anybody receives commands: the middleware may take seconds to introduce us."""
-        publishers = (self.named, self.command)
-        return any(publisher.get_subscription_count() for publisher in publishers)
+        listeners = self.command.get_subscription_count() - self.report.standbys
+        return listeners > 0 or self.named.get_subscription_count() > 0
 
     def _remind(self, now: float) -> None:
         """Say which joints no message has named, once they are overdue."""
@@ -288,6 +339,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _retune(self) -> None:
         """Use feedback that fits how states come, and say so if it is less than was asked for."""
+        self.report.count_standbys()
         new = self.tuning.retune(self.arm.base) if self.active else None
         if new is None:
             return

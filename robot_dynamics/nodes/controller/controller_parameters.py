@@ -17,6 +17,7 @@ from robot_dynamics.control.gains import (
     feedback_rate,
     largest_integral_gain,
 )
+from robot_dynamics.control.safety import default_tracking_errors
 from robot_dynamics.control.settings import (
     HOLD,
     ON_REFERENCE_TIMEOUT,
@@ -112,6 +113,19 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         "lowered, or references are refused",
         one_of=(LOWER, REFUSE),
     )
+    standby: bool = parameter(
+        False,
+        "Command nothing while another node commands effort_command; once that stops, bring the "
+        "arm to rest and hold it",
+        read_only=True,
+    )
+    standby_timeout: float = parameter(
+        0.03,
+        "Age of the last command of the other node at which one that stands by takes over, s; "
+        "three periods of joint_states at least",
+        low=1e-3,
+        high=10.0,
+    )
     trust_measured_effort: bool = parameter(
         False,
         "Begin with the efforts that joint_states show; only where they are N m or N, no currents",
@@ -153,7 +167,10 @@ class LimitParameters:
         0.0, "Speed above which d of the gains brakes, rad/s or m/s; 0 for none", low=0.0
     )
     tracking_error: float = parameter(
-        0.0, "Position error that stops the arm, rad or m; 0 for any", low=0.0
+        0.0,
+        "Position error that stops the arm, rad or m; 0 for any. Where none is given, 0.5 rad or "
+        "0.1 m, or a quarter of the range of the joint if that is less",
+        low=0.0,
     )
 
 
@@ -162,7 +179,7 @@ class JointParameters:
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
-        joint_names: Names of the n joints.
+        robot: The robot, of n joints.
         default: Gains where none are given.
         inertia: Inertia that each joint moves, shape (n,), kg m^2 or kg.
         changed: Called after some have changed.
@@ -171,12 +188,13 @@ class JointParameters:
     def __init__(
         self,
         group: Callable[..., Declared[Any]],
-        joint_names: tuple[str, ...],
+        robot: Robot,
         default: Gains,
         inertia: Array,
         changed: Callable[[], None],
     ) -> None:
-        self._names = joint_names
+        joint_names = self._names = robot.joint_names
+        tracking = default_tracking_errors(robot)
         self._told: dict[str, float] = {}
         """Joints whose limit on the change of effort has been told of, and that limit."""
         self._gains = [
@@ -190,8 +208,13 @@ class JointParameters:
             for i, name in enumerate(joint_names)
         ]
         self._limits = [
-            group(LimitParameters, f"limits.{name}", changed=lambda _: changed())
-            for name in joint_names
+            group(
+                LimitParameters,
+                f"limits.{name}",
+                defaults=LimitParameters(tracking_error=float(tracking[i])),
+                changed=lambda _: changed(),
+            )
+            for i, name in enumerate(joint_names)
         ]
 
     def gains(self) -> Gains:

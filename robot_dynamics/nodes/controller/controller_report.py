@@ -14,6 +14,9 @@ from robot_dynamics.nodes.ros.graph import other_publishers_of
 if TYPE_CHECKING:
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
+AT_STOP = 0.01
+"""Distance from the end of its range at which a joint stands at its stop, rad or m."""
+
 SATURATED_SHARE = 0.1
 """Part of the cycles since the last report from where on a saturated joint is worth a word."""
 
@@ -25,10 +28,14 @@ class ControllerReport:
 
     Args:
         node: The node.
+
+    Attributes:
+        standbys: How many controllers stand by, which listen to commands and do nothing with them.
     """
 
     def __init__(self, node: ControllerNode) -> None:
         self._node = node
+        self.standbys = 0
         self._others: frozenset[str] = frozenset()
         self._cycles, self._saturated = 0, node.saturated.copy()
         self.forget()
@@ -52,7 +59,7 @@ class ControllerReport:
         node, log = self._node, self._node.get_logger()
         resume = f"call {node.get_name()}/resume to go on"
         if status is Status.STOPPED:
-            log.warning(f"{status.value}, of joint '{node.controller.stopped_by}'; {resume}")
+            log.warning(f"{status.value}, of joint {self._stopped_joint}; {resume}")
         elif status is Status.PAUSED:
             log.warning(f"{status.value}; {resume}")
         elif status is Status.BLIND:
@@ -61,6 +68,15 @@ class ControllerReport:
             log.info(f"holding still: nobody listens to {node.command.topic_name} yet")
         else:
             log.info(status.value)
+
+    @property
+    def _stopped_joint(self) -> str:
+        """The joint that lost track, and whether it stands at an end of its range."""
+        node, name = self._node, self._node.controller.stopped_by
+        i, limits = node.robot.joint_names.index(str(name)), node.robot.limits
+        q = node.states.position[i]
+        at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
+        return f"'{name}'" + (f", at the end of its range ({q:.3g})" if at_stop else "")
 
     def _log_brakes(self) -> None:
         if self._braked_by is None:
@@ -88,7 +104,7 @@ class ControllerReport:
         cycles = zip(names, node.saturated.tolist(), strict=True)
         return {
             "mode": node.parameters.mode,
-            "status": (self._status or Status.WAITING).value,
+            "status": self._doing,
             "tracking error (rad or m)": error,
             "cycles saturated": {name: count for name, count in cycles if count},
             "feedback": tuning.describe(),
@@ -98,13 +114,22 @@ class ControllerReport:
             **{name: load[name] for name in ("gravity", "payload")},
         }
 
+    @property
+    def _doing(self) -> str:
+        standby = self._node.standby
+        if standby is not None and not standby.on_duty:
+            return "standing by: another node commands"
+        return (self._status or Status.WAITING).value
+
     def faults(self) -> list[Fault]:
         """What is wrong with it now."""
         node, found = self._node, []
+        if node.standby is not None and node.standby.on_duty:
+            found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
         if self._status is Status.BLIND:
             found.append(Fault(Level.ERROR, Status.BLIND.value))
         if self._status is Status.STOPPED:
-            found.append(Fault(Level.ERROR, f"stopped by joint '{node.controller.stopped_by}'"))
+            found.append(Fault(Level.ERROR, f"stopped by joint {self._stopped_joint}"))
         if self._status is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
         if node.active and not node.listened_to:
@@ -137,11 +162,19 @@ class ControllerReport:
         self._node.throttled_log.warn("saturation", line)
         return [Fault(Level.WARN, line)]
 
+    def count_standbys(self) -> None:
+        """Count the controllers that stand by."""
+        topic = self._node.command.topic_name
+        listeners = self._node.get_subscriptions_info_by_topic(topic)
+        self.standbys = sum(stands_by(info.node_name) for info in listeners)
+
     def look_for_others(self) -> None:
         """Warn, once, of nodes that publish commands to the same topics."""
         node = self._node
         topics = [node.command.topic_name, node.named.topic_name]
-        found = set(other_publishers_of(node, topics))
+        if node.standby is not None:
+            return
+        found = {name for name in other_publishers_of(node, topics) if not stands_by(name)}
         new = found - self._others
         if new:
             node.get_logger().warning(
@@ -149,6 +182,11 @@ class ControllerReport:
                 "joints get the commands of both by turns"
             )
         self._others = frozenset(found)
+
+
+def stands_by(name: str) -> bool:
+    """Whether a node, by its name, is a controller that commands only when no other does."""
+    return name.endswith("_standby")
 
 
 def _list(names: Iterable[str]) -> str:

@@ -23,6 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.nodes.ros.messages import SECOND, duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
+from robot_dynamics.robot.joint import Joint
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerance, Tolerances, Verdict
 
 ACTION_NAME = "~/follow_joint_trajectory"
@@ -32,6 +33,13 @@ RESULT_TIMEOUT_S = 60
 
 SEND_TIMEOUT_S = 0.5
 """Longest time that the end of a process waits for the result of a goal to be sent, s."""
+
+
+GOAL_TOLERANCE = {True: 0.1, False: 0.01}
+"""Position error of a joint that rotates (rad) or slides (m) with which it has arrived.
+
+joint_trajectory_controller checks none by default, so that a goal succeeds though nothing moved.
+"""
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,7 @@ class Constraints:
         low=0.0,
     )
     goal_time: float = parameter(
-        0.0,
+        2.0,
         "Time after the end of a goal in which it is to be reached, s; 0 to wait for ever",
         low=0.0,
     )
@@ -58,7 +66,10 @@ class JointConstraints:
         0.0, "Position error on the way at which a goal is aborted, rad or m; 0 for any", low=0.0
     )
     goal: float = parameter(
-        0.0, "Largest position error with which a goal is reached, rad or m; 0 for any", low=0.0
+        0.0,
+        "Largest position error with which a goal is reached, rad or m; 0 for any. Where none is "
+        "given, 0.1 rad or 0.01 m",
+        low=0.0,
     )
 
 
@@ -67,13 +78,18 @@ class DefaultTolerances:
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
-        joint_names: Names of the n joints.
+        joints: The n joints.
     """
 
-    def __init__(self, group: Callable[..., Declared[Any]], joint_names: Sequence[str]) -> None:
+    def __init__(self, group: Callable[..., Declared[Any]], joints: Sequence[Joint]) -> None:
         self._all: Declared[Constraints] = group(Constraints, "constraints")
         self._each: list[Declared[JointConstraints]] = [
-            group(JointConstraints, f"constraints.{joint}") for joint in joint_names
+            group(
+                JointConstraints,
+                f"constraints.{joint.name}",
+                defaults=JointConstraints(goal=GOAL_TOLERANCE[joint.type.rotates]),
+            )
+            for joint in joints
         ]
 
     def now(self) -> Tolerances:

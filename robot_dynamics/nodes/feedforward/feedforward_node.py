@@ -90,7 +90,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired)
-        tolerances = DefaultTolerances(self.group, robot.joint_names)
+        tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
             f"feedforward of robot '{robot.name}': {', '.join(self.robot.joint_names)}; "
@@ -295,6 +295,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """See `GoalExecutor.execute`."""
+        takers = self._reference, self._with_effort
+        if not any(publisher.get_subscription_count() for publisher in takers):
+            raise TrajectoryError("nobody listens to reference; start or configure controller_node")
         motion = self._follow(msg, "a new goal")
         times = motion.waypoints.times.tolist()
         return Goal(motion.trajectory, motion.begin, motion.start, motion.end, times, tolerances)
@@ -350,12 +353,11 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             # A stamp of exactly zero would mean now
             stamp = (self._motion_clock.seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
             base, start = follower.trajectory, stamp or begin
-            trajectory, fitting, remark = LIMITS[self.parameters.limits](
-                waypoints,
+            fit, join = (
+                LIMITS[self.parameters.limits],
                 partial(follower.plan, now=begin, stamp=stamp),
-                self.robot,
-                self._efforts_of,
             )
+            trajectory, fitting, remark = fit(waypoints, join, self.robot, self._efforts_of)
             check_finite(trajectory, self._efforts_of)
             settled = max(start, begin) + follower.blend
             return PlannedMotion(trajectory, begin, start, fitting, base, settled, remark)
@@ -385,9 +387,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
 def compile_kernels(model: Model) -> None:
     """Have what the loop and a trajectory ask for compiled before they do."""
-    n = model.dynamics.robot.dof
-    for shape in ((n,), (1, n)):
-        model.feedforward(*np.zeros((3, *shape)))
+    for shape in ((3, model.dynamics.robot.dof), (3, 1, model.dynamics.robot.dof)):
+        model.feedforward(*np.zeros(shape))
 
 
 def main(args: list[str] | None = None) -> None:

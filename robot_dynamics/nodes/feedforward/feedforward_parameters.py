@@ -27,7 +27,7 @@ class FeedforwardParameters(ModelParameters):
         high=10.0,
     )
     limits: str = parameter(
-        "warn",
+        "reject",
         "What becomes of a trajectory beyond the limits of the URDF",
         one_of=LIMITS,
     )

@@ -40,10 +40,10 @@ WRONG = {
     "a frame that there is not": (payload("nowhere"), "no frame 'nowhere'"),
     "no frame": (payload(""), "name the frame that carries the load"),
     "a mass that is negative": (payload("panda_hand", -1.0), "mass"),
-    "a mass that is no number": (payload("panda_hand", float("nan")), "payload refused"),
+    "a mass that is no number": (payload("panda_hand", float("nan")), "nan"),
     "a centre that is infinite": (
         payload("panda_hand", 1.0, (float("inf"), 0.0, 0.0)),
-        "payload refused",
+        "inf",
     ),
     "an inertia that no body has": (
         payload("panda_hand", 1.0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)),
@@ -56,10 +56,12 @@ WRONG = {
 def test_a_payload_with_one_field_wrong_is_refused_in_one_line(node, peer, what):
     msg, line = WRONG[what]
     publisher = peer.publisher(InertiaStamped, "payload")
-    heard = len(node.log)
-    publisher.publish(msg)
-    node.wait_for_log("payload refused", heard)
-    assert line in node.log[heard:]
+
+    def refused():
+        publisher.publish(msg)  # again: who has matched us may not be matched by us yet
+        return any("payload refused" in each and line in each for each in node.log.splitlines())
+
+    wait_for(refused, f"a refusal that says '{line}'")
     assert "Traceback" not in node.log
     assert peer.get_parameter(node.name, "payload.mass") == 0.0
     peer.node.destroy_publisher(publisher)

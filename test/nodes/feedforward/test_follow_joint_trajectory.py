@@ -48,17 +48,17 @@ def test_without_control_msgs_there_is_no_action_and_no_fault(context, monkeypat
     node.destroy_node()
 
 
-def test_default_tolerances_are_the_parameters_of_joint_trajectory_controller(context):
+def test_default_tolerances_are_parameters_named_as_those_of_joint_trajectory_controller(context):
     given = {
         "constraints.goal_time": 2.0,
-        "constraints.joint_1.goal": 0.1,
+        "constraints.joint_1.goal": 0.2,
         "constraints.joint_2.trajectory": 0.2,
     }
     overrides = [Parameter(name, value=value) for name, value in given.items()]
     node = rclpy.create_node("node", context=context, parameter_overrides=overrides)
-    tolerances = DefaultTolerances(partial(Declared, node), NAMES).now()
+    tolerances = DefaultTolerances(partial(Declared, node), ROBOT.independent_joints).now()
     assert tolerances.path.tolist() == [np.inf, 0.2]
-    assert tolerances.goal.tolist() == [0.1, np.inf]
+    assert tolerances.goal.tolist() == [0.2, 0.1]  # never infinite unless told so
     assert tolerances.stopped_velocity.tolist() == [0.01, 0.01]  # its default there
     assert tolerances.goal_time == 2.0
     node.destroy_node()
@@ -337,7 +337,7 @@ def test_the_path_tolerance_of_the_parameters_holds_where_the_goal_gives_none(
 
 def test_a_negative_tolerance_is_refused(peer, node):
     assert not peer.set_parameter(NODE, "constraints.goal_time", -1.0).successful
-    assert peer.get_parameter(NODE, "constraints.goal_time") == 0.0
+    assert peer.get_parameter(NODE, "constraints.goal_time") == 2.0
 
 
 def test_not_arriving_in_time_aborts_the_goal(client, arm, action):

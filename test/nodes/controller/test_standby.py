@@ -1,0 +1,110 @@
+"""What ends a controller in motion, before a plant that keeps the last command for ever."""
+
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics import read_urdf
+from robot_dynamics.nodes.ros.messages import duration_msg
+from robot_dynamics.robot import find_robot
+from ros_system import wait_for
+
+ROBOT = "ur5"
+NAMES = list(read_urdf(find_robot(ROBOT)).joint_names)
+START = [0.0, -1.2, 1.5, -0.5, 0.3, 0.2]
+FAR = [0.9, -0.6, 0.9, 0.1, 0.9, 0.8]
+REST = 0.1  # rad/s
+DRIFT = 0.05  # rad
+ENDED = ["-r", "__node:=controller_standby"]
+
+
+@pytest.fixture
+def system(start, peer):
+    """Simulator that never minds silence, and controllers; the one that commands, in motion."""
+    peer.listen(JointState, "joint_states")
+    common = {"urdf_path": ROBOT, "rate": 250.0}
+    start(
+        "simulator_node",
+        {**common, "initial_positions": START, "command_timeout": 3600.0},
+    )
+    feedforward = start("feedforward_node", common)
+    commanding = start("controller_node", common)
+    commanding.wait_for_log("tracking the reference")
+    feedforward.wait_for_log("ready for trajectories")
+    return start, commanding, common
+
+
+def moves(peer):
+    """Have the arm move, and wait until it is well under way."""
+    point = JointTrajectoryPoint(positions=FAR, time_from_start=duration_msg(2.0))
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+    wait_for(lambda: speed(peer) > 0.4, "motion")
+
+
+def states(peer, count):
+    heard = len(peer.heard["joint_states"])
+    wait_for(lambda: len(peer.heard["joint_states"]) >= heard + count, "joint_states")
+    return peer.heard["joint_states"][heard:]
+
+
+def speed(peer):
+    return np.abs(states(peer, 1)[-1].velocity).max()
+
+
+def stays(peer):
+    """Wait for rest, and see that the arm keeps it."""
+    wait_for(lambda: max(np.abs(m.velocity).max() for m in states(peer, 25)) < REST, "rest")
+    path = np.array([msg.position for msg in states(peer, 500)])
+    assert np.ptp(path, axis=0).max() < DRIFT
+
+
+def test_a_controller_that_stands_by_brings_the_arm_to_rest_when_the_other_one_is_killed(
+    system, peer
+):
+    start, commanding, common = system
+    standby = start("controller_node", {**common, "standby": True}, ENDED)
+    standby.wait_for_log("standing by")
+    moves(peer)
+    killed = len(peer.heard["joint_states"])
+    commanding.stop(signal.SIGKILL)
+    standby.wait_for_log("taken over: the arm comes to rest and is held")
+    stays(peer)
+    path = np.array([msg.position for msg in peer.heard["joint_states"][killed:]])
+    # A second of its way; one that keeps its last effort is at its stops, 6 rad away, in two
+    assert np.ptp(path, axis=0).max() < 3.0
+    # Back again, it commands, and the other one stands by once more
+    again = start("controller_node", common)
+    standby.wait_for_log("is commanded again; standing by")
+    again.wait_for_log("tracking the reference")
+    stays(peer)
+
+
+def test_while_another_one_commands_a_controller_that_stands_by_commands_nothing(system, peer):
+    start, commanding, common = system
+    # Longer than this machine may let a process wait
+    quiet = {**common, "standby": True, "standby_timeout": 5.0}
+    standby = start("controller_node", quiet, ENDED)
+    standby.wait_for_log("standing by")
+    moves(peer)
+    stays(peer)
+    assert "taken over" not in standby.log
+    assert "publishes /effort_command too" not in commanding.log
+
+
+def test_sigterm_in_motion_ends_the_process_only_once_the_arm_is_measured_to_stand(system, peer):
+    start, commanding, common = system
+    standby = start("controller_node", {**common, "standby": True}, ENDED)
+    standby.wait_for_log("standing by")
+    moves(peer)
+    assert commanding.stop(signal.SIGTERM) == 0
+    assert speed(peer) < REST
+    # An effort that stays is no feedback, and an arm without friction tips over from any pose
+    standby.wait_for_log("taken over")
+    stays(peer)
