@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from programs import chain, everything_program, inverse_program, random_inputs
+from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.native_kernel import NativeKernel, compile_native
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.robot import find_robot
 
 pytest.importorskip("llvmlite")
 
@@ -46,8 +48,38 @@ def test_random_calls_never_get_past_the_rules():
 )
 def test_the_layout_of_arrays_is_recognised_here():
     """Otherwise every call would be slow, and no test would notice."""
-    free_threaded = bool(array_layout.sysconfig.get_config_var("Py_GIL_DISABLED"))
-    assert array_layout.available() is not free_threaded
+    off = bool(array_layout.sysconfig.get_config_var("Py_GIL_DISABLED"))
+    off |= sys.version_info < (3, 11) or os.environ.get("ROBOT_DYNAMICS_NATIVE_ENTRY") == "0"
+    assert array_layout.available() is not off
+
+
+SWITCHED_OFF = """
+import inspect
+import numpy as np
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.robot import find_robot
+arm = Dynamics(read_urdf(find_robot("planar_2r")), cache=False)
+for _ in range(2):
+    tau = arm.inverse(*np.ones((3, 2)))
+print(inspect.ismethod(arm.inverse), inspect.isbuiltin(type(arm.kernel("inverse")).__call__))
+print(*tau)
+"""
+
+
+def test_one_switch_takes_the_entry_away():
+    package = str(Path(array_layout.__file__).parents[4])
+    done = subprocess.run(
+        [sys.executable, "-c", SWITCHED_OFF],
+        env={**os.environ, "ROBOT_DYNAMICS_NATIVE_ENTRY": "0", "PYTHONPATH": package},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    kinds, torques = done.stdout.splitlines()
+    assert kinds == "True False"
+    arm = Dynamics(read_urdf(find_robot("planar_2r")))
+    expected = arm.inverse(*np.ones((3, 2)))
+    np.testing.assert_allclose([float(x) for x in torques.split()], expected, rtol=1e-7)  # printed
 
 
 def test_a_layout_that_does_not_hold_is_noticed(monkeypatch):
