@@ -54,6 +54,9 @@ ARGUMENTS = (
      "keeps its feedback should our nodes die. ros2_controllers 4.22 (Jazzy) or newer. It takes no "
      "mode, payload or gravity while a trajectory runs, and holds without effort before the first "
      "trajectory and after a cancelled one: there the arm sags onto its gains", None),
+    ("standby", "", "Start a second controller_node that takes over when the commands of the first "
+     "one stop; empty: with simulation false, where the last command may stay for ever",
+     ["", *TRUE_FALSE]),
     ("composed", "false", "Run simulator, feedforward and controller in one process", TRUE_FALSE),
     ("rviz", "false", "Start rviz2", TRUE_FALSE),
     ("robot_state_publisher", "", "Start one; empty: for rviz, unless simulation is false: a robot "
@@ -134,33 +137,40 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     else:
         for name in names:
             started.append(node(name, [*paced, own.get(name, {})], name=name))
-    if not (simulated or follower):
+    if not follower and (given["standby"] or str(not simulated).lower()) == "true":
         # What takes the commands may keep the last one for ever; see docs/hardware.md
-        standby = [*paced, own.get("controller_node", {}), {"standby": True}]
-        started.append(node("controller_node", standby, name="controller_node_standby"))
+        same = [standby_file(config), *paced[1:], own.get("controller_node", {})]
+        asked = [*same, {"standby": True}]
+        started.append(node("controller_node", asked, name="controller_node_standby"))
     if motion != "none":
         asked = {"motion": motion, "file": given["file"]}
         started.append(node("trajectory_node", [*common, asked], name="trajectory_node"))
-    publish = given["robot_state_publisher"]
-    shown = [("rviz2", ["-d", rviz_config, "-f", robot.links[0].name], {})]
-    shown = shown if given["rviz"] == "true" else []
-    if publish == "true" or (not publish and shown and simulated):
-        shown.insert(0, ("robot_state_publisher", [], {"robot_description": description}))
     # First: where a package is missing, launch gives up before it has started the others
-    started[:0] = [
+    return [*displays(given, description, ["-d", rviz_config, "-f", robot.links[0].name]), *started]
+
+
+def displays(given: Mapping[str, str], description: str, arguments: list[str]) -> list[Node]:
+    """rviz2 with its arguments, and robot_state_publisher for it, as far as they are asked for."""
+    asked, shown = given["robot_state_publisher"], given["rviz"] == "true"
+    parameters = {"use_sim_time": given["use_sim_time"] == "true"}
+    started = []
+    if asked == "true" or (not asked and shown and given["simulation"] == "true"):
+        own = {**parameters, "robot_description": description}
+        started.append(("robot_state_publisher", {"parameters": [own]}))
+    if shown:
+        started.append(("rviz2", {"parameters": [parameters], "arguments": arguments}))
+    return [
         Node(
             package=package,
             executable=package,
             namespace=given["namespace"],
-            arguments=arguments,
-            parameters=[{**use_sim_time, **parameters}],
             # Frames of one robot have the names of another's: each namespace has its own
             remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
             output="screen",
+            **options,
         )
-        for package, arguments, parameters in shown
+        for package, options in started
     ]
-    return started
 
 
 def silent_hardware(description: str) -> list[str]:
@@ -190,9 +200,30 @@ def check_file(argument: str, path: str, what: str) -> None:
 
 def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
     """Path of a file with parameters by node: launch gives a process the same for all its nodes."""
-    by_node = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
+    return yaml_file(
+        {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
+    )
+
+
+def standby_file(config: str) -> str:
+    """Path of a parameter file that says of the node that stands by what one says of the other."""
+
+    def copied(tree: object) -> object:
+        if not isinstance(tree, dict):
+            return tree
+        return {
+            other: copied(value)
+            for name, value in tree.items()
+            for other in (name, *([f"{name}_standby"] if name.endswith("controller_node") else []))
+        }
+
+    return yaml_file(copied(yaml.safe_load(Path(config).read_text(encoding="utf-8"))))
+
+
+def yaml_file(tree: object) -> str:
+    """Path of a new file with some values."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
-        yaml.safe_dump(by_node, file)
+        yaml.safe_dump(tree, file)
     return file.name
 
 

@@ -5,16 +5,20 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
 from robot_dynamics.robot.catalogue import find_robot, share_folder
-from ros_system import PATIENCE, Peer, wait_for
+from ros_system import PATIENCE, NodeProcess, Peer, wait_for
 
 pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
 
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 
 PATH = share_folder() / "launch" / "bringup.launch.py"
 
@@ -185,9 +189,64 @@ def test_topic_based_hardware_that_withholds_steady_commands_is_named(tmp_path, 
 
 
 def test_a_real_arm_is_not_moved_unless_a_motion_is_asked_for():
-    standing_by = "controller_node"  # a second one, for when the first one dies
-    assert executables(simulation="false") == ["feedforward_node", "controller_node", standing_by]
+    assert executables(simulation="false", standby="false") == [
+        "feedforward_node",
+        "controller_node",
+    ]
     assert "trajectory_node" in executables(simulation="false", motion="excitation")
+
+
+def test_a_real_arm_has_a_controller_that_stands_by():
+    assert executables(simulation="false").count("controller_node") == 2
+    assert executables(simulation="false", composed="true").count("controller_node") == 1
+    assert executables().count("controller_node") == 1
+    assert executables(standby="true").count("controller_node") == 2
+
+
+def pid_of(node, group):
+    """Process of a node that was launched in a process group."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_text().split("\0")
+            if f"__node:={node}" in words and os.getpgid(int(folder.name)) == group:
+                return int(folder.name)
+        except OSError:  # it has just ended
+            continue
+    return None
+
+
+def test_a_controller_that_is_killed_is_relieved_on_an_arm_that_keeps_its_last_command(
+    launch, tmp_path
+):
+    simulator = NodeProcess(
+        "simulator_node",
+        launch.domain,
+        tmp_path,
+        {"urdf_path": "planar_2r", "rate": 250.0, "command_timeout": 3600.0},
+    )
+    peer = Peer(launch.domain)
+    try:
+        states = peer.listen(JointState, "/joint_states")
+        common = ("simulation:=false", "command_topic:=effort_command", "rate:=250")
+        process = launch(*common)
+        wait_for(lambda: pid_of("controller_node_standby", process.pid), "the stand-by")
+        simulator.wait_for_log("held until")
+        wait_for(lambda: states and any(states[-1].effort), "an arm that is commanded")
+        time.sleep(3.0)  # the one that stands by has heard commands, then
+        stood = states[-1].position
+        os.kill(pid_of("controller_node", process.pid), signal.SIGKILL)
+        count = len(states)
+        wait_for(lambda: len(states) > count + 500, "two seconds")
+        moved = np.array([state.position for state in states[count:]]) - stood
+        assert np.abs(moved).max() < 0.05
+        commands = peer.listen(Float64MultiArray, "/effort_command")
+        wait_for(lambda: len(commands) > 10, "commands of the one that stood by")
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+        assert "Traceback" not in output
+    finally:
+        peer.close()
+        simulator.end()
 
 
 def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
