@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
 from robot_dynamics.robot.catalogue import find_robot, share_folder
@@ -40,17 +41,22 @@ sys.exit(service.run())
 """What `ros2 launch` does."""
 
 
+def bringup():
+    """The launch file as a module."""
+    spec = importlib.util.spec_from_file_location("bringup", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def started(**arguments):
     """The nodes that the launch file starts for these arguments."""
     from launch import LaunchContext
 
-    spec = importlib.util.spec_from_file_location("bringup", PATH)
-    bringup = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bringup)
-    context = LaunchContext()
-    for name, default, *_ in bringup.ARGUMENTS:
+    context, module = LaunchContext(), bringup()
+    for name, default, *_ in module.ARGUMENTS:
         context.launch_configurations[name] = arguments.get(name, default)
-    return bringup.nodes(context)
+    return module.nodes(context)
 
 
 @pytest.fixture
@@ -201,6 +207,15 @@ def test_a_real_arm_has_a_controller_that_stands_by():
     assert executables(simulation="false", composed="true").count("controller_node") == 1
     assert executables().count("controller_node") == 1
     assert executables(standby="true").count("controller_node") == 2
+
+
+def test_a_controller_that_stands_by_has_the_parameters_of_the_other(tmp_path):
+    gains = {"ros__parameters": {"gains": {"joint_1": {"p": 7.0}}}}
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump({"/**": {"controller_node": gains}, "/controller_node": gains}))
+    copied = yaml.safe_load(Path(bringup().standby_file(str(path))).read_text())
+    assert copied["/**"]["controller_node_standby"] == gains
+    assert copied["/controller_node_standby"] == copied["/controller_node"] == gains
 
 
 def pid_of(node, group):
