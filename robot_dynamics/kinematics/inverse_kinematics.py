@@ -17,7 +17,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
-from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, check_known, shown
+from robot_dynamics.errors import ArgumentError, RobotError, check_known, shown
 from robot_dynamics.kinematics.axis_chain import AxisChain, as_turn
 from robot_dynamics.kinematics.closed_form import Structure, find_structure
 from robot_dynamics.kinematics.inverse_solutions import (
@@ -30,16 +30,16 @@ from robot_dynamics.kinematics.inverse_solutions import (
     within_limits,
 )
 from robot_dynamics.kinematics.numeric_inverse import POLISHED, NumericSolver, polished
+from robot_dynamics.kinematics.pose_arguments import (
+    EXACT,
+    checked_poses,
+    deviation,
+    nearest_rotations,
+)
 from robot_dynamics.kinematics.positioning import Partial
-from robot_dynamics.kinematics.subproblems import Turn, Vector, cross, dot, minus
+from robot_dynamics.kinematics.subproblems import Turn, Vector, dot, minus
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
-
-ROTATION = 1e-5
-"""How far R^T R of an argument may be from the identity; it is then made a rotation matrix."""
-
-EXACT = 1e-20
-"""Square of that which is taken as round-off."""
 
 NOT_TURNED = np.array([1.0, 0.0])
 """The member of a family that is returned by default, as cosine and sine."""
@@ -135,10 +135,10 @@ class InverseKinematics:
             found = self._regular_pose(rotation, position)
             if found is not None:
                 return found
-        R, p, one = _poses(rotation, position)
+        R, p, one = checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
         if self._found is None:
-            solutions = self._search(_nearest_rotations(R), p, start)
+            solutions = self._search(nearest_rotations(R), p, start)
         else:
             solutions = self._solutions(R, p, given, free)
         return solutions.one() if one else solutions
@@ -240,7 +240,7 @@ class InverseKinematics:
             "s": _stacked([[value[1] for value in row] for row in values]),
             "residual": _stacked([self._residual(way, rotation, position) for way in ways]),
             "lever": _stacked([functools.reduce(_least, sizes) for sizes in levers]),
-            "off": _stacked([_deviation(rotation)]),
+            "off": _stacked([deviation(rotation)]),
         }
 
     def _residual(self, way: Partial, rotation: Array, position: Array) -> Any:
@@ -260,7 +260,7 @@ class InverseKinematics:
         rest = (R, p) if given is None else self._pose_without(R, p, given)
         q, residual, lever, off = self._evaluate(*rest, free)
         if off.max(initial=0.0) > EXACT:
-            return self._solutions(_nearest_rotations(R), p, given, free)
+            return self._solutions(nearest_rotations(R), p, given, free)
         frees: float | Array = free
         free_rows = (lever < FREE).any(axis=1)
         lost = np.flatnonzero(free_rows & ~(residual <= REACHED).any(axis=1))
@@ -359,50 +359,6 @@ class InverseKinematics:
             reason=reasons,
             family=np.full(valid.shape, None, dtype=object),
         )
-
-
-def _poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:
-    """Rotation matrices (N, 3, 3), positions (N, 3), and whether it is a single pose."""
-    try:
-        R, p = np.asarray(rotation, dtype=np.float64), np.asarray(position, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ArgumentError("rotation and position must hold numbers") from None
-    one = R.ndim == 2
-    if R.shape[-2:] != (3, 3) or R.ndim not in (2, 3) or p.shape != (*R.shape[:-2], 3):
-        raise ShapeError(
-            "rotation must have shape (3, 3) or (N, 3, 3), and position (3,) or (N, 3); got "
-            f"{R.shape} and {p.shape}"
-        )
-    R, p = R.reshape(-1, 3, 3), p.reshape(-1, 3)
-    for name, array in (("rotation", R), ("position", p)):
-        if not np.isfinite(array).all():
-            raise ArgumentError(f"{name} holds NaN or infinity; every entry must be finite")
-    return R, p, one
-
-
-def _deviation(rotation: Array) -> Any:
-    """How far a matrix is from a rotation: squares of R^T R - 1 and of the determinant - 1."""
-    x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
-    units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
-    return sum((e * e for e in (*units, dot(x, y), dot(y, z), dot(z, x))), 0.0)
-
-
-def _nearest_rotations(R: Array) -> Array:
-    """The rotation matrices that N matrices are but for their last digits.
-
-    Raises:
-        ArgumentError: If one of them is none.
-    """
-    off = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2), initial=0.0)
-    bad = np.flatnonzero((off > ROTATION) | (np.linalg.det(R) < 0.0))
-    if bad.size:
-        raise ArgumentError(
-            f"rotation{'' if len(R) == 1 else f'[{bad[0]}]'} is no rotation matrix: its columns "
-            "must be unit vectors at right angles, right-handed (R^T R is off by "
-            f"{off[bad[0]]:.2g})"
-        )
-    U, _, V = np.linalg.svd(R)
-    return U @ V
 
 
 def _on_arrays(equations: Any, R: Array, p: Array, free: Array) -> tuple[Array, ...]:
