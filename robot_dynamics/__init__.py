@@ -11,12 +11,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from robot_dynamics.version import __version__
+
 if TYPE_CHECKING:
     from robot_dynamics.dynamics import Dynamics
     from robot_dynamics.robot.robot import Robot
     from robot_dynamics.robot.urdf.reader import read_urdf
 
-__version__ = "0.1.0"
 __all__ = ["Dynamics", "Robot", "__version__", "read_urdf"]
 
 _HOME = {

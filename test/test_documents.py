@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import robot_dynamics
+
 ROOT = Path(__file__).parents[1]
 PAGES = [
     page for folder in (".", "docs", "examples") for page in sorted(ROOT.glob(f"{folder}/*.md"))
@@ -81,3 +83,9 @@ def test_the_readme_names_every_room_of_the_package():
     table = (ROOT / "README.md").read_text(encoding="utf-8")
     rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert rooms == set(re.findall(r"\]\(robot_dynamics/(\w+)\)", table))
+
+
+def test_the_version_is_the_same_everywhere():
+    package = re.search(r"<version>(.+)</version>", (ROOT / "package.xml").read_text()).group(1)
+    setup = re.search(r'version="(.+)"', (ROOT / "setup.py").read_text()).group(1)
+    assert {package, setup} == {robot_dynamics.__version__}

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 
-from robot_dynamics import __version__
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.version import __version__
 
 VERBS: Mapping[str, str] = {
     "info": "what a URDF says: joints, limits, masses, size of the equations",

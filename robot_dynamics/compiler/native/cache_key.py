@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-import robot_dynamics
 from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.version import __version__
 
 ROOMS = (
     *("spatial", "robot", "algorithms", "formulations", "coordinates", "papers", "reduction"),
@@ -32,7 +32,7 @@ def environment(host: Host) -> tuple[str, ...] | None:
     if sources is None:
         return None
     python = f"{sys.implementation.cache_tag} {sysconfig.get_config_var('SOABI')}"
-    versions = f"{robot_dynamics.__version__}, {python}, numpy {np.__version__}"
+    versions = f"{__version__}, {python}, numpy {np.__version__}"
     return sources, versions, host.llvm, host.cpu, host.features
 
 

@@ -35,6 +35,7 @@ from robot_dynamics.control.setpoint import ReferenceHistory
 from robot_dynamics.control.settings import ZERO_EFFORT
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.controller_parameters import (
     REFUSE,
     ControllerParameters,
@@ -56,7 +57,6 @@ from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.actuators import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_gravity
 from robot_dynamics.nodes.runtime.process import run
-from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -79,7 +79,7 @@ MAX_EXTRAPOLATION_S = 0.02
 """Time by which a reference is brought ahead to that of a newer state."""
 
 
-class ControllerNode(RobotNode[ControllerParameters]):
+class ControllerNode(ControllerBase):
     """Closes the loop around the robot."""
 
     NAME = "controller_node"
@@ -124,10 +124,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
             JointState, "reference", self._on_reference, COMMAND_QOS
         )
         self.saturated = np.zeros(len(names), dtype=np.int64)
-        """Cycles in which the effort of each joint was cut at its limit."""
         self.cycles = 0
         self.refusal = ""
-        """Why references are not followed; empty if they are."""
         unlimited = [
             name for name, x in zip(names, self.controller.limit, strict=True) if np.isinf(x)
         ]
@@ -181,7 +179,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def _wait_for_rest(self) -> None:
         """Command on until the arm is measured to stand, but not for ever."""
         moving, end = "", monotonic() + LONGEST_STOP_S
-        while self.active and self.states.complete and self.listened_to and not self._doubled:
+        while (
+            self.active and self.states.complete and self.report.listened_to and not self._doubled
+        ):
             speed = np.abs(self.states.velocity)
             i = int(np.argmax(speed))
             if not speed[i] > STANDS_STILL:
@@ -231,7 +231,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 self._relieve(efforts)
             if not self.standby.on_duty:
                 return
-        if not self.listened_to:  # and followed no longer, or feedback would push at nothing
+        if not self.report.listened_to:  # and followed no longer, or feedback would push at nothing
             self.controller.postpone(now)
         elif self.reference.complete:
             self.controller.set_reference(self._reference_at_state(), self._reference_at)
@@ -262,12 +262,6 @@ class ControllerNode(RobotNode[ControllerParameters]):
         tau[self._order] = efforts if actuators is None else actuators.to_joints(efforts)
         self.controller.activate(tau)
         self.controller.halt()
-
-    @property
-    def listened_to(self) -> bool:
-        """Whether anybody receives commands: the middleware may take seconds to introduce us."""
-        listeners = self.command.get_subscription_count() - self.report.standbys
-        return listeners > 0 or self.named.get_subscription_count() > 0
 
     def _remind(self, now: float) -> None:
         """Say which joints no message has named, once they are overdue."""

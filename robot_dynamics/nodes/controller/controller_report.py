@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robot_dynamics.control import Status, position_error
+from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import other_publishers_of
-
-if TYPE_CHECKING:
-    from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
 AT_STOP = 0.01
 """Distance from the end of its range at which a joint stands at its stop, rad or m."""
@@ -33,7 +30,7 @@ class ControllerReport:
         standbys: How many controllers stand by, which listen to commands and do nothing with them.
     """
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: ControllerBase) -> None:
         self._node = node
         self.standbys = 0
         self._others: frozenset[str] = frozenset()
@@ -44,6 +41,12 @@ class ControllerReport:
         """Nothing has been told yet."""
         self._status: Status | None = None
         self._braked_by: str | None = None
+
+    @property
+    def listened_to(self) -> bool:
+        """Whether anybody receives commands: the middleware may take seconds to introduce us."""
+        listeners = self._node.command.get_subscription_count() - self.standbys
+        return listeners > 0 or self._node.named.get_subscription_count() > 0
 
     def log(self, status: Status) -> None:
         """Tell of a status, and of brakes, if they are new."""
@@ -64,7 +67,7 @@ class ControllerReport:
             log.warning(f"{status.value}; {resume}")
         elif status is Status.BLIND:
             log.warning(status.value)
-        elif status is Status.HOLDING and not node.listened_to:
+        elif status is Status.HOLDING and not self.listened_to:
             log.info(f"holding still: nobody listens to {node.command.topic_name} yet")
         else:
             log.info(status.value)
@@ -132,7 +135,7 @@ class ControllerReport:
             found.append(Fault(Level.ERROR, f"stopped by joint {self._stopped_joint}"))
         if self._status is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
-        if node.active and not node.listened_to:
+        if node.active and not self.listened_to:
             topic = node.command.topic_name
             found.append(
                 Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")

@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING
 
 import numpy as np
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.safety import Watchdog
+from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS
-
-if TYPE_CHECKING:
-    from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
 FEWEST_PERIODS = 3.0
 """Periods of the states without a command before the other controller is taken for dead."""
@@ -41,7 +38,7 @@ class Standby:
         commands: The subscription to what is commanded.
     """
 
-    def __init__(self, node: ControllerNode) -> None:
+    def __init__(self, node: ControllerBase) -> None:
         self._node = node
         self.commands = node.create_loop_subscription(
             Float64MultiArray, COMMAND_TOPIC, self._on_command, COMMAND_QOS

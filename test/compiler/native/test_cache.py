@@ -121,7 +121,7 @@ def test_changed_sources_make_other_kernels(folder, arm, monkeypatch):
 def test_another_version_or_interpreter_makes_other_kernels(folder, arm, monkeypatch, change):
     compile_native(inverse_program(arm), key="arm")
     owner, name, value = {
-        "__version__": (robot_dynamics, "__version__", "99.0"),
+        "__version__": (cache_key, "__version__", "99.0"),
         "numpy": (np, "__version__", "99.0"),
         "interface": (sysconfig, "get_config_var", lambda name: "another"),
     }[change]
