@@ -54,7 +54,7 @@ from robot_dynamics.nodes.ros.messages import (
     time_msg,
 )
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
-from robot_dynamics.nodes.runtime.actuators import actuators_of
+from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_gravity
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.robot import Robot

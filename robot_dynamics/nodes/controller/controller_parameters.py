@@ -26,7 +26,7 @@ from robot_dynamics.control.settings import (
 )
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.nodes.runtime.actuators import ActuatorParameters
+from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.robot import Robot
 

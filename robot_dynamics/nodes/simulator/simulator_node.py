@@ -29,7 +29,7 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import publishers_of
 from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, nanoseconds, time_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
-from robot_dynamics.nodes.runtime.actuators import actuators_of
+from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.command_input import CommandInput

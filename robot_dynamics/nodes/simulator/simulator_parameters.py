@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.runtime.actuators import ActuatorParameters
+from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.simulation import Imperfections
 
