@@ -83,9 +83,9 @@ class LoopTuning:
 
     # -- in the loop ------------------------------------------------------------------------
 
-    def feed(self, now: float, age: float) -> None:
-        """Note a state; see `SamplingMeter.feed`."""
-        self._meter.feed(now, age)
+    def feed(self, now: float, age: float, states: int = 1) -> None:
+        """Note that states have come; see `SamplingMeter.feed`."""
+        self._meter.feed(now, age, states)
 
     def watch(self, error: Array | None, now: float) -> None:
         """Look at the position error of a cycle, shape (n,), rad or m; None where there is none."""

@@ -106,18 +106,19 @@ class SamplingMeter:
         self._began: float | None = None
         self._count, self._age = 0, 0.0
 
-    def feed(self, now: float, age: float) -> None:
-        """Note a state.
+    def feed(self, now: float, age: float, states: int = 1) -> None:
+        """Note that states have come.
 
         Args:
             now: When it was measured, or else when it came, s; back in time it starts anew.
             age: How old it then was by its stamp, s.
+            states: How many have come since the last call.
         """
         if self._began is None or now < self._began:
             self._began, self._count, self._age = now, 0, 0.0
             return
-        self._count += 1
-        self._age += age if 0.0 < age < LONGEST_AGE_S else 0.0
+        self._count += states
+        self._age += states * age if 0.0 < age < LONGEST_AGE_S else 0.0
         passed = now - self._began
         if passed >= WINDOW_S and self._count >= FEWEST_STATES:
             self._windows.append((passed / self._count, self._age / self._count))

@@ -66,6 +66,9 @@ JOINT_STATES_OVERDUE_S = 2.0
 PUBLISHER_CHECK_PERIOD_S = 1.0
 """Time between two looks for other nodes that command the same joints."""
 
+MEASURING_PERIOD_S = 4e-3
+"""Time between two looks how states come and whether the arm swings."""
+
 RETUNE_PERIOD_S = 0.1
 """Time between two looks whether other feedback is due."""
 
@@ -160,6 +163,7 @@ class ControllerNode(ControllerBase):
         self.arm.base = self.tuning.model(self.arm.base)
         self.report.forget()
         self._fresh = True
+        self._unmeasured, self._measure_at = 0, 0.0
         self._active_since = monotonic()
         inputs = [self._reference_in]
         if self.standby is not None:
@@ -252,8 +256,11 @@ class ControllerNode(ControllerBase):
             self.named.publish(named_effort_msg(names, efforts, stamp))
         self.saturated += command.saturated
         self.cycles += 1
-        self.tuning.watch(self.controller.error, now)
-        self.report.log(command.status)
+        if not self._unmeasured:
+            self.tuning.watch(self.controller.error, now)
+        told = self.report.status, self.report.braked_by
+        if (command.status, self.controller.braked_by) != told:
+            self.report.log(command.status)
 
     def _relieve(self, efforts: Array) -> None:
         """Go on from the efforts that another node commanded last, come to rest and hold."""
@@ -293,11 +300,16 @@ class ControllerNode(ControllerBase):
             if states.read(msg) and states.complete:
                 now = monotonic()
                 self.controller.set_state(Measured(states.position, states.velocity), now)
-                stamp = states.stamp
-                age = (self.get_clock().now().nanoseconds - stamp) / SECOND
-                self.tuning.feed(stamp / SECOND if stamp else now, age)
+                self._unmeasured += 1
+                if now >= self._measure_at:
+                    self._measure_states(states.stamp, now)
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
+
+    def _measure_states(self, stamp: int, now: float) -> None:
+        age = (self.get_clock().now().nanoseconds - stamp) / SECOND
+        self.tuning.feed(stamp / SECOND if stamp else now, age, self._unmeasured)
+        self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
     def _on_reference(self, msg: JointState) -> None:
         try:
@@ -344,14 +356,8 @@ class ControllerNode(ControllerBase):
         self.refusal = line if refuses else ""
         self.controller.refuse(self.refusal)
         log = self.get_logger()
-        if refuses:
-            log.error(
-                f"references are not followed: {line}; send states faster, or lower bandwidth"
-            )
-        elif self.arm.base.coupled:
-            log.warning(line)
-        else:
-            log.info(line)
+        say = log.error if refuses else log.warning if self.arm.base.coupled else log.info
+        say(f"references are not followed: {line}" if refuses else line)
 
     def diagnostics(self) -> Mapping[str, object]:
         """What it does, how well, and with which terms and load."""
@@ -371,11 +377,8 @@ class ControllerNode(ControllerBase):
 
 def compile_kernels(model: Model, mode: str) -> None:
     """Have the kernels of a mode compiled, and those of holding still, before the loop asks."""
+    model.prepare()
     zero = np.zeros(model.dynamics.robot.dof)
-    model.feedforward(zero, zero, zero)
-    model.gravity(zero)
-    model.inverse(zero, zero, zero)
-    model.forward(zero, zero, zero)  # for stopping blindly
     MODES[mode].effort(model, Reference(zero, zero, zero), Measured(zero, zero))
 
 

@@ -27,6 +27,8 @@ class ControllerReport:
         node: The node.
 
     Attributes:
+        status: The last one that was told of.
+        braked_by: The last joint that was told of as one that does not move.
         standbys: How many controllers stand by, which listen to commands and do nothing with them.
     """
 
@@ -39,8 +41,8 @@ class ControllerReport:
 
     def forget(self) -> None:
         """Nothing has been told yet."""
-        self._status: Status | None = None
-        self._braked_by: str | None = None
+        self.status: Status | None = None
+        self.braked_by: str | None = None
 
     @property
     def listened_to(self) -> bool:
@@ -50,12 +52,12 @@ class ControllerReport:
 
     def log(self, status: Status) -> None:
         """Tell of a status, and of brakes, if they are new."""
-        if self._node.controller.braked_by != self._braked_by:
-            self._braked_by = self._node.controller.braked_by
+        if self._node.controller.braked_by != self.braked_by:
+            self.braked_by = self._node.controller.braked_by
             self._log_brakes()
-        if status is not self._status:
-            self._status = status
-            if self._braked_by is None:  # or it would say, again and again, that it tries
+        if status is not self.status:
+            self.status = status
+            if self.braked_by is None:  # or it would say, again and again, that it tries
                 self._log_status(status)
 
     def _log_status(self, status: Status) -> None:
@@ -82,7 +84,7 @@ class ControllerReport:
         return f"'{name}'" + (f", at the end of its range ({q:.3g})" if at_stop else "")
 
     def _log_brakes(self) -> None:
-        if self._braked_by is None:
+        if self.braked_by is None:
             self._node.get_logger().info("the joints move")
         else:
             self._node.get_logger().warning(f"{self._closed_brakes} It is tried again and again")
@@ -90,7 +92,7 @@ class ControllerReport:
     @property
     def _closed_brakes(self) -> str:
         return (
-            f"joint '{self._braked_by}' does not move although it is pushed with half of its "
+            f"joint '{self.braked_by}' does not move although it is pushed with half of its "
             "effort limit; are its brakes closed?"
         )
 
@@ -122,25 +124,25 @@ class ControllerReport:
         standby = self._node.standby
         if standby is not None and not standby.on_duty:
             return "standing by: another node commands"
-        return (self._status or Status.WAITING).value
+        return (self.status or Status.WAITING).value
 
     def faults(self) -> list[Fault]:
         """What is wrong with it now."""
         node, found = self._node, []
         if node.standby is not None and node.standby.on_duty:
             found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
-        if self._status is Status.BLIND:
+        if self.status is Status.BLIND:
             found.append(Fault(Level.ERROR, Status.BLIND.value))
-        if self._status is Status.STOPPED:
+        if self.status is Status.STOPPED:
             found.append(Fault(Level.ERROR, f"stopped by joint {self._stopped_joint}"))
-        if self._status is Status.PAUSED:
+        if self.status is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
         if node.active and not self.listened_to:
             topic = node.command.topic_name
             found.append(
                 Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")
             )
-        if self._braked_by is not None:
+        if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
