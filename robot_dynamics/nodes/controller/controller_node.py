@@ -329,6 +329,8 @@ class ControllerNode(ControllerBase):
 
     def changed(self, value: ControllerParameters) -> None:
         """Use new settings from the next cycle on."""
+        if value.mode != self._settings.mode:
+            self.get_logger().info(f"mode '{value.mode}', before '{self._settings.mode}'")
         compile_kernels(self.controller.model, value.mode)
         self.arm.changed()
         self._use_settings()

@@ -161,6 +161,7 @@ def test_a_joint_in_its_soft_margin_is_pushed_back(arm):
 
 def test_a_joint_above_its_velocity_limit_is_braked(arm, peer):
     arm.use(limits__joint_1__velocity=0.5, mode="gravity_compensation")
+    arm.node.wait_for_log("mode 'gravity_compensation', before 'feedforward'")
     arm.becomes(DYNAMICS.gravity(Q), "gravity at rest")
     arm.qd = np.array([0.8, 3.0])
     brake = gains(peer, "d")[0] * (0.8 - 0.5)
