@@ -14,7 +14,7 @@ from robot_dynamics.nodes.trajectory_node import TrajectoryNode
 from ros_system import wait_for
 
 ROBOT = {"urdf_path": "planar_2r"}
-MOTION = {**ROBOT, "duration": 1.0, "approach": 0.5}
+MOTION = {**ROBOT, "duration": 4.0, "share": 0.2}  # within the limits of effort
 
 
 def test_the_motion_of_a_file_needs_the_name_of_a_file(context):
