@@ -31,7 +31,7 @@ WHY = {
         "beside 0.126, 0.090 and 0.171 in the same process: that was not worth a second set of "
         "equations with a back end of its own, 1200 lines with their tests. Tried on the one set: "
         "packing by LLVM (3 %, and a minute of compilation for Talos), other orders of evaluation "
-        "(4 %), other levels of the code generator (1 %), AVX2 only (slower)."
+        "(4 %), other levels of the code generator (1 %)."
     ),
     FLOAT: (
         "Without turning rows of states into vectors of one joint each (which gives wrong "
