@@ -326,8 +326,8 @@ def test_the_path_tolerance_of_the_parameters_holds_where_the_goal_gives_none(
     client, arm, peer, action
 ):
     name = f"constraints.{NAMES[0]}.trajectory"
-    assert peer.set_parameter(NODE, name, 0.05).successful
-    arm.error = np.array([0.2, 0.0])
+    assert peer.set_parameter(NODE, name, 0.03).successful
+    arm.error = np.array([0.06, 0.0])  # within the tolerance of the goal
     strict = client.send(client.goal((0.5, arm.at()))).end()
     free = client.send(client.goal((0.5, arm.at()), path=[(NAMES[0], -1.0)])).end()
     assert peer.set_parameter(NODE, name, 0.0).successful
