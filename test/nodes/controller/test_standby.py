@@ -21,7 +21,18 @@ START = [0.0, -1.2, 1.5, -0.5, 0.3, 0.2]
 FAR = [0.9, -0.6, 0.9, 0.1, 0.9, 0.8]
 REST = 0.1  # rad/s
 DRIFT = 0.05  # rad
+STAY = 500
+"""States over which an arm at rest is watched: two seconds."""
+FALL = 3.0
+"""Way of an arm that nobody holds, rad.
+
+Coming to rest takes a second of its way; on its last effort it is at its stops, 6 rad away, in two.
+"""
 ENDED = ["-r", "__node:=controller_standby"]
+PATIENT = {"standby": True, "standby_timeout": 0.2}
+"""On a busy machine processes wait for longer than the default, and the two would take turns."""
+NEVER_STOPPED = {f"limits.{name}.tracking_error": 0.0 for name in NAMES}
+"""A process that has waited may find the arm off its way, and is to bring it back all the same."""
 
 
 @pytest.fixture
@@ -34,6 +45,7 @@ def system(start, peer):
         {**common, "initial_positions": START, "command_timeout": 3600.0},
     )
     feedforward = start("feedforward_node", common)
+    common.update(NEVER_STOPPED)
     commanding = start("controller_node", common)
     commanding.wait_for_log("tracking the reference")
     feedforward.wait_for_log("ready for trajectories")
@@ -58,32 +70,38 @@ def speed(peer):
     return np.abs(states(peer, 1)[-1].velocity).max()
 
 
-def stays(peer):
-    """Wait for rest, and see that the arm keeps it."""
-    wait_for(lambda: max(np.abs(m.velocity).max() for m in states(peer, 25)) < REST, "rest")
-    path = np.array([msg.position for msg in states(peer, 500)])
-    assert np.ptp(path, axis=0).max() < DRIFT
+def path(peer, count):
+    return np.array([msg.position for msg in states(peer, count)])
+
+
+def stays_at(peer, goal):
+    """Wait until the arm is at a goal and keeps it; it is slow at the beginning of its way, too."""
+    wait_for(lambda: np.abs(path(peer, STAY) - goal).max() < DRIFT, f"rest at {goal}")
+
+
+def stays_near(peer, since):
+    """Wait until the arm rests, and see that it has not fallen since it was heard that often."""
+    wait_for(lambda: np.ptp(path(peer, STAY), axis=0).max() < DRIFT, "rest")
+    way = np.array([msg.position for msg in peer.heard["joint_states"][since:]])
+    assert np.ptp(way, axis=0).max() < FALL
 
 
 def test_a_controller_that_stands_by_brings_the_arm_to_rest_when_the_other_one_is_killed(
     system, peer
 ):
     start, commanding, common = system
-    standby = start("controller_node", {**common, "standby": True}, ENDED)
+    standby = start("controller_node", {**common, **PATIENT}, ENDED)
     standby.wait_for_log("standing by")
     moves(peer)
     killed = len(peer.heard["joint_states"])
     commanding.stop(signal.SIGKILL)
     standby.wait_for_log("taken over: the arm comes to rest and is held")
-    stays(peer)
-    path = np.array([msg.position for msg in peer.heard["joint_states"][killed:]])
-    # A second of its way; one that keeps its last effort is at its stops, 6 rad away, in two
-    assert np.ptp(path, axis=0).max() < 3.0
-    # Back again, it commands, and the other one stands by once more
+    stays_near(peer, since=killed)
+    # Back again, it joins the reference, and the other one stands by once more
     again = start("controller_node", common)
     standby.wait_for_log("is commanded again; standing by")
     again.wait_for_log("tracking the reference")
-    stays(peer)
+    stays_at(peer, FAR)
 
 
 def test_while_another_one_commands_a_controller_that_stands_by_commands_nothing(system, peer):
@@ -93,18 +111,19 @@ def test_while_another_one_commands_a_controller_that_stands_by_commands_nothing
     standby = start("controller_node", quiet, ENDED)
     standby.wait_for_log("standing by")
     moves(peer)
-    stays(peer)
+    stays_at(peer, FAR)
     assert "taken over" not in standby.log
     assert "publishes /effort_command too" not in commanding.log
 
 
 def test_sigterm_in_motion_ends_the_process_only_once_the_arm_is_measured_to_stand(system, peer):
     start, commanding, common = system
-    standby = start("controller_node", {**common, "standby": True}, ENDED)
+    standby = start("controller_node", {**common, **PATIENT}, ENDED)
     standby.wait_for_log("standing by")
     moves(peer)
     assert commanding.stop(signal.SIGTERM) == 0
     assert speed(peer) < REST
+    ended = len(peer.heard["joint_states"])
     # An effort that stays is no feedback, and an arm without friction tips over from any pose
     standby.wait_for_log("taken over")
-    stays(peer)
+    stays_near(peer, since=ended)
