@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array, Value
+from robot_dynamics.forking import imported
 from robot_dynamics.html_table import html_table
 from robot_dynamics.robot.inertial_parameters import PARAMETERS, inertial_parameters
 from robot_dynamics.robot.joint import Joint
@@ -133,7 +134,7 @@ def energy_regressor(tree: Robot, samples: int | None = None) -> Array:
         (less that of the first state), shape (2 samples, 10 links), for links[1:] and `PARAMETERS`.
     """
     N = samples or 10 * len(tree.joints) + 10
-    rng = np.random.default_rng(0)
+    rng = imported("numpy.random").default_rng(0)
     E = tree.coupling.matrix
     q = rng.uniform(-np.pi, np.pi, (N, tree.dof)) @ E.T + tree.coupling.offset
     qd = rng.normal(size=(N, tree.dof)) @ E.T

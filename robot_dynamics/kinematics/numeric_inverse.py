@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
+from robot_dynamics.forking import imported
 from robot_dynamics.kinematics.axis_chain import AxisChain
 
 STARTS = 24
@@ -53,7 +54,7 @@ class NumericSolver:
     def solve(self, R: Array, p: Array, start: npt.ArrayLike | None = None) -> tuple[Array, float]:
         """Positions within the limits that come nearest to the pose, shape (n,), and residual."""
         n = len(self.chain)
-        rng = np.random.default_rng(0)
+        rng = imported("numpy.random").default_rng(0)
         best, least = np.zeros(n), np.inf
         for attempt in range(ROUNDS):
             q = rng.uniform(self.lower, self.upper, (STARTS, n))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.forking import imported
 from robot_dynamics.kinematics.axis_chain import Axis
 from robot_dynamics.kinematics.subproblems import (
     Crossing,
@@ -128,7 +129,7 @@ class Positioning:
         self._centre = _nearest(second, first)
         self._x_rows = self._rows_of_x()
         size = 1.0 + float(lever)
-        targets = np.random.default_rng(0).uniform(-size, size, (8, 3))
+        targets = imported("numpy.random").default_rng(0).uniform(-size, size, (8, 3))
         A = np.hstack([np.array(self._rows_of_y(tuple(t)), float)[:, 1:] for t in targets])
         B = np.array([row[1:] for row in self._x_rows], float)
         if len(self.axes) == 2:  # x is a constant: the equation that q_1 has most to do with

@@ -10,6 +10,7 @@ import numpy as np
 
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.arrays import Array
+from robot_dynamics.forking import imported
 from robot_dynamics.formulations import augmented_body
 from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
@@ -145,7 +146,7 @@ def change_of(tree: Robot, reduced: ReducedRobot, accelerations: bool) -> float:
     end of a heavy arm. With `accelerations` M^-1 times the change of torque counts too, relative
     to the accelerations of the motion.
     """
-    rng = np.random.default_rng(0)
+    rng = imported("numpy.random").default_rng(0)
     joints = tree.coupling
     worst = 0.0
     for _ in range(2):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.forking import imported
 from robot_dynamics.version import __version__
 
 ROOMS = (
@@ -41,9 +42,7 @@ def source_fingerprint() -> str | None:
     """Fingerprint of the sources of this package; None if they cannot be read."""
     package: Any = Path(__file__).parents[2]
     if not package.is_dir():  # in a zip file
-        from importlib import resources  # noqa: PLC0415 - slow to import, and seldom needed
-
-        package = resources.files("robot_dynamics")
+        package = imported("importlib.resources").files("robot_dynamics")
     return fingerprint_of(package)
 
 

@@ -12,13 +12,13 @@ import itertools
 import os
 import platform
 import sys
-import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
+from robot_dynamics import forking
 from robot_dynamics.compiler.native.ir import LIBRARY_FUNCTIONS, MEMORY_FUNCTIONS
 from robot_dynamics.errors import BackendError
 
@@ -26,11 +26,12 @@ OLDEST = (0, 41)
 
 _LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidying up after it
 
-_lock = threading.RLock()  # LLVM's global context is not for two threads at once
+# LLVM's global context is not for two threads at once, and a fork waits until nobody compiles.
+_lock = forking.lock
 _library_numbers = itertools.count()
 
-# A child of a fork has one thread: a lock that another one held would never be released. So a
-# fork waits until nobody compiles, or frees what was compiled, under llvmlite's own lock.
+# A fork also waits until nobody frees what was compiled, under llvmlite's own lock: always the
+# second of the two to be taken.
 _foreign: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
 
