@@ -23,7 +23,7 @@ from robot_dynamics.control.laws import (
 )
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.safety import all_finite
-from robot_dynamics.control.setpoint import Setpoint
+from robot_dynamics.control.setpoint import EffortHistory, Setpoint
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import Start, Status, Supervisor, start_of
 from robot_dynamics.control.transitions import Fade
@@ -61,6 +61,7 @@ class Controller:
         self._none = np.zeros(robot.dof)
         self._supervisor = Supervisor(robot.dof, self.settings)
         self._setpoint = Setpoint(self.joint_names)
+        self._efforts = EffortHistory()
         self._fade = Fade(robot.dof, self.settings.fade)
         self._measured: Measured | None = None
         self._reference: Reference | None = None
@@ -77,6 +78,7 @@ class Controller:
         if not all_finite(*measured):
             return False
         self._measured = measured
+        self._efforts.forget()
         self._supervisor.states.feed(now)
         return True
 
@@ -113,6 +115,7 @@ class Controller:
                 first command then starts from it. By default from the effort of gravity.
         """
         self._supervisor.reset()
+        self._efforts.forget()
         self._let_go = self._renew = False
         self._reference = None
         self._integral = self._none
@@ -204,6 +207,7 @@ class Controller:
         if not all_finite(command.tau):  # no law gives this for finite input; let it out never
             command = Limited(last.tau, command.cut)
         self._last, self._last_time = command, now
+        self._efforts.add(now, command.tau)
         supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
         return Command(*command, status)
 
@@ -237,16 +241,13 @@ class Controller:
         return self._setpoint.at_rest(now)._replace(qdd=self._none)
 
     def _predicted(self, measured: Measured, now: float) -> State:
-        """Where the arm is by now if it has gone on under the efforts that it had.
+        """Where the arm is by now under the efforts that it has had since it was last seen.
 
         What brings it to rest must begin with these efforts: while others faded in, the arm would
         not do what is planned, and nobody would see it.
         """
-        q, qd = measured
-        tau = self._none if self._last is None else self._last.tau
-        qdd = self.model.forward(q, qd, tau - self.model.friction_effort(qd))
         age = min(self._supervisor.states.age(now), 2.0 * self.settings.state_timeout)
-        return State(q + age * qd + 0.5 * age**2 * qdd, qd + age * qdd, qdd)
+        return self._efforts.predicted(self.model, measured, now - age, now)
 
     def _go_on_from(self, at: State, now: float) -> None:
         """From a state, join the references that are to be followed, or else come to rest."""

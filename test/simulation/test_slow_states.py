@@ -22,8 +22,8 @@ ROBOTS = {name: Dynamics(read_urdf(find_robot(name))) for name in ("ur5", "panda
 class Loop:
     """A plant, a controller as its node has it, and messages that are slow and late."""
 
-    def __init__(self, dynamics, rate, states_late=0.0, commands_late=0.0, q=None, tuned=True):
-        self.q0 = middle_pose(dynamics.robot) if q is None else q
+    def __init__(self, dynamics, rate, states_late=0.0, commands_late=0.0, tuned=True, **settings):
+        self.q0 = middle_pose(dynamics.robot)
         step = self.step = STEPS[rate]
         self.plant = Plant(dynamics.robot, self.q0, dynamics=dynamics, step=step)
         self.follower = Follower(dynamics.robot.joint_names, self.q0)
@@ -32,16 +32,18 @@ class Loop:
         self.tuning = LoopTuning(dynamics, wanted, self.model.bandwidth, 1e-3)
         if tuned:
             self.model = self.tuning.model(self.model)
-        self.controller = Controller(self.model, Settings())
+        self.controller = Controller(self.model, Settings(**settings))
         self.tuned, self.now, self.tau = tuned, 0.0, dynamics.gravity(self.q0)
         self.every, self.lines = round(1.0 / (rate * step)), []
         self.late = round(states_late / step), round(commands_late / step)
         self.states, self.commands, self.errors, self.speeds = [], [], [], []
 
-    def run(self, seconds):
+    def run(self, seconds, silent=False):
         for _ in range(round(seconds / self.step)):
             k = round(self.now / self.step)
-            if k % self.every == 0:
+            if silent and k % self.every == 0:
+                self.command(k, self.now - self.last)
+            elif k % self.every == 0:
                 self.states.append((k + self.late[0], Measured(self.plant.q, self.plant.qd)))
             if self.states and self.states[0][0] <= k:
                 self.answer(self.states.pop(0)[1], k)
@@ -56,10 +58,14 @@ class Loop:
     def answer(self, measured, k):
         age = self.late[0] * self.step
         self.controller.set_state(measured, self.now)
+        self.tuning.feed(self.now, age)
+        self.last = self.now - age
+        self.command(k, age)
+
+    def command(self, k, age):
         due = self.follower.sample(self.now - age)  # as the history of references has it
         now = self.model.feedforward(*self.follower.sample(self.now))
         self.controller.set_reference(Reference(due.q, due.qd, now), self.now)
-        self.tuning.feed(self.now, age)
         command = self.controller.update(self.now)
         self.tuning.watch(self.controller.error, self.now)
         if self.tuned and (new := self.tuning.retune(self.model)):
@@ -134,3 +140,35 @@ def test_what_is_lowered_is_said_once_with_period_and_delay():
     loop = Loop(ROBOTS["planar_2r"], 50, states_late=20e-3)
     loop.run(3.0)
     assert loop.controller.model.bandwidth < 15.0 and loop.tuning.lowered
+
+
+@pytest.mark.parametrize("name", ["ur5", "planar_2r"])  # without the light wrist of a Panda
+@pytest.mark.parametrize("timeout", [0.1, 0.5])
+def test_a_motion_in_which_states_stop_for_a_second_goes_on_and_arrives(name, timeout):
+    loop = Loop(ROBOTS[name], 250, tracking_limit=0.5, state_timeout=timeout, reference_timeout=0.5)
+    loop.run(2.0)
+    goal, fitted = loop.q0 + 0.8, loop.tuning.sampling
+    loop.follower.accept(Waypoints(loop.plant.robot.joint_names, [1.5], [goal]), loop.now)
+    loop.run(0.5)
+    began = len(loop.speeds)
+    loop.run(1.0, silent=True)
+    assert loop.status is Status.BLIND
+    loop.run(4.0)
+    assert loop.status is Status.TRACKING
+    # 15/8 of 0.8 rad in 1.5 s is 1 rad/s, and what is left is joined at 1.5 rad/s and less
+    assert max(loop.speeds[began:]) < 1.6
+    np.testing.assert_allclose(loop.plant.q, goal, rtol=0.0, atol=SWING)
+    assert loop.tuning.sampling == fitted  # a gap is neither a period nor an age
+    assert len(loop.lines) <= 1
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_that_a_tracking_error_stops_then_stands(name):
+    loop = Loop(ROBOTS[name], 250, tracking_limit=0.5)
+    loop.run(1.0)
+    there = loop.q0 + 0.6
+    loop.plant.reset(there)
+    loop.run(3.0)
+    assert loop.status is Status.STOPPED
+    np.testing.assert_allclose(loop.plant.q, there, rtol=0.0, atol=0.02)
+    assert max(loop.speeds[-100:]) < KICK
