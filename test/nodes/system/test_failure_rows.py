@@ -254,7 +254,8 @@ def test_a_root_link_with_inertia_is_taken_without_a_word(controlled):
     node.answers(
         gravity(read_urdf(ARM), shoulder=0.2, elbow=0.1), ("shoulder", "elbow"), [0.2, 0.1]
     )
-    assert "WARN" not in node.process.log, node.process.log
+    said = [line for line in node.process.log.splitlines() if "inertia" in line or "link" in line]
+    assert said == []  # of the robot; that states came late it may say on a busy machine
 
 
 # -- grippers --------------------------------------------------------------------------------------
