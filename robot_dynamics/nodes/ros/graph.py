@@ -7,6 +7,9 @@ from typing import Any
 
 from rclpy.node import Node
 
+UNKNOWN_NODE = "_NODE_NAME_UNKNOWN_"
+"""What rmw calls the node of an endpoint that it has heard of before it has heard of the node."""
+
 
 def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
     """Nodes that publish some topics, fully qualified, one entry per node and publisher of its own.
@@ -51,5 +54,9 @@ def followers_of(node: Node, topic: str, answer: str) -> list[str]:
 
 
 def _names(endpoints: Iterable[Any]) -> list[str]:
-    """The nodes of endpoints, fully qualified."""
-    return [f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in endpoints]
+    """The nodes of endpoints, fully qualified; without those whose node is not introduced yet."""
+    return [
+        f"{info.node_namespace.rstrip('/')}/{info.node_name}"
+        for info in endpoints
+        if info.node_name != UNKNOWN_NODE
+    ]
