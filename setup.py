@@ -19,6 +19,8 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
     "ros-ament-index-python==1.8.1",
 ]
 VIEW = ["viser>=1.0"]
+IDENTIFICATION = ["rosbags>=0.10", "cvxpy>=1.5", "clarabel>=0.9"]
+STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6"]
 CLI = ["rich>=13", "matplotlib>=3.6"]  # what prints tables and draws
 DEMO = ["example-robot-data>=4.3", *CLI]
 TEST = [
@@ -32,8 +34,11 @@ TEST = [
     "ruff>=0.6",
     "mypy>=1.11",
     "joblib>=1.3",
-    "dask>=2024.1",
     "pandas>=2.0",
+    "playwright>=1.45",
+    *VIEW,
+    *IDENTIFICATION,
+    *STUDY,
     *DEMO,
 ]
 
@@ -71,10 +76,12 @@ setup(
         "ros": ROS_WHEELS,
         "cli": CLI,
         "view": VIEW,
+        "identification": IDENTIFICATION,
+        "study": STUDY,
         "demo": DEMO,
         "test": TEST,
         "bench": [*TEST, "dynibo>=0.5", "EAIK>=1.2"],
-        "all": [*ROS_WHEELS, *VIEW, *TEST],
+        "all": [*ROS_WHEELS, *TEST],
     },
     zip_safe=True,
     entry_points={
