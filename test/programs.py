@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations.newton_euler import inverse_dynamics
 from robot_dynamics.robot.joint import Joint, JointType
@@ -52,8 +53,10 @@ def everything(x, A, s):
     y = A @ x[:2] - np.sin(x[2]) * x[:2]
     root = np.sqrt(4.0 + x[0] * x[0])
     nested = np.cos(np.sin(x[0] + x[1]) - np.tanh(s))
+    angle = np.arctan2(y[1], x[0])
+    last = select(x[0], x[1], np.floor(3.0 * x[2]), np.cos(angle) - np.arctan2(nested, angle))
     return {
-        "vector": np.array([y[0] / root, -y[1], np.exp(-abs(x[2])), nested, 2.5]),
+        "vector": np.array([y[0] / root, -y[1], np.exp(-abs(x[2])), nested, last]),
         "matrix": np.outer(x, y) * 3.0 - np.ones((3, 2)),
         "number": s - x[0],
     }

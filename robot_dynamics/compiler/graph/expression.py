@@ -8,7 +8,8 @@ subexpressions never exist twice. Whatever is known already folds on the way:
 * operations on constants, sums with 0, products with 0 and 1, x - x, c + (1 - c);
 * constant multiples: 2 (3 x) becomes 6 x, and 2 x + 3 x becomes 5 x;
 * signs: a minus sign moves outwards, a (-b) = -(a b), (-a) - b = -(a + b), until an
-  addition turns it into a subtraction. Changing a sign therefore costs nothing.
+  addition turns it into a subtraction. Changing a sign therefore costs nothing;
+* choices: x where a < b, else y, if a and b are numbers or x and y are the same.
 
 Constants are stored without their sign: -2 is the negation of the node 2.
 """
@@ -37,18 +38,24 @@ SQRT = "sqrt"
 EXP = "exp"
 TANH = "tanh"
 ABS = "abs"
+FLOOR = "floor"
+ARCTAN2 = "arctan2"
+SELECT = "select"
 
-FUNCTIONS: dict[str, Callable[[float], float]] = {
+FUNCTIONS: dict[str, Callable[..., float]] = {
     SIN: math.sin,
     COS: math.cos,
     SQRT: math.sqrt,
     EXP: math.exp,
     TANH: math.tanh,
     ABS: abs,
+    FLOOR: lambda x: float(math.floor(x)),
+    ARCTAN2: math.atan2,
+    SELECT: lambda a, b, x, y: x if a < b else y,
 }
-"""Functions of one argument, with what they are on floats."""
+"""Functions, with what they are on floats."""
 
-ODD = frozenset({SIN, TANH})
+ODD = frozenset({SIN, TANH, ARCTAN2})  # in their first argument
 EVEN = frozenset({COS, ABS})
 
 
@@ -158,6 +165,29 @@ class Expression:
     def abs(self) -> Expression:
         """Absolute value."""
         return function(ABS, self)
+
+    def __floor__(self) -> Expression:
+        """The largest whole number that is not above it."""
+        return function(FLOOR, self)
+
+    def arctan2(self, x: Any) -> Expression:
+        """Angle of the point (x, self) from the x axis, rad, in [-pi, pi]."""
+        lifted = self.graph.lift(x)
+        if lifted is None:
+            raise TraceError(f"arctan2 of {self!r} and {x!r}, which is no number")
+        return function(ARCTAN2, self, lifted)
+
+    def arctan(self) -> Expression:
+        """The angle in [-pi/2, pi/2] whose tangent it is."""
+        return self.arctan2(1.0)
+
+    def arcsin(self) -> Expression:
+        """The angle in [-pi/2, pi/2] whose sine it is."""
+        return self.arctan2(((1.0 - self) * (1.0 + self)).sqrt())
+
+    def arccos(self) -> Expression:
+        """The angle in [0, pi] whose cosine it is."""
+        return ((1.0 - self) * (1.0 + self)).sqrt().arctan2(self)
 
     def conjugate(self) -> Expression:
         """The number itself: symbols stand for real numbers."""
@@ -352,19 +382,36 @@ def reciprocal(x: Expression) -> Expression:
     return x.graph.node(RECIPROCAL, x)
 
 
-def function(name: str, x: Expression) -> Expression:
+def function(name: str, x: Expression, *others: Expression) -> Expression:
     """One of `FUNCTIONS` of x; even and odd ones never see a minus sign."""
+    if name is SELECT:
+        return select(x, *others)
     if x.op is NEGATE:
         if name in EVEN:
             return function(name, x.args[0])
         if name in ODD:
-            return negate(function(name, x.args[0]))
-    known = constant_value(x)
-    if known is not None:
-        if name is SQRT and known < 0.0:
-            raise ArgumentError(f"the equations take the square root of {known}")
-        return x.graph.constant(FUNCTIONS[name](known))
-    return x.graph.node(name, x)
+            return negate(function(name, x.args[0], *others))
+    known = [constant_value(a) for a in (x, *others)]
+    numbers = [value for value in known if value is not None]
+    if len(numbers) == len(known):
+        if name is SQRT and numbers[0] < 0.0:
+            raise ArgumentError(f"the equations take the square root of {numbers[0]}")
+        return x.graph.constant(FUNCTIONS[name](*numbers))
+    return x.graph.node(name, x, *others)
+
+
+def select(a: Expression, b: Expression, x: Expression, y: Expression) -> Expression:
+    """Either x, where a < b, or y."""
+    if a.op is NEGATE and b.op is NEGATE:
+        a, b = b.args[0], a.args[0]
+    a_known, b_known = constant_value(a), constant_value(b)
+    if a is b or x is y:
+        return y
+    if a_known is not None and b_known is not None:
+        return x if a_known < b_known else y
+    if x.op is NEGATE and y.op is NEGATE:
+        return negate(select(a, b, x.args[0], y.args[0]))
+    return a.graph.node(SELECT, a, b, x, y)
 
 
 def _multiple(x: Expression) -> tuple[float, Expression]:

@@ -221,7 +221,7 @@ def array_of(items: Iterable[Any], shape: Shape) -> npt.NDArray[Any]:
 
 # Words of C and C++ that Python does not keep for itself, and names in generated source
 _RESERVED = re.compile(
-    r"t\d+|(a?(sin|cos|tan)h?|sqrt|cbrt|hypot|pow|exp2?|log(10|2|1p|b)?|fabs|fmod|floor|ceil)f?|"
+    r"t\d+|atan2f?|arctan2|where|(a?(sin|cos|tan)h?|sqrt|cbrt|hypot|pow|exp2?|log(10|2|1p|b)?|fabs|fmod|floor|ceil)f?|"
     r"abs|alignas|alignof|asm|auto|bitand|bitor|bool|case|catch|char|compl|concept|const|constexpr|"
     r"decltype|default|delete|do|double|enum|explicit|export|extern|float|friend|goto|inline|int|"
     r"long|main|mutable|namespace|new|noexcept|nullptr|operator|private|protected|public|register|"

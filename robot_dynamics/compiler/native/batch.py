@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 
 from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.native.arctangent import arctangent
 from robot_dynamics.compiler.native.ir import Code, FiniteCheck, Lanes, argument, emit_body
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.rows import rows_at
@@ -67,6 +68,7 @@ def _block(
         lanes,
         lambda name, i: rows[name].column(i),
         lambda code, angles: sine_cosine(code, lanes, angles, host.fused),
+        lambda code, points: [arctangent(code, lanes, *point, host.fused) for point in points],
     )
     if check:
         for name, size in sizes.items():

@@ -16,12 +16,15 @@ import numpy as np
 from robot_dynamics.compiler.graph.expression import (
     ABS,
     ADD,
+    ARCTAN2,
     COS,
     EXP,
+    FLOOR,
     INPUT,
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
+    SELECT,
     SIN,
     SQRT,
     SUBTRACT,
@@ -201,6 +204,9 @@ def argument(name: str) -> str:
 SineCosine = Callable[[Code, list[str]], list[tuple[str, str]]]
 """Writes the sine and cosine of a list of values that are known at one time."""
 
+Arctangent = Callable[[Code, list[tuple[str, str]]], list[str]]
+"""Writes the angles of a list of points (y, x) that are known at one time."""
+
 
 def emit_body(
     code: Code,
@@ -208,11 +214,13 @@ def emit_body(
     lanes: Lanes,
     load_input: Callable[[str, int], str],
     sine_cosine: SineCosine,
+    arctangent: Arctangent,
 ) -> dict[str, list[str]]:
     """Write the operations of a program.
 
     All sines and cosines whose angles are known come first, in one go: that lets them share
     vector instructions and one test for huge angles. Angles that depend on other sines follow.
+    So do arctangents, after the sines that are known with them.
 
     Products and sums carry the `contract` flag: LLVM may join a product and a sum into one fused
     operation, which is faster and rounds once. Nothing else is allowed to change results.
@@ -224,6 +232,7 @@ def emit_body(
         load_input: Gives the value of an input entry, by name and flat position; called once
             for every entry that is used, just before its first use.
         sine_cosine: Writes sines and cosines.
+        arctangent: Writes arctangents.
 
     Returns:
         The values of the entries of every output.
@@ -245,10 +254,14 @@ def emit_body(
             else:
                 value[node.index] = emit_operation(code, lanes, node.op, operands)
 
-    for angles in angle_levels(program):
+    for angles, turns in function_levels(program):
         emit(live_nodes(angles))
-        pairs = sine_cosine(code, [value[angle.index] for angle in angles])
-        waves.update(zip((angle.index for angle in angles), pairs, strict=True))
+        if angles:
+            pairs = sine_cosine(code, [value[angle.index] for angle in angles])
+            waves.update(zip((angle.index for angle in angles), pairs, strict=True))
+        emit(live_nodes(x for turn in turns for x in turn.args))
+        points = [(value[y.index], value[x.index]) for y, x in (turn.args for turn in turns)]
+        value.update(zip((turn.index for turn in turns), arctangent(code, points), strict=True))
     emit(program.nodes)
     return {
         name: [value[entry.index] for entry in output.entries]
@@ -256,28 +269,35 @@ def emit_body(
     }
 
 
-def angle_levels(program: Program) -> list[list[Expression]]:
-    """Arguments of sines and cosines: those that depend on no other, then on those, and so on."""
+def function_levels(program: Program) -> list[tuple[list[Expression], list[Expression]]]:
+    """Arguments of sines and cosines, and arctangents, in the order in which they are known.
+
+    First those that depend on no other such function, then those that depend on them, and so on.
+    """
     level: dict[int, int] = {}
-    levels: list[dict[int, Expression]] = []
+    levels: list[tuple[dict[int, Expression], list[Expression]]] = []
     for node in program.nodes:
         own = max((level[x.index] for x in node.args), default=0)
-        if node.op in (SIN, COS):
+        if node.op in (SIN, COS, ARCTAN2):
             if own == len(levels):
-                levels.append({})
-            levels[own][node.args[0].index] = node.args[0]
+                levels.append(({}, []))
+            angles, turns = levels[own]
+            if node.op == ARCTAN2:
+                turns.append(node)
+            else:
+                angles[node.args[0].index] = node.args[0]
             own += 1
         level[node.index] = own
-    return [list(angles.values()) for angles in levels]
+    return [(list(angles.values()), turns) for angles, turns in levels]
 
 
 _ARITHMETIC = {ADD: "fadd contract", SUBTRACT: "fsub contract", MULTIPLY: "fmul contract"}
-_INTRINSICS = {SQRT: "sqrt", ABS: "fabs"}
+_INTRINSICS = {SQRT: "sqrt", ABS: "fabs", FLOOR: "floor"}
 _LIBRARY = (EXP, TANH)
 
 
 def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> str:
-    """Write one operation other than a sine or cosine; returns its value."""
+    """Write one operation other than a sine, cosine or arctangent; returns its value."""
     kind, x = lanes.type, operands[0]
     if op in _ARITHMETIC:
         return code.let(f"{_ARITHMETIC[op]} {kind} {x}, {operands[1]}")
@@ -287,25 +307,48 @@ def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> st
         return code.let(f"fdiv {kind} {lanes.number(1.0)}, {x}")
     if op in _INTRINSICS:
         return code.let(f"call {kind} @llvm.{_INTRINSICS[op]}.{lanes.suffix}({kind} {x})")
+    if op == SELECT:
+        less = code.let(f"fcmp olt {kind} {x}, {operands[1]}")
+        yes, no = operands[2:]
+        return code.let(f"select {lanes.of('i1')} {less}, {kind} {yes}, {kind} {no}")
     if op in _LIBRARY:
-        return by_lane(code, lanes, x, op)
+        return by_lane(code, lanes, op, x)
     raise BackendError(f"native code has no operation '{op}'; add it to compiler/ir.py")
 
 
-def by_lane(code: Code, lanes: Lanes, x: str, function: str) -> str:
-    """Call a function of the C library, of one double, for every lane."""
+def by_lane(code: Code, lanes: Lanes, function: str, *operands: str) -> str:
+    """Call a function of the C library, of doubles, for every lane."""
     result = "undef"
     for i in range(lanes.width):
-        lane = x if lanes.width == 1 else code.let(f"extractelement {lanes.type} {x}, i32 {i}")
-        if lanes.scalar == "float":
-            lane = code.let(f"fpext float {lane} to double")
-        lane = code.let(f"call double @{function}(double {lane})")
+        given = []
+        for x in operands:
+            lane = x if lanes.width == 1 else code.let(f"extractelement {lanes.type} {x}, i32 {i}")
+            if lanes.scalar == "float":
+                lane = code.let(f"fpext float {lane} to double")
+            given.append(f"double {lane}")
+        lane = code.let(f"call double @{function}({', '.join(given)})")
         if lanes.scalar == "float":
             lane = code.let(f"fptrunc double {lane} to float")
         if lanes.width == 1:
             return lane
         result = code.let(f"insertelement {lanes.type} {result}, {lanes.scalar} {lane}, i32 {i}")
     return result
+
+
+def packed(code: Code, wide: Lanes, scalars: list[str]) -> list[str]:
+    """Scalars side by side in vectors, the last of them filled up with zeros."""
+    vectors = []
+    for start in range(0, len(scalars), wide.width):
+        vector = wide.number(0.0)
+        for i, x in enumerate(scalars[start : start + wide.width]):
+            vector = code.let(f"insertelement {wide.type} {vector}, {wide.scalar} {x}, i32 {i}")
+        vectors.append(vector)
+    return vectors
+
+
+def lane(code: Code, wide: Lanes, vector: str, k: int) -> str:
+    """The scalar that was packed as number k, out of its vector."""
+    return code.let(f"extractelement {wide.type} {vector}, i32 {k % wide.width}")
 
 
 class FiniteCheck:
@@ -346,8 +389,8 @@ def any_lane(code: Code, lanes: Lanes, flags: str) -> str:
     return code.let(f"icmp ne i{lanes.width} {bits}, 0")
 
 
-LIBRARY_FUNCTIONS = ("sin", "cos", "exp", "tanh")
-"""Functions of the C library that native code may call, all of doubles."""
+LIBRARY_FUNCTIONS = {"sin": 1, "cos": 1, "exp": 1, "tanh": 1, "floor": 1, "atan2": 2}
+"""Functions of the C library that native code may call, all of so many doubles."""
 
 MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
 """Functions of the C library for memory; LLVM calls the last two for its intrinsics."""
@@ -363,10 +406,14 @@ def module(functions: Iterable[str], types: Iterable[Lanes], typed_pointers: boo
         "declare i64 @malloc(i64)",
         "declare void @free(i64)",
     ]
-    lines += [f"declare double @{name}(double)" for name in LIBRARY_FUNCTIONS]
+    lines += [
+        f"declare double @{name}({', '.join(['double'] * count)})"
+        for name, count in LIBRARY_FUNCTIONS.items()
+    ]
     for lanes in dict.fromkeys(types):
         kind, wide = lanes.type, lanes.suffix
         lines += [f"declare {kind} @llvm.{name}.{wide}({kind})" for name in _INTRINSICS.values()]
+        lines += [f"declare {kind} @llvm.copysign.{wide}({kind}, {kind})"]
         lines += [f"declare {kind} @llvm.fma.{wide}({kind}, {kind}, {kind})"]
     lines += ['!0 = !{!"branch_weights", i32 1, i32 1000000}']
     return "\n".join([*lines, "", *functions])

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane, by_lane
+from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane, by_lane, lane, packed
 
 LIMIT = 1e5  # rad; the reduction is exact below, and no joint turns that far
 
@@ -98,20 +98,11 @@ def packed_sine_cosine(
     if len(angles) < 2 or not fused:
         return sine_cosine(code, lanes, angles, fused)
     wide = Lanes(lanes.scalar, width)
-    vectors = []
-    for start in range(0, len(angles), width):
-        vector = wide.number(0.0)
-        for i, x in enumerate(angles[start : start + width]):
-            vector = code.let(f"insertelement {wide.type} {vector}, {lanes.type} {x}, i32 {i}")
-        vectors.append(vector)
-    pairs = sine_cosine(code, wide, vectors, fused)
-    result = []
-    for k in range(len(angles)):
-        sine, cosine = (
-            code.let(f"extractelement {wide.type} {v}, i32 {k % width}") for v in pairs[k // width]
-        )
-        result.append((sine, cosine))
-    return result
+    pairs = sine_cosine(code, wide, packed(code, wide, angles), fused)
+    return [
+        (lane(code, wide, pairs[k // width][0], k), lane(code, wide, pairs[k // width][1], k))
+        for k in range(len(angles))
+    ]
 
 
 def exact_functions(lanes: Lanes, typed_pointers: bool) -> str:
@@ -119,7 +110,7 @@ def exact_functions(lanes: Lanes, typed_pointers: bool) -> str:
     text = []
     for name in ("sin", "cos"):
         code = Code(typed_pointers)
-        result = by_lane(code, lanes, "%x", name)
+        result = by_lane(code, lanes, name, "%x")
         code.do(f"ret {lanes.type} {result}")
         signature = f"define internal {lanes.type} {_exact(name, lanes)}({lanes.type} %x)"
         text.append(code.function(signature, "noinline cold"))

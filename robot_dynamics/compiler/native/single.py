@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.native.arctangent import packed_arctangent
 from robot_dynamics.compiler.native.ir import Code, FiniteCheck, Lanes, argument, emit_body
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
@@ -32,6 +33,7 @@ def single_functions(
         lanes,
         lambda name, i: code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes),
         lambda code, angles: packed_sine_cosine(code, lanes, width, angles, host.fused),
+        lambda code, points: packed_arctangent(code, lanes, width, points, host.fused),
     )
     if finite:
         check = FiniteCheck(code, lanes)

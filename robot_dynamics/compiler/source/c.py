@@ -11,7 +11,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from robot_dynamics.compiler.graph.expression import ABS, COS, EXP, INPUT, SIN, SQRT, TANH
+from robot_dynamics.compiler.graph.expression import (
+    ABS,
+    ARCTAN2,
+    COS,
+    EXP,
+    FLOOR,
+    INPUT,
+    SELECT,
+    SIN,
+    SQRT,
+    TANH,
+)
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.source.straight_line import Syntax, header_lines, straight_line
 from robot_dynamics.errors import ArgumentError
@@ -113,7 +124,8 @@ def _syntax(scalar: str) -> Syntax:
         raise ArgumentError(f"scalar must be 'double' or 'float', got {scalar!r}")
     f = "f" if scalar == "float" else ""
     names = {SIN: "sin", COS: "cos", SQRT: "sqrt", EXP: "exp", TANH: "tanh", ABS: "fabs"}
-    calls = {op: f"{name}{f}({{}})" for op, name in names.items()}
+    calls = {op: f"{name}{f}({{}})" for op, name in {**names, FLOOR: "floor"}.items()}
+    calls |= {ARCTAN2: f"atan2{f}({{}}, {{}})", SELECT: "({} < {} ? {} : {})"}
     return Syntax(
         input=lambda name, i: f"{name}[{i}]",
         constant=lambda value: (

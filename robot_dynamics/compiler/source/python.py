@@ -15,10 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.graph.expression import ARCTAN2, FLOOR, SELECT
 from robot_dynamics.compiler.graph.trace import Program, Shape, array_of
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import check_arguments, check_threads
-from robot_dynamics.compiler.source.straight_line import Syntax, header_lines, straight_line
+from robot_dynamics.compiler.source.straight_line import (
+    FUNCTION_CALLS,
+    Syntax,
+    header_lines,
+    straight_line,
+)
+
+_OF_FLOATS = {ARCTAN2: "atan2({}, {})", SELECT: "({2} if {0} < {1} else {3})"}
 
 
 def python_source(
@@ -36,7 +44,8 @@ def python_source(
         sequence and returns a list, or a dict of lists if there are several outputs.
     """
     entries = _entry_names(program.inputs)
-    syntax = Syntax(input=lambda name, i: entries[name][i], width=80)
+    calls = {**FUNCTION_CALLS, **(_OF_FLOATS if functions == "math" else {})}
+    syntax = Syntax(input=lambda name, i: entries[name][i], calls=calls, width=80)
     text = straight_line(program, syntax)
     body = [f"{_nested(entries[n], s)} = {n}" for n, s in program.inputs.items()]
     body += [f"{name} = {value}" for name, value in text.terms]
@@ -52,7 +61,7 @@ def python_source(
     signature = f"def {program.name}({', '.join(program.inputs)}):"
     return (
         f'"""{about}\n"""\n\n'
-        f"from {functions} import cos, exp, sin, sqrt, tanh\n"
+        f"from {functions} import {', '.join(_imported(program, calls))}\n"
         "\n\n"
         f"{signature}\n{textwrap.indent(chr(10).join(body), '    ')}\n"
     )
@@ -121,6 +130,13 @@ def _load(program: Program, functions: str) -> Callable[..., Any]:
     source = python_source(program, functions=functions)
     exec(compile(source, f"<{program.name}>", "exec"), namespace)
     return namespace[program.name]
+
+
+def _imported(program: Program, calls: Mapping[str, str]) -> list[str]:
+    """Functions to import: always the common ones, so that short sources look alike."""
+    rare = {node.op for node in program.nodes} & {ARCTAN2, FLOOR, SELECT}
+    names = {calls[op].partition("(")[0] for op in rare} - {""}
+    return sorted({"cos", "exp", "sin", "sqrt", "tanh", *names})
 
 
 def _fill(result: npt.NDArray[Any], shape: Shape, values: Any) -> None:

@@ -15,9 +15,12 @@ from collections.abc import Callable, Mapping, Sequence
 from robot_dynamics.compiler.graph.expression import (
     ABS,
     ADD,
+    ARCTAN2,
     COS,
     EXP,
+    FLOOR,
     INPUT,
+    SELECT,
     SIN,
     SQRT,
     TANH,
@@ -82,7 +85,10 @@ def latex_equations(program: Program, symbols: Symbols | None = None) -> str:
         constant=_latex_number,
         term=lambda k: _subscripted("t", k),
         calls={op: f"{call} \\left( {{}} \\right)" for op, call in calls.items()}
-        | {SQRT: r"\sqrt{{{}}}", ABS: r"\left| {} \right|"},
+        | {SQRT: r"\sqrt{{{}}}", ABS: r"\left| {} \right|"}
+        | {FLOOR: r"\left\lfloor {} \right\rfloor"}
+        | {ARCTAN2: r"\operatorname{{atan2}} \left( {}, {} \right)"}
+        | {SELECT: r"\begin{{cases}} {2} & {0} < {1} \\ {3} & \text{{else}} \end{{cases}}"},
         times=" ",
         times_number=r" \cdot ",
         square="{}^2",

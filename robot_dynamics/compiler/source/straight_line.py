@@ -14,13 +14,16 @@ from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.expression import (
     ABS,
     ADD,
+    ARCTAN2,
     CONSTANT,
     COS,
     EXP,
+    FLOOR,
     INPUT,
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
+    SELECT,
     SIN,
     SQRT,
     SUBTRACT,
@@ -40,6 +43,9 @@ FUNCTION_CALLS: Mapping[str, str] = {
     EXP: "exp({})",
     TANH: "tanh({})",
     ABS: "abs({})",
+    FLOOR: "floor({})",
+    ARCTAN2: "arctan2({}, {})",
+    SELECT: "where({} < {}, {}, {})",
 }
 
 
@@ -51,7 +57,7 @@ class Syntax:
         input: Text of an input entry from its name and flat position.
         constant: Text of a number that is not negative.
         term: Text of the name of intermediate term k = 1, 2, ...
-        calls: Template of every function of one argument.
+        calls: Template of every function.
         times: What stands between factors.
         times_number: What stands before a factor that begins with a digit; by default the same.
         square: Template of a square where equations are to be read, with numbers in front of
@@ -151,7 +157,7 @@ def _text(
             return f"{operand(b, _SUM)} - {operand(a, _PRODUCT)}", _SUM
         return f"-{operand(x, _PRODUCT)}", _SUM
     if node.op in syntax.calls:
-        return syntax.calls[node.op].format(text[node.args[0].index][0]), _ATOM
+        return syntax.calls[node.op].format(*(text[x.index][0] for x in node.args)), _ATOM
     if node.op not in (ADD, SUBTRACT, MULTIPLY):
         raise BackendError(f"source has no operation '{node.op}'; add it to `Syntax.calls`")
     a, b = node.args

@@ -271,7 +271,8 @@ def test_text_equations_give_the_values_of_the_program():
         for name, array in zip(EVERYTHING_INPUTS, arguments, strict=True)
         for symbol, value in zip(names[name], np.ravel(array), strict=True)
     }
-    scope = {name: getattr(np, name) for name in ("sin", "cos", "sqrt", "exp", "tanh", "abs")}
+    functions = "sin cos sqrt exp tanh abs floor arctan2 where"
+    scope = {name: getattr(np, name) for name in functions.split()}
     exec(text_equations(program), scope, values)
     expected = everything(*arguments)
     assert values["vector4"] == pytest.approx(expected["vector"][3], abs=ROUND_OFF)

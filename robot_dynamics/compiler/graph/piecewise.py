@@ -1,0 +1,49 @@
+"""Choices between two values, on any scalar: equations must not branch, but may select.
+
+Numbers, arrays and symbols alike, elementwise, and the same to the last bit in every back end:
+a comparison with NaN is false, and zeros are equal whatever their sign.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.expression import SELECT, Expression, function
+
+
+def select(a: Any, b: Any, x: Any, y: Any) -> Any:
+    """Either x, where a < b, or y; both are computed."""
+    if any(np.asarray(value).dtype == object for value in (a, b, x, y)):
+        return _SELECT(a, b, x, y)
+    return np.where(np.less(a, b), x, y)[()]
+
+
+def maximum(x: Any, limit: Any) -> Any:
+    """The larger of two; NaN where x is."""
+    return select(x, limit, limit, x)
+
+
+def minimum(x: Any, limit: Any) -> Any:
+    """The smaller of two; NaN where x is."""
+    return select(limit, x, limit, x)
+
+
+def clip(x: Any, lower: Any, upper: Any) -> Any:
+    """x, not below `lower` and not above `upper`; NaN where x is."""
+    return minimum(maximum(x, lower), upper)
+
+
+def _select(*operands: Any) -> Any:
+    symbol = next((value for value in operands if type(value) is Expression), None)
+    if symbol is None:
+        a, b, x, y = operands
+        return x if a < b else y
+    a, b, x, y = (symbol.graph.lift(value) for value in operands)
+    if a is None or b is None or x is None or y is None:
+        raise TypeError(f"select takes numbers and symbols, got {operands}")
+    return function(SELECT, a, b, x, y)
+
+
+_SELECT = np.frompyfunc(_select, 4, 1)
