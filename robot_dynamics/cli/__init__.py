@@ -82,9 +82,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"robot-dynamics {verb}: {error}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("rich", "matplotlib"):
+        missing = (error.name or "").partition(".")[0]
+        if missing not in ("rich", "matplotlib"):
             raise
-        needed = f"needs {error.name}; install it with pip install 'robot_dynamics[cli]'"
+        needed = f"needs {missing}; install it with pip install 'robot_dynamics[cli]'"
         print(f"robot-dynamics {verb}: {needed}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from rich import box
 from rich.table import Table
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import effort_limits
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
@@ -55,7 +55,7 @@ class Comparison(NamedTuple):
 
 def tracking_table(comparison: Comparison, robot: Robot) -> Table:
     """Errors, their ratios, and peak efforts against limits, one row per joint."""
-    table = Table(title=comparison.title, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = plain_table(comparison.title, [])
     table.add_column("joint", overflow="fold")
     table.add_column("RMS\nerror")
     for heading in CONTROL.values():

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 def demo(*words, **environment):
     return subprocess.run(
-        [sys.executable, "-m", "robot_dynamics.cli", "demo", *words],
+        [sys.executable, "-m", "robot_dynamics", "demo", *words],
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,

@@ -23,7 +23,7 @@ ROUND_OFF = 1e-13  # the same straight-line equations, other sines
 
 def equations(*words, stderr=subprocess.PIPE):
     return subprocess.run(
-        [sys.executable, "-m", "robot_dynamics.cli", "equations", *words],
+        [sys.executable, "-m", "robot_dynamics", "equations", *words],
         env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
         stdout=subprocess.PIPE,
         stderr=stderr,

@@ -16,12 +16,12 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.robot import Robot
@@ -125,17 +125,12 @@ def measured(robot: Robot, name: str, states: Array, expected: Array) -> Row:
 
 def table_of(robot: Robot, rows: dict[str, Row]) -> Table:
     """The rows for the terminal."""
-    table = Table(
-        title=f"inverse dynamics of {robot.name}, {robot.dof} joints",
-        box=box.SIMPLE_HEAD,
-        title_justify="left",
-        pad_edge=False,
+    operations = ("multiplications", "additions", "sines, cosines")
+    table = plain_table(
+        f"inverse dynamics of {robot.name}, {robot.dof} joints",
+        ["formulation"],
+        ["difference", *operations, "ns per state", "µs per call", "s to build"],
     )
-    table.add_column("formulation")
-    for heading in ("difference", "multiplications", "additions", "sines, cosines"):
-        table.add_column(heading, justify="right")
-    for heading in ("ns per state", "µs per call", "s to build"):
-        table.add_column(heading, justify="right")
     for name, row in rows.items():
         table.add_row(
             name,

@@ -11,13 +11,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_motion, folder, load_robot, positive
 from robot_dynamics.cli.picture import draw
+from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.simulation import Log
@@ -167,22 +167,9 @@ def _wait(nodes: Composed, seconds: float, progress: Progress, task: TaskID, sta
 
 def _rates_table(timings: list[dict[str, TimingReport]]) -> Table:
     """How the nodes kept their rate, over all runs."""
-    table = Table(
-        title="rates, over all runs", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False
-    )
-    table.add_column("node")
-    for heading in (
-        "asked\nHz",
-        "held\nHz",
-        "cycles",
-        "missed",
-        "late, us\nmedian",
-        "\n99 %",
-        "\nworst",
-        "busy, us\nmedian",
-        "\n99 %",
-    ):
-        table.add_column(heading, justify="right")
+    rates = ("asked\nHz", "held\nHz", "cycles", "missed")
+    late, busy = ("late, us\nmedian", "\n99 %", "\nworst"), ("busy, us\nmedian", "\n99 %")
+    table = plain_table("rates, over all runs", ["node"], [*rates, *late, *busy])
     for name in timings[0]:
         reports = [reports[name] for reports in timings]
         table.add_row(

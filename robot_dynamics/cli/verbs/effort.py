@@ -16,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -28,6 +27,7 @@ from robot_dynamics.cli.arguments import (
     load_robot,
     positive,
 )
+from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
@@ -103,9 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def peak_table(robot: Robot, filled: Waypoints, motion: Trajectory) -> Table:
     """The largest effort of each joint, when it comes, and how much of the limit it takes."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("joint", "peak effort", "at", "limit", ""):
-        table.add_column(heading, justify="left" if heading == "joint" else "right")
+    table = plain_table(None, ["joint"], ["peak effort", "at", "limit", ""])
     limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
     tau = np.abs(np.asarray(filled.effort))
     for column, (name, (_, unit)) in enumerate(

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
+from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics import InverseKinematics
@@ -40,9 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     if found.reason is not None:
         print(f"no solution: {found.reason}")
         return 1
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("branch", *ik.joint_names, "residual", "within limits"):
-        table.add_column(heading, justify="left" if heading == "branch" else "right")
+    table = plain_table(None, ["branch"], [*ik.joint_names, "residual", "within limits"])
     for k, q in enumerate(found.q):
         inside = "yes" if found.within_limits[k] else "no"
         cells = [f"{x:.6f}" for x in q]

@@ -13,11 +13,11 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich import box
 from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
+from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
@@ -64,14 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
             console.print(f"  {doubt}", soft_wrap=True, highlight=False, markup=False)
         console.print()
     dynamics = Dynamics(robot, arguments.formulation)
-    table = Table(
-        title=f"equations ({arguments.formulation})",
-        box=box.SIMPLE_HEAD,
-        title_justify="left",
-        pad_edge=False,
-    )
-    for heading in ("kernel", "multiplications", "additions", "sines, cosines", "divisions"):
-        table.add_column(heading, justify="left" if heading == "kernel" else "right")
+    operations = ("multiplications", "additions", "sines, cosines", "divisions")
+    table = plain_table(f"equations ({arguments.formulation})", ["kernel"], operations)
     for name in COUNTED:
         count = dynamics.operation_count(name)
         table.add_row(
@@ -87,9 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def joint_table(robot: Robot) -> Table:
     """The moving joints, followers of mimic joints included."""
-    table = Table(title="joints", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for heading in ("name", "type", "range", "velocity", "effort", "damping", "friction"):
-        table.add_column(heading, justify="left" if heading in ("name", "type") else "right")
+    numbers = ("range", "velocity", "effort", "damping", "friction")
+    table = plain_table("joints", ["name", "type"], numbers)
     for joint in robot.moving_joints:
         unit = "rad" if joint.type.rotates else "m"
         limits = joint.limits
@@ -125,15 +118,11 @@ def chain_table(robot: Robot, tip: str, convention: str) -> Table:
         RobotDynamicsError: If there is no such frame, or the chain cannot be said by one.
     """
     found = denavit_hartenberg(robot, tip, convention)
-    table = Table(
-        title=f"Denavit-Hartenberg table to {tip}, {convention}",
-        box=box.SIMPLE_HEAD,
-        title_justify="left",
-        pad_edge=False,
+    table = plain_table(
+        f"Denavit-Hartenberg table to {tip}, {convention}",
+        ["joint"],
+        ["a (m)", "alpha (deg)", "d (m)", "theta (deg)"],
     )
-    table.add_column("joint")
-    for heading in ("a (m)", "alpha (deg)", "d (m)", "theta (deg)"):
-        table.add_column(heading, justify="right")
     for row in found.rows:
         d, theta = _number(row.d), _number(np.degrees(row.theta))
         if row.type.rotates:

@@ -12,9 +12,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
 from robot_dynamics.cli.arguments import (
     add_formulation,
@@ -24,6 +22,7 @@ from robot_dynamics.cli.arguments import (
     load_robot,
     take_negative_lists,
 )
+from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
@@ -66,10 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     friction = Friction.of(robot).smooth(qd)
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("joint")
-    for heading in ("q", "qd", "qdd", "gravity", "velocity", "acceleration", "friction"):
-        table.add_column(heading, justify="right")
+    terms = ("gravity", "velocity", "acceleration", "friction")
+    table = plain_table(None, ["joint"], ["q", "qd", "qdd", *terms])
     table.add_column("effort", justify="right", style="bold")
     table.add_column("limit", justify="right")
     limits = effort_limits(robot)
