@@ -61,7 +61,7 @@ class CompiledRobot:
         self.formulation = formulation
         self._tree = merge_fixed(robot)
         self._digest = robot_digest(self._tree)
-        self._effort = "search" if search else "quick"
+        self._search = search
         self._progress = progress
         self._cache = cache
         self._backend = backend
@@ -122,12 +122,12 @@ class CompiledRobot:
     @cached_property
     def _reduced(self) -> ReducedRobot:
         """The robot as the default formulation takes it; not physical, so not shown."""
-        return reduce(self.robot, self._effort, self._progress)
+        return reduce(self.robot, self._search, self._progress)
 
     @cached_property
     def _reduced_to_solve(self) -> ReducedRobot:
         """The same for equations that are solved for accelerations."""
-        return reduce(self.robot, self._effort, self._progress, accelerations=True)
+        return reduce(self.robot, self._search, self._progress, accelerations=True)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
         if name not in OF_FRAMES and variant == MOTION_ONLY:  # a load may be all that has mass
@@ -154,7 +154,7 @@ class CompiledRobot:
         """What a kernel on disk is found by; a formulation without a name must be traced first."""
         if not isinstance(self.formulation, str):
             return None
-        formulation = f"{self.formulation}/{self._effort}"
+        formulation = f"{self.formulation}/{'search' if self._search else 'quick'}"
         return f"{self._digest}/{formulation}/{name}/{variant}"
 
     # -- what was compiled ------------------------------------------------------------------

@@ -75,7 +75,7 @@ class Subject:
     def __init__(self, robot: Robot) -> None:
         self.tree = merge_fixed(robot)
         self.plan, _ = plan_of(self.tree)
-        self.reduced = reduce(robot, "search")
+        self.reduced = reduce(robot, search=True)
 
     def search_without(self, *kinds: str) -> OperationCount:
         """Search all kinds of choices but these."""
@@ -106,7 +106,7 @@ class Subject:
 
 ROWS: Mapping[str, Callable[[Subject], OperationCount]] = {
     "all reductions, searched": lambda s: count(s.reduced),
-    "no search": lambda s: count(reduce(s.tree, "quick")),
+    "no search": lambda s: count(reduce(s.tree)),
     "no regrouping": Subject.without_regrouping,
     "no shared mass": lambda s: s.search_without("shared"),
     "no unrotated axes": lambda s: s.search_without("unrotated"),

@@ -53,9 +53,11 @@ def at_hand(keys: Sequence[str] = AT_HAND) -> Table:
         equations = formulation_named(name)
         counts = [count_formulation(equations, merge_fixed(r)) for r in robots.values()]
         rows.append([f"`{name}`", *map(pair, counts)])
-    for effort in ("quick", "search"):
-        counts = [count(reduce(robot, effort)) for robot in robots.values()]
-        rows.append([f"`augmented_body` reduced, effort `{effort}`", *map(pair, counts)])
+    for search in (False, True):
+        counts = [count(reduce(robot, search)) for robot in robots.values()]
+        rows.append(
+            ["`augmented_body` reduced" + (", with search" if search else ""), *map(pair, counts)]
+        )
     about = (
         "Numbers folded in, gravity along z of the base, graph passes applied. The first rows are "
         "the formulations on the robot as its URDF has it; the last two are what `Dynamics` "

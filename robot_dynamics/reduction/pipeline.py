@@ -5,47 +5,40 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.reduction.length_unit import units
 from robot_dynamics.reduction.plan import HARMLESS, change_of, plan_of
 from robot_dynamics.reduction.reduced_robot import ReducedRobot
-from robot_dynamics.reduction.search import Progress, search, usual_choices
+from robot_dynamics.reduction.search import Progress, usual_choices
+from robot_dynamics.reduction.search import search as best_found
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
 log = logging.getLogger(__name__)
 
-EFFORTS = ("quick", "search")
-
 
 def reduce(
     robot: Robot,
-    effort: str = "quick",
+    search: bool = False,
     progress: Progress | None = None,
     *,
     accelerations: bool = False,
 ) -> ReducedRobot:
     """Rewrite a robot so that its inverse dynamics takes few operations.
 
-    The result depends on the robot and the effort only.
+    The result depends on these arguments only.
 
     Args:
         robot: Any robot, as numbers.
-        effort: "quick" decides by rule, and by some counts for every run of parallel joints, in
-            less than 0.1 s for an arm; "search" tries frames, shared masses and unrotated axes at
-            every link, in a second or two for an arm and half a minute for a humanoid.
+        search: Try frames, shared masses and unrotated axes at every link, in a second or two
+            for an arm and half a minute for a humanoid. Without it they are chosen by rule, and
+            by some counts for every run of parallel joints, in less than 0.1 s for an arm.
         progress: Called now and then during a search.
         accelerations: Whether equations are to be solved for accelerations, which are more
             sensitive to snapped constants than torques are.
-
-    Raises:
-        ArgumentError: If there is no such effort.
     """
-    if effort not in EFFORTS:
-        raise ArgumentError(f"effort '{effort}' is not known; choose one of {', '.join(EFFORTS)}")
     plan, change = plan_of(merge_fixed(robot), accelerations)
-    if effort == "search":
-        found = search(plan, progress)
+    if search:
+        found = best_found(plan, progress)
         change_of_search = change_of(plan.tree, found, accelerations)
         if change_of_search <= max(HARMLESS, change):
             return replace(found, torque_residual=change_of_search)

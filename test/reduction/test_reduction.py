@@ -21,7 +21,6 @@ from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.optimize import PASSES, gather_multiples, optimize
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.reduction import HARMLESS, reduce
 from robot_dynamics.robot.endpoint import wrench_on_link
@@ -86,7 +85,7 @@ ARMS = {
 @cache
 def searched(arm):
     """The result of a search, which several tests look at."""
-    return reduce(ARMS[arm](), "search")
+    return reduce(ARMS[arm](), search=True)
 
 
 # -- the same robot ---------------------------------------------------------------------------
@@ -106,7 +105,7 @@ def test_search_changes_no_torque(robot, seed):
     state = state_of(tree, seed)
     expected = newton_euler.inverse_dynamics(tree, *state, {})
     # Masses as large as the robot's may be shared at the end of a long lever
-    assert relative_error(efforts(reduce(robot, "search"), state), expected) < 100 * ROUND_OFF
+    assert relative_error(efforts(reduce(robot, search=True), state), expected) < 100 * ROUND_OFF
 
 
 @pytest.mark.parametrize("path", example_urdfs()[::3], ids=example_id)
@@ -188,7 +187,7 @@ def test_the_robot_itself_keeps_its_bodies():
 
 
 def test_reduction_is_repeatable():
-    first, second = searched("renaud"), reduce(renaud_6r(), "search")
+    first, second = searched("renaud"), reduce(renaud_6r(), search=True)
     assert first.options == second.options
     assert first.length_unit == second.length_unit
     for a, b in zip(first.robot.links, second.robot.links, strict=True):
@@ -230,8 +229,8 @@ def test_axes_that_are_nearly_parallel_keep_their_digits():
     tree = Robot("arm", tuple(links), tuple(joints), np.array([1.0, 2.0, -9.0]))
     state = state_of(tree, 1)
     expected = newton_euler.inverse_dynamics(tree, *state, {})
-    for effort in ("quick", "search"):
-        assert relative_error(efforts(reduce(tree, effort), state), expected) < 1e-13
+    for search in (False, True):
+        assert relative_error(efforts(reduce(tree, search), state), expected) < 1e-13
 
 
 # -- fewer operations -------------------------------------------------------------------------
@@ -285,15 +284,9 @@ def test_renauds_arm_takes_less_than_he_found_by_hand():
     assert ours.additions < 115
 
 
-def test_effort_that_does_not_exist_is_refused_with_the_choices():
-    with pytest.raises(ArgumentError) as error:
-        reduce(renaud_6r(), "hard")
-    assert str(error.value) == "effort 'hard' is not known; choose one of quick, search"
-
-
 def test_progress_goes_from_the_first_step_to_the_last():
     steps = []
-    reduce(renaud_6r(), "search", lambda done, total: steps.append((done, total)))
+    reduce(renaud_6r(), search=True, progress=lambda done, total: steps.append((done, total)))
     assert all(a[0] <= b[0] for a, b in itertools.pairwise(steps))
     assert steps[0][0] == 1
     assert steps[-1][0] == steps[-1][1]
