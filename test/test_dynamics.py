@@ -17,6 +17,7 @@ from oracles import (
     relative_error,
     with_exact_right_angles,
 )
+from refusals import refusal
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import (
     ArgumentError,
@@ -157,13 +158,6 @@ def test_every_formulation_compiles_to_the_same_torques():
 
 
 # -- bad arguments --------------------------------------------------------------------------
-
-
-def refusal(call, error):
-    with pytest.raises(error) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_wrong_shape_names_the_argument():

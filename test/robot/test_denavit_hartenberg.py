@@ -11,6 +11,7 @@ from oracles import (
     pin_model,
     relative_error,
 )
+from refusals import refusal
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.formulations.zero_reference_hand import hand_position
@@ -228,13 +229,6 @@ BRANCHES = """
     <mimic joint="l"/></joint>
   <joint name="p" type="fixed"><parent link="base"/><child link="pad"/></joint>
 </robot>"""
-
-
-def refusal(call, error):
-    with pytest.raises(error) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_a_table_of_a_branched_robot_asks_for_the_tip():
