@@ -44,6 +44,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.standby import Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     NAMED_TOPIC,
@@ -55,7 +56,7 @@ from robot_dynamics.nodes.ros.messages import (
 )
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
-from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_gravity
+from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
@@ -325,7 +326,7 @@ class ControllerNode(ControllerBase):
 
     def check(self, value: ControllerParameters) -> None:
         """See `RobotNode.check`."""
-        check_gravity(value)
+        check_gravity(value.gravity)
 
     def changed(self, value: ControllerParameters) -> None:
         """Use new settings from the next cycle on."""

@@ -31,6 +31,7 @@ from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goa
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import (
     SECOND,
     JointReader,
@@ -42,7 +43,7 @@ from robot_dynamics.nodes.ros.messages import (
     waypoints_from_msg,
 )
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
-from robot_dynamics.nodes.runtime.online_model import OnlineModel, check_gravity
+from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
@@ -245,7 +246,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def check(self, value: FeedforwardParameters) -> None:
         """See `RobotNode.check`."""
-        check_gravity(value)
+        check_gravity(value.gravity)
 
     def changed(self, value: FeedforwardParameters) -> None:
         """Use new terms, another gravity and other times from now on."""

@@ -1,4 +1,4 @@
-"""Messages of what acts on an arm, to plain values: wrench, payload and gravity."""
+"""Messages and parameters of what acts on an arm, to plain values: wrench, payload, gravity."""
 
 from __future__ import annotations
 
@@ -69,6 +69,19 @@ def gravity_from_msg(msg: Imu) -> Array:
             f"{low:g} to {high:g}; the message is ignored"
         )
     return -acceleration
+
+
+def check_gravity(gravity: Sequence[float]) -> None:
+    """Refuse a parameter `gravity` of one or two numbers.
+
+    Raises:
+        ArgumentError: If there are neither three nor none.
+    """
+    if len(gravity) not in (0, 3):
+        raise ArgumentError(
+            f"parameter 'gravity' has {len(gravity)} entries; give three numbers, m/s^2, or an "
+            "empty list for the gravity of the robot"
+        )
 
 
 def _xyz(vector: Vector3) -> tuple[float, float, float]:

@@ -114,19 +114,6 @@ class FrictionParameters:
     )
 
 
-def check_gravity(parameters: ModelParameters) -> None:
-    """Refuse a gravity of one or two numbers.
-
-    Raises:
-        ArgumentError: If there are neither three nor none.
-    """
-    if len(parameters.gravity) not in (0, 3):
-        raise ArgumentError(
-            f"parameter 'gravity' has {len(parameters.gravity)} entries; give three numbers, "
-            "m/s^2, or an empty list for the gravity of the robot"
-        )
-
-
 class OnlineModel:
     """The model of an arm, with its terms, its payload and its gravity.
 

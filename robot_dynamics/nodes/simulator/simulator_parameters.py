@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
@@ -136,8 +137,4 @@ def check_simulation(value: SimulatorParameters) -> None:
             f"parameter 'loss' is {value.loss:g} in lockstep, where a lost state is never "
             "answered; set loss to 0"
         )
-    if len(value.gravity) not in (0, 3):
-        raise ArgumentError(
-            f"parameter 'gravity' has {len(value.gravity)} entries; give three numbers, "
-            "m/s^2, or an empty list for the gravity of the robot"
-        )
+    check_gravity(value.gravity)
