@@ -189,6 +189,8 @@ def test_masked_entries_are_refused(arm, samples, used):
     np.testing.assert_array_equal(
         arm.inverse(q, zero, zero), arm.inverse(np.ones(shape), zero, zero)
     )
+    with pytest.raises(ArgumentError, match="out is a masked array, whose mask would hide the res"):
+        arm.inverse(zero, zero, zero, out=np.ma.masked_array(zero.copy()))
     q[..., 1] = np.ma.masked
     with pytest.raises(ArgumentError, match="q has masked entries; fill them, or leave those"):
         arm.inverse(q, zero, zero)

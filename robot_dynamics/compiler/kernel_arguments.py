@@ -139,6 +139,8 @@ def _outputs(
         label = "out" if one else f"out for '{name}'"
         if not isinstance(target, np.ndarray) or not target.flags.writeable:
             raise ArgumentError(f"{label} must be an array that can be written to")
+        if isinstance(target, np.ma.MaskedArray):
+            raise ArgumentError(f"{label} is a masked array, whose mask would hide the result")
         if target.dtype.kind != "f":
             raise ArgumentError(f"{label} must be an array of floats, got {target.dtype}")
         if target.shape != shape:
