@@ -1,4 +1,4 @@
-"""Shared set-up: the helpers beside this file are importable, hypothesis repeats itself."""
+"""Shared set-up: the modules in `helpers` are importable, hypothesis repeats itself."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
 from ros_system import free_domain
 
@@ -36,7 +36,7 @@ def domain():
 
 
 # An arm that several processes balance in real time: two of them at once disturb each other
-REAL_TIME = ("test/nodes/system/", "test/cli/test_demo.py", "test/test_readme.py")
+REAL_TIME = ("test/nodes/system/", "test/cli/test_demo.py", "test/documents/test_readme.py")
 
 
 @pytest.hookimpl(optionalhook=True)

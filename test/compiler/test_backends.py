@@ -19,7 +19,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BackendError, UnknownNameError
 
 PACKAGE = str(Path(robot_dynamics.__file__).parents[1])
-TESTS = str(Path(__file__).parents[1])
+HELPERS = str(Path(__file__).parents[1] / "helpers")
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_an_unknown_back_end_is_refused():
 
 def test_llvm_is_not_loaded_before_a_kernel_is_compiled():
     code = (
-        f"import sys; sys.path[:0] = [{PACKAGE!r}, {TESTS!r}]; "
+        f"import sys; sys.path[:0] = [{PACKAGE!r}, {HELPERS!r}]; "
         "import robot_dynamics.compiler.backends; assert 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "helpers"))
 
 from programs import chain, everything_program, inverse_program
 from robot_dynamics.compiler.graph.trace import trace

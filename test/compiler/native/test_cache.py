@@ -27,7 +27,7 @@ from robot_dynamics.compiler.native.native_kernel import compile_native
 pytest.importorskip("llvmlite")
 
 PACKAGE = str(Path(robot_dynamics.__file__).parents[1])
-TESTS = str(Path(__file__).parents[2])
+HELPERS = str(Path(__file__).parents[2] / "helpers")
 
 
 @pytest.fixture
@@ -465,7 +465,7 @@ def test_a_write_that_fails_half_way_means_no_cache(folder, arm, monkeypatch, ca
 
 BUILD = f"""
 import sys
-sys.path[:0] = [{PACKAGE!r}, {TESTS!r}]
+sys.path[:0] = [{PACKAGE!r}, {HELPERS!r}]
 from programs import chain, inverse_program
 from robot_dynamics.compiler.native.native_kernel import compile_native
 import numpy as np

@@ -10,7 +10,7 @@ from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
 from robot_dynamics.robot.link import Link
 from robot_dynamics.spatial.inertia import Inertia
 
-RENAUD = json.loads((Path(__file__).parent / "data" / "renaud_6r.json").read_text())
+RENAUD = json.loads((Path(__file__).parents[1] / "data" / "renaud_6r.json").read_text())
 
 
 def renaud_6r():

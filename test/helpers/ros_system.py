@@ -14,7 +14,7 @@ import pytest
 
 from node_process import run_node
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
 """Bound of a wait that would never end, s.
 

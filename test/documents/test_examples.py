@@ -13,7 +13,7 @@ from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
-FOLDER = Path(__file__).parents[1] / "examples"
+FOLDER = Path(__file__).parents[2] / "examples"
 LINES = 40
 
 # float64 on both sides; a wrong sign gives 1e-1 and more

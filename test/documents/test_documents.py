@@ -8,7 +8,7 @@ import pytest
 
 import robot_dynamics
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [
     page for folder in (".", "docs", "examples") for page in sorted(ROOT.glob(f"{folder}/*.md"))
 ]

@@ -11,7 +11,7 @@ import pytest
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 from ros_system import PATIENCE, wait_for
 
-README = Path(__file__).parents[1] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 GOAL = [0.8, -0.5]
 
 

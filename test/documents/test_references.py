@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 KEY = re.compile(r"\[([A-Z][A-Za-z]+(?:19|20)\d\d)\]")
 
 
