@@ -1,0 +1,193 @@
+"""The controller when states or references stop, or the arm is not where it should be."""
+
+import numpy as np
+import pytest
+
+from controller_bench import Q0, READY, SMOOTH, STEP, Bench
+from robot_dynamics.control import Settings, Status
+from robot_dynamics.errors import UnknownNameError
+from robot_dynamics.simulation import Plant
+
+
+def test_when_references_stop_in_mid_motion_the_arm_comes_to_rest_and_holds(model):
+    bench = Bench(model, Settings(reference_timeout=0.05, stop=0.3)).run(READY)
+    bench.move(1.3, 0.8)
+    bench.run(0.5)
+    speed = np.abs(bench.plant.qd).max()
+    travelled = []
+    for _ in range(200):
+        travelled.append(bench.run(0.01, references=False).plant.q[0])
+    assert speed > 1.0
+    # It goes on to where it can stop: an arm that were held where it was would swing back by 0.1
+    assert max(travelled) - travelled[-1] < 0.02
+    assert travelled[-1] - travelled[0] > 0.1
+    assert bench.statuses[-1] is Status.HOLDING
+    np.testing.assert_allclose(bench.plant.qd, 0.0, atol=1e-3)
+    # What dry friction leaves after the stop: 0.3 N m over 50 N m/rad
+    np.testing.assert_allclose(
+        bench.efforts[-1], model.dynamics.gravity(bench.plant.q), rtol=0.0, atol=0.4
+    )
+    assert bench.largest_step() < SMOOTH
+
+
+@pytest.mark.parametrize("effort_rate", [np.inf, 300.0])
+def test_a_reference_far_away_is_joined_at_a_moderate_speed(model, effort_rate):
+    bench = Bench(model, Settings(effort_rate=effort_rate)).run(0.2, references=False)
+    goal = Q0 + [1.2, -0.8]
+    bench.follower.hold(goal)
+    speeds = [np.abs(bench.run(STEP).plant.qd).max() for _ in range(6000)]
+    # A quarter of 3 and 4 rad/s is allowed, and feedback adds a little; a step in the reference
+    # would go at 3 rad/s and more
+    assert max(speeds) < 1.1
+    np.testing.assert_allclose(bench.plant.q, goal, rtol=0.0, atol=0.006)  # dry friction: 0.3 / 50
+
+
+def test_when_references_come_again_they_are_followed_again(model):
+    bench = Bench(model, Settings(reference_timeout=0.05)).run(READY)
+    bench.run(0.5, references=False)
+    bench.move(1.0, 0.5)
+    bench.run(1.5)
+    assert bench.statuses[-1] is Status.TRACKING
+    np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=1e-3)
+
+
+def test_when_states_stop_the_arm_comes_to_rest_and_goes_on_when_they_come_again(model):
+    bench = Bench(model, Settings(state_timeout=0.02)).run(READY)
+    bench.move(1.0, 0.5)
+    bench.run(0.4)
+    speed = np.abs(bench.plant.qd).max()
+    assert speed > 0.5
+    bench.run(0.8, states=False)
+    assert bench.statuses[-1] is Status.BLIND
+    # Open loop: what feedback was at work when it went blind fades over 0.2 s and pushes meanwhile
+    assert np.abs(bench.plant.qd).max() < 0.25 * speed
+    # Where it is meant to rest: the arm is near, and gravity changes by 25 N m/rad at most
+    off = np.abs(bench.efforts[-1] - model.dynamics.gravity(bench.plant.q)).max()
+    assert off < 4.0
+    bench.run(2.5)
+    assert bench.statuses[-1] is Status.TRACKING
+    # Dry friction of 0.3 N m may hold the last of the error: 0.3 / 50
+    np.testing.assert_allclose(bench.plant.q, [1.0, 0.5], rtol=0.0, atol=0.006)
+    assert bench.largest_step() < SMOOTH
+
+
+def test_an_arm_that_nobody_sees_may_be_let_go_instead(model):
+    settings = Settings(state_timeout=0.02, on_state_timeout="zero_effort")
+    bench = Bench(model, settings).run(READY)
+    bench.run(0.3, states=False)
+    assert bench.statuses[-1] is Status.BLIND
+    np.testing.assert_array_equal(bench.efforts[-1], 0.0)
+    assert bench.largest_step() < SMOOTH
+
+
+def test_an_arm_that_nobody_leads_may_be_left_to_a_hand(model):
+    settings = Settings(reference_timeout=0.02, on_reference_timeout="gravity_compensation")
+    bench = Bench(model, settings).run(READY)
+    bench.run(0.5, references=False)
+    assert bench.statuses[-1] is Status.HOLDING
+    np.testing.assert_allclose(bench.efforts[-1], model.gravity(bench.plant.q), atol=0.05)
+    bench.plant.reset(Q0 + [0.5, -0.4])  # led there
+    bench.run(0.2, references=False)
+    np.testing.assert_allclose(bench.plant.q, Q0 + [0.5, -0.4], atol=0.02)
+    speeds = [np.abs(bench.run(STEP).plant.qd).max() for _ in range(3000)]
+    assert bench.statuses[-1] is Status.TRACKING
+    assert max(speeds) < 1.1  # joined at a quarter of 3 and 4 rad/s, and feedback adds a little
+    np.testing.assert_allclose(bench.plant.q, Q0, atol=0.006)  # dry friction: 0.3 / 50
+
+
+def test_an_arm_that_comes_back_elsewhere_with_brakes_closed_is_let_go_without_a_jerk(model):
+    bench = Bench(model, Settings(state_timeout=0.02)).run(READY)
+    bench.run(0.1, states=False)
+    elsewhere = np.array([-0.5, 0.2])
+    bench.plant = Plant(bench.plant.robot, elsewhere, dynamics=model.dynamics)
+    bench.run(0.25, brakes=True)
+    np.testing.assert_allclose(bench.efforts[-1], model.dynamics.gravity(elsewhere), atol=1e-6)
+    moved = len(bench.efforts)
+    bench.run(4.0)
+    np.testing.assert_allclose(bench.plant.q, Q0, rtol=0.0, atol=0.006)  # friction, as above
+    assert np.abs(np.diff(bench.efforts[moved:], axis=0)).max() < SMOOTH
+
+
+@pytest.mark.parametrize("closed", [1.5, 2.0, 3.0])
+def test_brakes_that_stay_closed_are_told_and_let_go_of_no_faster_than_the_joints_may_go(
+    model, closed
+):
+    elsewhere = np.array([-1.2, 1.5])
+    bench = Bench(model, q=elsewhere)
+    bench.follower.hold(Q0)
+    bench.run(closed, brakes=True)
+    assert np.abs(bench.efforts[-1] / [40.0, 15.0]).max() < 0.8  # half, and what 50 ms add
+    speeds, braked = [], []
+    for _ in range(6000):
+        speeds.append(np.abs(bench.run(STEP).plant.qd))
+        braked.append(bench.controller.braked_by)
+    # 5.6 and 13 rad/s with the efforts that the whole way asks for after 3 s
+    assert np.all(np.max(speeds, axis=0) < bench.plant.robot.limits.velocity)
+    assert set(braked) <= {"elbow", None} and braked[-1] is None
+    np.testing.assert_allclose(bench.plant.q, Q0, rtol=0.0, atol=0.006)  # friction, as above
+
+
+def test_a_joint_behind_a_brake_is_named_and_pushed_again_and_again(model):
+    bench = Bench(model, q=np.array([-1.2, 1.5]))
+    bench.follower.hold(Q0)
+    bench.run(6.0, brakes=True)
+    assert bench.controller.braked_by == "elbow"
+    follows = np.array([status is Status.TRACKING for status in bench.statuses])
+    assert np.count_nonzero(follows[1:] & ~follows[:-1]) > 2
+    assert bench.largest_step() < SMOOTH
+
+
+@pytest.mark.parametrize("stops", [{"states": False}, {"references": False}])
+def test_references_are_followed_again_only_on_request_if_asked_for(model, stops):
+    settings = Settings(state_timeout=0.02, reference_timeout=0.02, resume_by_itself=False)
+    bench = Bench(model, settings).run(READY)
+    bench.move(0.8, -0.2)
+    bench.run(0.4)
+    bench.run(0.2, **stops)
+    bench.run(1.5)
+    assert bench.statuses[-1] is Status.PAUSED
+    assert np.abs(bench.plant.qd).max() < 0.01
+    assert np.abs(bench.plant.q - [0.8, -0.2]).max() > 0.05
+    assert bench.controller.resume()
+    bench.run(2.0)
+    assert bench.statuses[-1] is Status.TRACKING
+    np.testing.assert_allclose(bench.plant.q, [0.8, -0.2], atol=0.006)
+
+
+@pytest.mark.parametrize("references", [True, False])
+def test_an_arm_that_a_hand_has_led_is_not_snatched_back_by_another_mode(model, references):
+    bench = Bench(model, Settings(mode="gravity_compensation")).run(0.1, references=references)
+    bench.plant.reset(Q0 + [0.8, 0.6])
+    bench.run(0.1, references=references)
+    bench.controller.change(settings=Settings(mode="feedforward"))
+    speeds = []
+    for _ in range(4000):
+        bench.run(STEP, references=references)
+        speeds.append(np.abs(bench.plant.qd).max())
+    assert max(speeds) < 1.1
+    goal = Q0 if references else Q0 + [0.8, 0.6]  # held where it is if nobody leads it
+    np.testing.assert_allclose(bench.plant.q, goal, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"on_state_timeout": "hold"}, {"on_reference_timeout": "rest"}]
+)
+def test_an_unknown_reaction_is_refused_with_those_that_there_are(settings):
+    with pytest.raises(UnknownNameError, match=r"on_\w+_timeout"):
+        Settings(**settings)
+
+
+def test_losing_track_stops_the_arm_names_the_joint_and_waits_to_be_resumed(model):
+    bench = Bench(model, Settings(tracking_limit=np.array([0.2, np.inf]), fade=0.05)).run(READY)
+    bench.move(1.3, 0.8)
+    bench.run(0.3)
+    bench.follower.hold([-1.5, -0.7])  # a reference that jumps away
+    bench.run(1.0)
+    assert bench.statuses[-1] is Status.STOPPED
+    assert bench.controller.stopped_by == "shoulder"
+    assert np.abs(bench.plant.qd).max() < 0.05
+    bench.follower.hold(bench.plant.q)
+    bench.controller.resume()
+    bench.run(0.1)
+    assert bench.controller.stopped_by is None
+    assert bench.statuses[-1] is Status.TRACKING

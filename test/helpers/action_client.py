@@ -1,0 +1,123 @@
+"""A client of FollowJointTrajectory as MoveIt is one, and an arm that is where it should be."""
+
+from types import SimpleNamespace
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
+from robot_dynamics.robot import find_robot
+from ros_system import wait_for
+
+ROBOT = read_urdf(find_robot("planar_2r"))
+DYNAMICS = Dynamics(ROBOT)
+NAMES = list(ROBOT.joint_names)
+START = np.array([0.3, 0.4])
+NODE = "feedforward_node"
+ACTION = f"/{NODE}/follow_joint_trajectory"
+
+EXACT = 1e-9  # doubles survive messages; torques below 100 N m
+
+
+class EchoingArm:
+    """An arm that is where `reference` says, but for `error`; mute while not `talking`."""
+
+    def __init__(self, peer, prefix=""):
+        self.error, self.talking = np.zeros(2), True
+        self.references = peer.listen(JointState, f"{prefix}reference")
+        self._states = peer.node.create_publisher(JointState, f"{prefix}joint_states", 1)
+        peer.node.create_timer(0.005, self._publish)
+
+    def _publish(self):
+        q, qd = START, np.zeros(2)
+        if self.references:
+            q, qd = self.references[-1].position, self.references[-1].velocity
+        if self.talking:
+            self._states.publish(
+                JointState(name=NAMES, position=list(q + self.error), velocity=list(qd))
+            )
+
+    def at(self):
+        """Where it is to be now, shape (n,), rad."""
+        wait_for(lambda: self.references, "a reference")
+        return np.array(self.references[-1].position)
+
+    def rests(self):
+        """Wait until it is to rest; the last reference."""
+        wait_for(lambda: not np.any(self.references[-1].velocity), "rest")
+        return self.references[-1]
+
+
+class Client:
+    """Sends goals and waits for what becomes of them."""
+
+    def __init__(self, peer, action, name):
+        from rclpy.action import ActionClient
+
+        self._client = ActionClient(peer.node, action, name)
+        self._action = action
+        wait_for(lambda: self._client.wait_for_server(0.1), f"the action {name}")
+
+    def goal(self, *points, names=NAMES, **tolerances):
+        """A goal of (time, positions); tolerances as (joint, position) or numbers."""
+        from control_msgs.msg import JointTolerance
+
+        goal = self._action.Goal()
+        goal.trajectory.joint_names = list(names)
+        for moment, q in points:
+            goal.trajectory.points.append(
+                JointTrajectoryPoint(
+                    positions=[float(x) for x in q],
+                    velocities=[0.0] * len(q),
+                    time_from_start=duration_msg(moment),
+                )
+            )
+        for kind in ("path", "goal"):
+            for joint, tolerance in tolerances.get(kind, ()):
+                one = JointTolerance(name=joint, position=tolerance)
+                getattr(goal, f"{kind}_tolerance").append(one)
+        goal.goal_time_tolerance = duration_msg(tolerances.get("time", 0.0))
+        return goal
+
+    def send(self, goal):
+        """Send a goal; whether it was accepted, feedback so far, and how to wait and cancel."""
+        feedback = []
+        answer = self._client.send_goal_async(goal, lambda msg: feedback.append(msg.feedback))
+        wait_for(answer.done, "an answer to the goal")
+        handle = answer.result()
+        coming = handle.get_result_async() if handle.accepted else None
+
+        def end():
+            wait_for(coming.done, "the result of the goal")
+            return coming.result().status, coming.result().result
+
+        def cancel():
+            cancelled = handle.cancel_goal_async()
+            wait_for(cancelled.done, "an answer to the cancelling")
+            return len(cancelled.result().goals_canceling) == 1
+
+        return SimpleNamespace(
+            accepted=handle.accepted,
+            feedback=feedback,
+            end=end,
+            cancel=cancel,
+            ended=lambda: coming.done(),  # noqa: PLW0108  # a rejected goal has none
+        )
+
+
+def largest_jump(references):
+    """How far positions are from the integral of velocities between neighbours, rad.
+
+    The trapezoidal rule leaves dt^3/12 of the jerk: at 0.02 s and 300 rad/s^3, 2e-4 rad.
+    """
+    t = np.array([nanoseconds(msg.header.stamp) * 1e-9 for msg in references])
+    q = np.array([msg.position for msg in references])
+    qd = np.array([msg.velocity for msg in references])
+    near = np.diff(t) < 0.02
+    steps = np.diff(q, axis=0) - (qd[1:] + qd[:-1]) / 2.0 * np.diff(t)[:, None]
+    return np.abs(steps[near]).max()
+
+
+JUMP = 2e-3  # rad: ten times the above; errors on purpose are 0.05 rad and more

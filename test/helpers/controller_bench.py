@@ -1,0 +1,55 @@
+"""A controller on a simulated arm, with time passed in."""
+
+import numpy as np
+
+from robot_dynamics.control import Controller, Measured, Reference, Settings
+from robot_dynamics.simulation import Plant
+from robot_dynamics.trajectory import Follower, Waypoints
+
+STEP = 1e-3
+READY = Settings().settle + 0.01  # s: the arm is held where it is before it follows
+Q0 = np.array([0.3, -0.7])
+
+
+class Bench:
+    """A simulated arm, a follower and a controller on one clock, which may be cut from each other.
+
+    The first command comes before the first reference.
+    """
+
+    def __init__(self, model, settings=None, robot=None, q=Q0):
+        robot = robot or model.dynamics.robot
+        self.model = model
+        self.plant = Plant(robot, q, dynamics=model.dynamics, limit_effort=False)
+        self.controller = Controller(model, settings)
+        self.follower = Follower(robot.joint_names, q)
+        self.now = 100.0  # the clock need not begin at zero
+        self.efforts, self.statuses = [], []
+
+    def run(self, seconds, *, states=True, references=True, brakes=False):
+        for _ in range(round(seconds / STEP)):
+            if states:
+                self.controller.set_state(Measured(self.plant.q, self.plant.qd), self.now)
+            if references:
+                due = self.follower.sample(self.now)
+                reference = Reference(due.q, due.qd, self.model.feedforward(*due))
+                self.controller.set_reference(reference, self.now)
+            command = self.controller.update(self.now)
+            if not brakes:
+                self.plant.step(command.tau)
+            self.efforts.append(command.tau)
+            self.statuses.append(command.status)
+            self.now += STEP
+        return self
+
+    def move(self, *q, seconds=1.0):
+        self.follower.accept(Waypoints(self.plant.robot.joint_names, [seconds], [q]), self.now)
+
+    def largest_step(self, last=None):
+        efforts = np.array(self.efforts[-last:] if last else self.efforts)
+        return np.abs(np.diff(efforts, axis=0)).max()
+
+
+# Efforts of a second-long swing of this arm change by at most 0.1 N m a millisecond, and a gap of
+# 20 N m that fades over 0.2 s by 15/8 * 20 * 1e-3 / 0.2 = 0.19
+SMOOTH = 0.3

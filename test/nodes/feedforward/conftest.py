@@ -1,0 +1,44 @@
+"""One feedforward process, and a client of its action, which need rclpy."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="module")
+def action():
+    """The types of the action."""
+    return pytest.importorskip(
+        "control_msgs.action",
+        reason="the action needs control_msgs, of ROS 2 (ros-<distro>-control-msgs)",
+    ).FollowJointTrajectory
+
+
+@pytest.fixture(scope="module")
+def echoing_arm(peer):
+    from action_client import EchoingArm
+
+    return EchoingArm(peer)
+
+
+@pytest.fixture
+def arm(echoing_arm):
+    """The arm, which follows without error again after every test."""
+    yield echoing_arm
+    echoing_arm.error, echoing_arm.talking = np.zeros(2), True
+
+
+@pytest.fixture(scope="module")
+def node(action, start_for_module, echoing_arm):
+    from action_client import NODE
+
+    parameters = {"urdf_path": "planar_2r", "rate": 200.0, "action_monitor_rate": 50.0}
+    node = start_for_module(NODE, parameters)
+    node.wait_for_log("ready for trajectories")
+    return node
+
+
+@pytest.fixture(scope="module")
+def client(node, peer, action):
+    from action_client import ACTION, Client
+
+    return Client(peer, action, ACTION)

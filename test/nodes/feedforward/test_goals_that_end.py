@@ -1,0 +1,215 @@
+"""How goals of FollowJointTrajectory end: one feedforward process, and a client as MoveIt is one.
+
+The arm is this process: it is where the reference says, give or take an error on purpose.
+"""
+
+import signal
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from action_msgs.msg import GoalStatus
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rosgraph_msgs.msg import Clock
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from action_client import (
+    ACTION,
+    DYNAMICS,
+    EXACT,
+    JUMP,
+    NAMES,
+    NODE,
+    ROBOT,
+    START,
+    Client,
+    EchoingArm,
+    largest_jump,
+)
+from arm_system import ArmSystem
+from robot_dynamics.nodes.ros.messages import duration_msg, time_msg
+from ros_system import wait_for
+
+
+def test_cancelling_brings_the_arm_to_rest_under_gravity(client, arm):
+    start = arm.at()
+    sent = client.send(client.goal((4.0, start - 1.0)))
+    wait_for(lambda: np.abs(arm.at() - start).max() > 0.05, "motion")
+    before = len(arm.references)
+    assert sent.cancel()
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_CANCELED
+    assert result.error_string == "cancelled by its client; the arm comes to rest"
+    last = arm.rests()
+    # At most the peak speed of 0.5 rad/s, for half a second, to rest: far from the goal
+    assert np.abs(np.array(last.position) - arm.references[before].position).max() < 0.3
+    np.testing.assert_allclose(last.effort, DYNAMICS.gravity(last.position), atol=EXACT)
+    assert largest_jump(arm.references[before - 5 :]) < JUMP
+
+
+def test_a_goal_that_has_ended_cannot_be_cancelled(client, arm):
+    sent = client.send(client.goal((0.2, arm.at())))
+    assert sent.end()[0] == GoalStatus.STATUS_SUCCEEDED
+    assert not sent.cancel()
+
+
+def test_a_new_goal_takes_the_place_of_the_one_before_without_a_jump(client, arm, action):
+    start = arm.at()
+    first = client.send(client.goal((4.0, start + 1.0)))
+    wait_for(lambda: np.abs(arm.at() - start).max() > 0.05, "motion")
+    before = len(arm.references)
+    second = client.send(client.goal((0.8, start)))
+    status, result = first.end()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == action.Result.INVALID_GOAL
+    assert result.error_string == "a new goal has taken its place"
+    assert second.end()[0] == GoalStatus.STATUS_SUCCEEDED
+    np.testing.assert_allclose(arm.rests().position, start, atol=EXACT)
+    assert largest_jump(arm.references[before - 5 :]) < JUMP
+
+
+def test_a_trajectory_on_the_topic_takes_the_place_of_a_goal(client, arm, peer, action):
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    start = arm.at()
+    sent = client.send(client.goal((4.0, start + 1.0)))
+    wait_for(lambda: np.abs(arm.at() - start).max() > 0.05, "motion")
+    point = JointTrajectoryPoint(positions=start.tolist(), time_from_start=duration_msg(0.5))
+    publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == action.Result.INVALID_GOAL
+    assert result.error_string == ("a trajectory on the topic joint_trajectory has taken its place")
+    wait_for(lambda: np.abs(arm.at() - start).max() < EXACT, "the end of the trajectory")
+
+
+def test_many_goals_in_a_row_all_end(client, arm):
+    start = arm.at()
+    sent = [client.send(client.goal((0.5, start + 0.01 * k))) for k in range(30)]
+    statuses = [one.end()[0] for one in sent]
+    assert statuses == [GoalStatus.STATUS_ABORTED] * 29 + [GoalStatus.STATUS_SUCCEEDED]
+
+
+def test_a_goal_of_some_joints_ends_by_itself_while_the_others_still_move(client, arm):
+    start = arm.at()
+    client.send(client.goal((4.0, start[:1] + 1.0), names=NAMES[:1]))
+    wait_for(lambda: np.abs(arm.at() - start).max() > 0.02, "motion")
+    status, _ = client.send(client.goal((0.4, start[1:] + 0.1), names=NAMES[1:])).end()
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    assert arm.references[-1].velocity[0] > 0.0
+    np.testing.assert_allclose(arm.at()[1], start[1] + 0.1, atol=EXACT)
+
+
+def test_a_goal_that_is_slowed_down_ends_when_it_is_there(client, arm, peer):
+    assert peer.set_parameter(NODE, "limits", "scale").successful
+    target = arm.at() + [0.0, -1.0]
+    too_soon = 0.3 / ROBOT.limits.velocity[1]
+    goal = client.goal((too_soon, target[1:]), names=NAMES[1:], goal=[(x, 0.0) for x in NAMES])
+    for tolerance in goal.goal_tolerance:
+        tolerance.velocity = -1.0  # nothing but time says that it has ended
+    status, _ = client.send(goal).end()
+    assert peer.set_parameter(NODE, "limits", "warn").successful
+    assert status == GoalStatus.STATUS_SUCCEEDED
+    np.testing.assert_allclose(arm.at()[1], target[1], atol=EXACT)
+
+
+def test_a_goal_is_republished_with_effort(client, arm, peer):
+    filled = peer.listen(JointTrajectory, "joint_trajectory_with_effort")
+    wait_for(lambda: peer.node.count_publishers("joint_trajectory_with_effort"), "the publisher")
+
+    def arrives():  # efforts are filled in once the node has seen that somebody listens
+        assert client.send(client.goal((0.2, arm.at()))).end()[0] == GoalStatus.STATUS_SUCCEEDED
+        return filled
+
+    wait_for(arrives, "the trajectory with effort")
+    assert all(len(point.effort) == 2 for point in filled[-1].points)
+
+
+def test_parameters_are_answered_while_a_goal_is_under_way(client, arm, peer):
+    sent = client.send(client.goal((1.0, arm.at() + 0.1)))
+    assert peer.set_parameter(NODE, "blend", 0.1).successful
+    assert peer.get_parameter(NODE, "blend") == 0.1
+    assert not sent.ended()
+    assert sent.end()[0] == GoalStatus.STATUS_SUCCEEDED
+
+
+def test_deactivating_the_node_aborts_the_goal_and_later_goals_are_followed(
+    client, arm, node, peer, action
+):
+    def change(transition):
+        request = ChangeState.Request(transition=Transition(id=transition))
+        return peer.call(ChangeState, f"/{NODE}/change_state", request).success
+
+    sent = client.send(client.goal((30.0, arm.at() + 0.1)))
+    assert change(Transition.TRANSITION_DEACTIVATE)
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == action.Result.INVALID_GOAL
+    assert result.error_string == "feedforward_node was deactivated"
+    assert not client.send(client.goal((0.5, arm.at()))).accepted
+    assert change(Transition.TRANSITION_ACTIVATE)
+    wait_for(lambda: client.send(client.goal((0.3, arm.at()))).accepted, "a goal to be accepted")
+
+
+def test_a_clock_that_jumps_back_aborts_the_goal(action, start, peer):
+    clock = peer.node.create_publisher(Clock, "/clock", 10)
+    time = [100.0]
+
+    def tick():
+        time[0] += 0.005
+        clock.publish(Clock(clock=time_msg(round(time[0] * 1e9))))
+
+    timer = peer.node.create_timer(0.005, tick)
+    arm = EchoingArm(peer, "/other/")
+    other = start(
+        NODE,
+        {"urdf_path": "planar_2r", "rate": 200.0, "use_sim_time": True},
+        ["-r", "__ns:=/other"],
+    )
+    other.wait_for_log("ready for trajectories")
+    client = Client(peer, action, f"/other{ACTION}")
+    sent = client.send(client.goal((30.0, arm.at() + 1.0)))
+    wait_for(lambda: sent.feedback, "feedback")
+    time[0] -= 50.0
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == action.Result.INVALID_GOAL
+    assert result.error_string == "the clock jumped back"
+    assert client.send(client.goal((0.3, arm.at()))).end()[0] == GoalStatus.STATUS_SUCCEEDED
+    timer.cancel()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_node_that_ends_says_so_to_its_client(action, start, peer, how):
+    namespace = f"/ends_{how.name.lower()}"
+    arm = EchoingArm(peer, f"{namespace}/")
+    node = start(NODE, {"urdf_path": "planar_2r"}, ["-r", f"__ns:={namespace}"])
+    node.wait_for_log("ready for trajectories")
+    client = Client(peer, action, namespace + ACTION)
+    sent = client.send(client.goal((30.0, arm.at() + 1.0)))
+    assert node.stop(how) == 0, node.log
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_string == "feedforward_node was deactivated"
+    assert "Traceback" not in node.log
+
+
+def test_a_simulated_arm_reaches_its_goal_within_tolerance(action, start, peer):
+    namespace = ["-r", "__ns:=/arm"]
+    arm = ArmSystem(
+        start,
+        SimpleNamespace(listen=lambda kind, topic, qos: peer.listen(kind, f"/arm/{topic}", qos)),
+        {"urdf_path": "planar_2r", "rate": 200.0},
+        {"simulator": {"initial_positions": START.tolist()}},
+        dict.fromkeys(ArmSystem.NODES, namespace),
+    )
+    client = Client(peer, action, f"/arm{ACTION}")
+    target = START + [0.4, -0.4]
+    # No path tolerance: a busy machine may let the arm lag for a while
+    goal = client.goal((1.0, target), goal=[(name, 0.02) for name in NAMES], time=20.0)
+    status, result = client.send(goal).end()
+    assert (status, result.error_string) == (GoalStatus.STATUS_SUCCEEDED, "")
+    np.testing.assert_allclose(arm.position(), target, atol=0.02)
