@@ -18,7 +18,13 @@ ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one dist
     "ros-lifecycle-msgs==2.0.3",
     "ros-ament-index-python==1.8.1",
 ]
-VIEW = ["viser>=1.0"]
+VIEW = [  # page and recording; pycollada for the .dae meshes of many arms
+    "viser>=1.0",
+    "trimesh>=4",
+    "pycollada>=0.8",
+    "mcap>=1.2",
+    "rosbags>=0.10",
+]
 IDENTIFICATION = ["rosbags>=0.10", "cvxpy>=1.5", "clarabel>=0.9"]
 STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6"]
 CLI = ["rich>=13", "matplotlib>=3.6"]  # what prints tables and draws

@@ -22,6 +22,7 @@ VERBS: Mapping[str, str] = {
     "compare": "the formulations beside each other: agreement, operations, time",
     "effort": "a trajectory in, the same with the effort of each point out",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
+    "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "papers": "figures and tables of the publications, redrawn and counted anew",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
     "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
@@ -30,6 +31,17 @@ VERBS: Mapping[str, str] = {
 
 _MODULES = {"pose": "frame_pose"}
 """Modules of another name than their verb."""
+
+
+EXTRAS: Mapping[str, str] = {
+    "rich": "cli",
+    "matplotlib": "cli",
+    "viser": "view",
+    "trimesh": "view",
+    "mcap": "view",
+    "rosbags": "view",
+}
+"""Which extra of the package brings what may be missing."""
 
 
 EXAMPLES = """\
@@ -83,9 +95,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing not in ("rich", "matplotlib"):
+        if missing not in EXTRAS:
             raise
-        needed = f"needs {missing}; install it with pip install 'robot_dynamics[cli]'"
+        needed = f"needs {missing}; install it with pip install 'robot_dynamics[{EXTRAS[missing]}]'"
         print(f"robot-dynamics {verb}: {needed}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -1,0 +1,59 @@
+"""A robot in the browser, simulated without ROS: watch it move, drag it, load it.
+
+    robot-dynamics view panda                   then open the address that is printed
+    robot-dynamics view arm.urdf --port 8090
+    robot-dynamics view ur5 --motion motion.csv
+
+Plots beside the robot show efforts by cause and by the link that causes them. The page needs no
+network, and only this machine sees it unless --host says otherwise. Ctrl-C ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import threading
+from pathlib import Path
+
+from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    parser.add_argument(
+        "--motion", type=Path, metavar="FILE", help="a .csv or .yaml trajectory to follow"
+    )
+    add_server(parser)
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Options of the verbs that serve a page."""
+    parser.add_argument("--port", type=int, default=8080, help="port of the page (default: 8080)")
+    parser.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="address to serve; 0.0.0.0 opens the page to the network (default: this machine only)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the page until Ctrl-C."""
+    from robot_dynamics.viewer.live_view import LiveView  # noqa: PLC0415  # needs viser
+    from robot_dynamics.viewer.page import Page  # noqa: PLC0415
+
+    robot = load_robot(arguments.robot)
+    waypoints = None
+    if arguments.motion is not None:
+        waypoints = read_trajectory(arguments.motion, robot.joint_names).arriving_at_rest()
+    page = Page(arguments.host, arguments.port)
+    view = LiveView(page, arguments.robot, load_robot, waypoints)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    print(page.announcement(), flush=True)
+    try:
+        view.run(ended)
+    finally:
+        page.close()
+    return 0

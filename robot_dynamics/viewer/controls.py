@@ -1,0 +1,105 @@
+"""The controls beside the scene: what the arm is to do, its load, its model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import viser
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import MODES
+from robot_dynamics.robot import Robot
+from robot_dynamics.viewer.live_arm import BY_HAND, Wishes
+
+
+class LiveControls:
+    """Controls of an arm that is simulated here; read by polling, so that none waits for another.
+
+    Args:
+        server: Where they are shown.
+        robots: Names of the robots to choose from.
+        name: The one that is shown.
+        robot: The same.
+        motions: Names of the motions to choose from.
+        pose: Positions of the sliders at first, shape (n,), rad or m.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        robots: Sequence[str],
+        name: str,
+        robot: Robot,
+        motions: Sequence[str],
+        pose: Array,
+    ) -> None:
+        gui = server.gui
+        names = tuple(dict.fromkeys((name, *robots)))
+        self.message = gui.add_markdown("")
+        with gui.add_folder("Task"):
+            self.robot = gui.add_dropdown("robot", names, initial_value=name)
+            self.motion = gui.add_dropdown("motion", tuple(motions))
+            self.pause = gui.add_checkbox("pause", False)
+            self.reset = gui.add_button("reset", hint="rest in the middle of the ranges")
+        with gui.add_folder("Control"):
+            self.mode = gui.add_dropdown("mode", tuple(MODES), initial_value="feedforward")
+            self.feedforward = gui.add_checkbox(
+                "feedforward", True, hint="of the mode feedforward; without it is PD alone"
+            )
+        with gui.add_folder("The arm as it is"):
+            self.payload = gui.add_slider("payload, kg", 0.0, 10.0, 0.1, 0.0)
+            self.payload_known = gui.add_checkbox("the controller knows it", True)
+            self.mass_error = gui.add_slider(
+                "links heavier, %", -50.0, 100.0, 1.0, 0.0, hint="than the model says"
+            )
+            self.push = gui.add_vector3("push, N", (0.0, 0.0, 0.0), step=1.0)
+        with gui.add_folder("Show"):
+            self.residual = gui.add_checkbox(
+                "colour by residual", False, hint="effort less that of the model; else by limit"
+            )
+            self.ellipsoid = gui.add_checkbox("ellipsoid of velocities", False)
+        self._joints = gui.add_folder("Joints", visible=False)
+        self._sliders = []
+        with self._joints:
+            for joint, q in zip(robot.independent_joints, pose, strict=True):
+                low, high = joint.limits.lower, joint.limits.upper
+                reach = np.pi if joint.type.rotates else 1.0
+                low = low if np.isfinite(low) else -reach
+                high = high if np.isfinite(high) else reach
+                step = float((high - low) / 500.0) or 1e-3
+                slider = gui.add_slider(joint.name, float(low), float(high), step,
+                                        float(np.clip(q, low, high)))  # fmt: skip
+                self._sliders.append(slider)
+        self._pressed = False
+        self.reset.on_click(lambda _: setattr(self, "_pressed", True))
+
+    @property
+    def hand(self) -> Array:
+        """Positions of the sliders, shape (n,)."""
+        return np.array([slider.value for slider in self._sliders])
+
+    def set_hand(self, q: Array) -> None:
+        """Move the sliders to where the arm is, shape (n,)."""
+        for slider, value in zip(self._sliders, q, strict=True):
+            slider.value = float(np.clip(value, slider.min, slider.max))
+
+    @property
+    def wishes(self) -> Wishes:
+        """What the controls say now."""
+        self._joints.visible = self.motion.value == BY_HAND
+        return Wishes(
+            self.motion.value,
+            self.mode.value,
+            self.feedforward.value,
+            self.payload.value,
+            self.payload_known.value,
+            self.mass_error.value / 100.0,
+            self.push.value,
+            self.hand,
+        )
+
+    def take_reset(self) -> bool:
+        """Whether reset was pressed since the last look."""
+        pressed, self._pressed = self._pressed, False
+        return pressed

@@ -1,0 +1,249 @@
+"""What the links of a robot look like: triangles with a colour, in the frame of their link."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import trimesh
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import UrdfError
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.urdf.document import Document, Element, open_document
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rotation import rotation_from_rpy
+from robot_dynamics.viewer.package_paths import mesh_path
+
+Colour = tuple[int, int, int]
+
+GREY: Colour = (200, 203, 208)
+STAND_IN: Colour = (150, 160, 190)
+
+DENSITY = 1500.0
+"""Of a stand-in without a size of its own, kg/m^3: between plastic and aluminium."""
+
+logger = logging.getLogger(__name__)
+
+
+class Shape(NamedTuple):
+    """Triangles of one colour.
+
+    Attributes:
+        vertices: Shape (v, 3), m, in the frame of the link.
+        faces: Indices of vertices, shape (f, 3).
+        colour: Red, green and blue, 0 to 255.
+    """
+
+    vertices: Array
+    faces: Array
+    colour: Colour
+
+
+class LinkShapes(NamedTuple):
+    """The shapes of every link by its name: as it looks, and its outline with few triangles."""
+
+    visual: Mapping[str, list[Shape]]
+    outline: Mapping[str, list[Shape]]
+
+
+def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
+    """Load the shapes of all links.
+
+    A mesh that is missing or cannot be read gives way to the collision shapes of its link, and
+    where there are none, to an ellipsoid of the link's inertia. One warning names all such meshes.
+
+    Args:
+        robot: The robot.
+        source: Path or text of its URDF.
+
+    Raises:
+        UrdfError: If the source is no URDF.
+    """
+    document = open_document(source)
+    text = isinstance(source, str) and source.lstrip().startswith("<")
+    folder = None if text else Path(source).parent
+    loader = _Loader(document, folder)
+    visual: dict[str, list[Shape]] = {}
+    outline: dict[str, list[Shape]] = {}
+    for element in document.root.findall("link"):
+        name = element.get("name")
+        looks, faults = loader.shapes(element, "visual")
+        body, _ = loader.shapes(element, "collision")
+        if faults and not looks:
+            looks = body or stand_in(robot.links[robot.link_index(name)].inertia)
+        visual[name], outline[name] = looks, body or looks
+    if not any(visual.values()):  # a URDF of numbers alone
+        visual = {link.name: stand_in(link.inertia) for link in robot.links}
+        visual = {name: [*visual[name], *bone] for name, bone in _bones(robot).items()}
+        outline = visual
+    loader.warn()
+    return LinkShapes(visual, outline)
+
+
+def stand_in(body: Inertia) -> list[Shape]:
+    """The solid ellipsoid that has a link's inertia; a ball where no body has it."""
+    mass = float(body.mass)
+    if mass <= 0.0:
+        return []
+    values, axes = np.linalg.eigh(np.asarray(body.about_com, dtype=np.float64))
+    # I_x = m (b^2 + c^2) / 5, and so on round
+    squares = 2.5 / mass * (values.sum() - 2.0 * values)
+    ball = (3.0 * mass / (4.0 * np.pi * DENSITY)) ** (1.0 / 3.0)
+    radii = np.sqrt(np.where(squares > 1e-8, squares, 0.0))
+    radii = np.where((radii > 1e-3) & (radii < 20.0 * ball), radii, ball)
+    mesh = trimesh.creation.icosphere(subdivisions=2)
+    if np.linalg.det(axes) < 0.0:
+        axes = axes * [1.0, 1.0, -1.0]
+    return [Shape((mesh.vertices * radii) @ axes.T + body.com, mesh.faces, STAND_IN)]
+
+
+def _bones(robot: Robot) -> dict[str, list[Shape]]:
+    """Rods from the frame of every link to those of its children."""
+    bones: dict[str, list[Shape]] = {link.name: [] for link in robot.links}
+    for joint in robot.joints:
+        p = np.asarray(joint.origin.translation, dtype=np.float64)
+        if np.linalg.norm(p) > 1e-3:
+            rod = trimesh.creation.cylinder(radius=0.02, segment=[np.zeros(3), p], sections=16)
+            bones[joint.parent].append(Shape(rod.vertices, rod.faces, GREY))
+        hub = trimesh.creation.icosphere(subdivisions=2, radius=0.035)
+        bones[joint.child].append(Shape(hub.vertices, hub.faces, STAND_IN))
+    return bones
+
+
+class _Loader:
+    """Reads <visual> and <collision> elements, and remembers what is missing."""
+
+    def __init__(self, document: Document, folder: Path | None) -> None:
+        self._document = document
+        self._folder = folder
+        self._missing: list[str] = []
+        self._materials = {
+            material.get("name"): colour
+            for material in document.root.findall("material")
+            if (colour := _colour(material)) is not None
+        }
+
+    def shapes(self, link: Element, tag: str) -> tuple[list[Shape], bool]:
+        """The shapes of one link, and whether any of them is missing."""
+        shapes: list[Shape] = []
+        faults = False
+        for element in link.findall(tag):
+            try:
+                shapes.extend(self._shape(element))
+            except _MissingMeshError as error:
+                faults = True
+                if tag == "visual":
+                    self._missing.append(str(error))
+        return shapes, faults
+
+    def warn(self) -> None:
+        """Say what is missing, once."""
+        if self._missing:
+            logger.warning(
+                "%s: %d meshes are replaced by stand-ins, the first because %s",
+                self._document.name,
+                len(self._missing),
+                self._missing[0],
+            )
+
+    def _shape(self, element: Element) -> Iterator[Shape]:
+        X = _pose(self._document, element.find("origin"))
+        colour = self._material(element.find("material"))
+        for vertices, faces, own in self._triangles(element):
+            yield Shape(vertices @ X.rotation.T + X.translation, faces, colour or own or GREY)
+
+    def _material(self, element: Element | None) -> Colour | None:
+        if element is None:
+            return None
+        return _colour(element) or self._materials.get(element.get("name"))
+
+    def _triangles(self, element: Element) -> Iterator[tuple[Array, Array, Colour | None]]:
+        geometry = next(iter(element.findall("geometry/*")), None)
+        if geometry is None:
+            return
+        if geometry.tag == "mesh":
+            yield from self._mesh(geometry)
+            return
+        numbers = {key: _floats(self._document, geometry, key) for key in geometry.attrib}
+        try:
+            if geometry.tag == "box":
+                solid = trimesh.creation.box(extents=numbers["size"])
+            elif geometry.tag == "sphere":
+                solid = trimesh.creation.icosphere(radius=numbers["radius"][0])
+            elif geometry.tag == "cylinder":
+                solid = trimesh.creation.cylinder(numbers["radius"][0], numbers["length"][0])
+            elif geometry.tag == "capsule":
+                solid = trimesh.creation.capsule(numbers["length"][0], numbers["radius"][0])
+            else:
+                raise _MissingMeshError(f"<{geometry.tag}> is no shape of a URDF")
+        except KeyError as error:
+            raise self._document.error(geometry, f"<{geometry.tag}> has no {error}") from None
+        yield solid.vertices, solid.faces, None
+
+    def _mesh(self, geometry: Element) -> Iterator[tuple[Array, Array, Colour | None]]:
+        uri = geometry.get("filename", "")
+        path = mesh_path(uri, self._folder)
+        if path is None:
+            raise _MissingMeshError(f"{uri} is nowhere; source its workspace or correct the path")
+        scale = _floats(self._document, geometry, "scale") if geometry.get("scale") else [1.0]
+        try:
+            parts = trimesh.load_scene(path).dump()
+        except Exception as error:  # readers of a dozen formats raise anything
+            raise _MissingMeshError(f"{path} cannot be read ({_reason(path, error)})") from None
+        for part in parts:
+            if isinstance(part, trimesh.Trimesh) and len(part.faces):
+                yield np.asarray(part.vertices) * scale, np.asarray(part.faces), _own_colour(part)
+
+
+class _MissingMeshError(Exception):
+    """A mesh that is not there or cannot be read."""
+
+
+def _reason(path: Path, error: Exception) -> str:
+    if path.suffix.lower() == ".dae" and "collada" in str(error).lower():
+        return "pip install pycollada"
+    return " ".join(str(error).split())[:120] or type(error).__name__
+
+
+def _own_colour(part: Any) -> Colour | None:
+    """The colour that the file gives a mesh; None for the default of the reader."""
+    material = getattr(part.visual, "material", None)
+    if material is None:
+        return None
+    red, green, blue = (int(x) for x in np.asarray(material.main_color)[:3])
+    return (red, green, blue)
+
+
+def _colour(material: Element) -> Colour | None:
+    element = material.find("color")
+    if element is None or not element.get("rgba"):
+        return None
+    try:
+        red, green, blue = (float(x) for x in element.get("rgba").split()[:3])
+    except ValueError:
+        return None
+    return (round(255 * red), round(255 * green), round(255 * blue))
+
+
+def _floats(document: Document, element: Element, key: str) -> list[float]:
+    try:
+        return [float(x) for x in element.get(key).split()]
+    except ValueError:
+        problem = f"{key} '{element.get(key)}' is not numbers"
+        raise document.error(element, problem) from None
+
+
+def _pose(document: Document, origin: Element | None) -> Pose:
+    if origin is None:
+        return Pose.identity()
+    values = {key: _floats(document, origin, key) for key in ("rpy", "xyz") if origin.get(key)}
+    rpy, xyz = (np.array(values.get(key, [0.0] * 3)) for key in ("rpy", "xyz"))
+    if rpy.shape != (3,) or xyz.shape != (3,):
+        raise UrdfError(f"{document.name}:{origin.sourceline}: <origin> needs three numbers each")
+    return Pose(rotation_from_rpy(rpy), xyz)

@@ -1,0 +1,249 @@
+"""An arm that moves without ROS, and whose task, load and control change while it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control import (
+    MODES,
+    Friction,
+    Measured,
+    Model,
+    Reference,
+    effort_limits,
+    gains_for,
+    saturate,
+)
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import SimulationError
+from robot_dynamics.robot import Inertia, Robot
+from robot_dynamics.simulation import Plant, check_physical
+from robot_dynamics.trajectory import Follower, Waypoints, excitation, random_poses
+from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
+
+BY_HAND, SWING, POSES, FROM_FILE = "by hand", "all joints swing", "random poses", "from a file"
+STILL = "hold still"
+
+CYCLE_S = 1e-3
+"""Time of a control cycle and of a step of the plant, s."""
+
+LONGEST_STEP_S = 0.1
+"""What a stall may be made up for, s: a page that was slow goes on from where it was."""
+
+APPROACH_S = 1.5
+"""Time to the start of a motion, s."""
+
+LOAD_DENSITY = 3000.0
+"""Of the ball that stands for a payload, kg/m^3."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wishes:
+    """What the arm is to do, and what it is to be.
+
+    Args:
+        motion: One of `LiveArm.motions`.
+        mode: One of `control.MODES`.
+        feedforward: Whether the mode feedforward has its efforts; without, it is PD alone.
+        payload: Mass at the tool, kg.
+        payload_known: Whether the controller is told of the payload.
+        mass_error: How much heavier than its model says every link is, as a part.
+        push: Force on the tool, shape (3,), N, axes of the root link.
+        hand: Positions by hand, shape (n,), rad or m.
+    """
+
+    motion: str = SWING
+    mode: str = "feedforward"
+    feedforward: bool = True
+    payload: float = 0.0
+    payload_known: bool = True
+    mass_error: float = 0.0
+    push: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    hand: Array | None = None
+
+
+class LiveArm:
+    """A simulated arm under control, moved on by `advance`.
+
+    Args:
+        robot: The robot.
+        waypoints: A motion of the user's, offered as `FROM_FILE`.
+
+    Raises:
+        RobotError: If it has bodies that cannot be simulated, or joints that move no inertia.
+
+    Attributes:
+        frame: Link or frame that carries the payload and is pushed.
+        motions: What `Wishes.motion` may be.
+        motion: The one that it follows; empty before the first.
+        time: s, since it was made.
+    """
+
+    def __init__(self, robot: Robot, waypoints: Waypoints | None = None) -> None:
+        check_physical(robot)
+        self.robot = robot
+        self.dynamics = Dynamics(robot)
+        self.frame = tool_frame(robot)
+        self.limit = effort_limits(robot)
+        self._model = Model(self.dynamics, gains_for(self.dynamics), Friction.of(robot))
+        self._loaded = _LoadedArm(self.dynamics, self.frame)
+        middle = middle_pose(robot)
+        stops: Any = self._loaded
+        self._plant = Plant(robot, middle, dynamics=stops, stops=True, step=CYCLE_S)
+        self._follower = Follower(robot.joint_names, middle, continuous=self._model.continuous)
+        self._motions = {
+            SWING: excitation(robot, 8.0, share=0.5, speed_share=0.5, rate=25.0),
+            POSES: random_poses(robot, seed=1),
+        }
+        if waypoints is not None:
+            self._motions = {FROM_FILE: waypoints, **self._motions}
+        self.motions = (*self._motions, STILL, BY_HAND)
+        self.motion = ""
+        self._wishes = Wishes()
+        self.time = 0.0
+
+    def advance(self, seconds: float, wishes: Wishes) -> None:
+        """Move on.
+
+        Args:
+            seconds: Time that passes; at most `LONGEST_STEP_S` of it counts.
+            wishes: What holds from now on.
+
+        Raises:
+            SimulationError: If the arm ran away; it is then where `reset` puts it.
+        """
+        self._take_up(wishes)
+        cycles = round(min(seconds, LONGEST_STEP_S) / CYCLE_S)
+        if self.motion == BY_HAND:
+            self.time += cycles * CYCLE_S
+            return
+        try:
+            for _ in range(cycles):
+                self._cycle()
+        except SimulationError:
+            self.reset()
+            raise
+
+    def reset(self) -> None:
+        """Put the arm at rest in the middle of its ranges, and begin its motion anew."""
+        middle = middle_pose(self.robot)
+        self._plant.reset(middle)
+        self._follower.hold(middle)
+        self.motion = ""
+
+    @property
+    def payload(self) -> Inertia:
+        """What the tool carries."""
+        return ball(self._wishes.payload)
+
+    def snapshot(self) -> Snapshot:
+        """The arm as it is now."""
+        plant, by_hand = self._plant, self.motion == BY_HAND
+        return Snapshot(
+            self.time,
+            plant.q,
+            plant.qd,
+            plant.qdd,
+            self._loaded.bias(plant.q, plant.qd) if by_hand else plant.tau,
+            None if by_hand else self._follower.sample(self.time).q,
+            self.payload,
+            np.array(self._wishes.push),
+        )
+
+    def _take_up(self, wishes: Wishes) -> None:
+        self._wishes = wishes
+        self._loaded.mass_factor = 1.0 + wishes.mass_error
+        self._loaded.payload = self.payload
+        known = wishes.payload > 0.0 and wishes.payload_known
+        self._known = replace(
+            self._model,
+            payload=self.payload if known else None,
+            frame=self.frame if known else None,
+        )
+        law = "pd" if wishes.mode == "feedforward" and not wishes.feedforward else wishes.mode
+        self._law = MODES[law].effort
+        if wishes.motion != self.motion:
+            self._begin(wishes.motion)
+        if wishes.motion == BY_HAND and wishes.hand is not None:
+            self._plant.reset(wishes.hand)
+
+    def _begin(self, motion: str) -> None:
+        if BY_HAND in (motion, self.motion):
+            self._follower.hold(self._plant.q)
+        if motion == STILL:
+            self._follower.stop(self.time)
+        self.motion = motion
+        self._send()
+
+    def _send(self) -> None:
+        if self.motion in self._motions:
+            self._follower.accept(self._motions[self.motion].delayed(APPROACH_S), self.time)
+
+    def _cycle(self) -> None:
+        if not self._follower.moving(self.time):
+            self._send()
+        desired = self._follower.sample(self.time)
+        measured = Measured(self._plant.q, self._plant.qd)
+        reference = Reference(desired.q, desired.qd, self._known.feedforward(*desired))
+        command = saturate(self._law(self._known, reference, measured), self.limit).tau
+        self._loaded.push(np.array(self._wishes.push), self._plant.q)
+        self._plant.step(command)
+        self.time += CYCLE_S
+
+
+class _LoadedArm:
+    """Equations of the arm as it really is: heavier than its model, loaded and pushed.
+
+    Masses all scaled by f scale M and b by f; so do efforts that are divided by it.
+    """
+
+    def __init__(self, dynamics: Dynamics, frame: str) -> None:
+        self._dynamics = dynamics
+        self._frame = frame
+        self.mass_factor = 1.0
+        self.payload = Inertia.zero()
+        self._force = np.zeros(3)
+        self._wrench = np.zeros(6)
+
+    def push(self, force: Array, q: Array) -> None:
+        """Push the tool with a force, shape (3,), N, axes of the root link."""
+        self._wrench = np.zeros(6)
+        if force.any():  # what the arm exerts on whoever pushes, in the axes of the tool
+            self._wrench[:3] = -(self._dynamics.pose(q, self._frame).rotation.T @ force)
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """Accelerations, shape (n,)."""
+        load = self._load()
+        return self._dynamics.forward(q, qd, tau / self.mass_factor, **load)
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Efforts without acceleration, shape (n,)."""
+        return self.mass_factor * self._dynamics.inverse(q, qd, np.zeros_like(q), **self._load())
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Inertia, shape (n, n), column by column."""
+        n = len(q)
+        if not self.payload.mass:
+            return self.mass_factor * self._dynamics.mass_matrix(q)
+        many, none = np.tile(q, (n, 1)), np.zeros((n, n))
+        columns = self._dynamics.inverse(many, none, np.eye(n), **self._load())
+        still = self._dynamics.inverse(q, none[0], none[0], **self._load())
+        return self.mass_factor * (columns - still).T
+
+    def _load(self) -> dict[str, Any]:
+        if not (self.payload.mass or self._wrench.any()):
+            return {}
+        f, load = self.mass_factor, self.payload
+        scaled = Inertia(load.mass / f, load.first_moment / f, load.second_moment / f)
+        return {"payload": scaled, "wrench": self._wrench / f, "frame": self._frame}
+
+
+def ball(mass: float) -> Inertia:
+    """A solid ball of a mass, kg, about its centre."""
+    radius = (3.0 * mass / (4.0 * np.pi * LOAD_DENSITY)) ** (1.0 / 3.0)
+    return Inertia.from_com(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))

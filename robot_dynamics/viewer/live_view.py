@@ -1,0 +1,87 @@
+"""A robot in the browser without ROS: simulated here, moved by a control loop or by hand."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
+from robot_dynamics.trajectory import Waypoints
+from robot_dynamics.viewer.controls import LiveControls
+from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
+from robot_dynamics.viewer.page import RATE, Page
+
+
+class LiveView:
+    """The page of a simulated robot.
+
+    Args:
+        page: Where it is shown.
+        name: Name of a known robot, or path of a URDF.
+        load: Reads a robot by its name.
+        waypoints: A motion of the user's for this robot.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        name: str,
+        load: Callable[[str], Robot] | None = None,
+        waypoints: Waypoints | None = None,
+    ) -> None:
+        self.page = page
+        self._load = load or (lambda name: read_urdf(find_robot(name)))
+        self._open(name, waypoints)
+
+    def _open(self, name: str, waypoints: Waypoints | None = None) -> None:
+        robot = self._load(name)
+        arm = LiveArm(robot, waypoints)
+        self.page.open(robot, find_robot(name), arm.dynamics, arm.limit)
+        self.name, self.arm = name, arm
+        pose = arm.snapshot().q
+        self.controls = LiveControls(
+            self.page.server, sorted(known_robots()), name, robot, arm.motions, pose
+        )
+
+    def tick(self, seconds: float) -> None:
+        """Let time pass, s, and show what has become of the arm."""
+        controls = self.controls
+        if controls.robot.value != self.name:
+            self._change(controls.robot.value)
+            controls = self.controls
+        if controls.take_reset():
+            self.arm.reset()
+            self.page.restart()
+        wishes = controls.wishes
+        if wishes.motion == BY_HAND and self.arm.motion != BY_HAND:
+            controls.set_hand(self.arm.snapshot().q)
+            wishes = controls.wishes
+        try:
+            self.arm.advance(0.0 if controls.pause.value else seconds, wishes)
+        except RobotDynamicsError as error:
+            controls.message.content = f"**{error}**"
+        self.page.show(
+            self.arm.snapshot(),
+            residual=controls.residual.value,
+            ellipsoid=controls.ellipsoid.value,
+        )
+
+    def _change(self, name: str) -> None:
+        """Show another robot; one that cannot be simulated is named, and this one stays."""
+        try:
+            self._open(name)
+        except RobotDynamicsError as error:
+            self.controls.robot.value = self.name
+            self.controls.message.content = f"**{error}**"
+
+    def run(self, ended: threading.Event) -> None:
+        """Tick until the event is set."""
+        last = time.monotonic()
+        while not ended.wait(max(0.0, last + 1.0 / RATE - time.monotonic())):
+            now = time.monotonic()
+            self.tick(float(np.clip(now - last, 0.0, 1.0)))
+            last = now

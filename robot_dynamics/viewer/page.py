@@ -1,0 +1,198 @@
+"""The page: one robot in three dimensions with plots beside it, in any number of browsers."""
+
+from __future__ import annotations
+
+import errno
+import io
+import ipaddress
+import logging
+import os
+import socket
+from contextlib import redirect_stdout
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import viser
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot
+from robot_dynamics.statics.ellipsoids import velocity_ellipsoid
+from robot_dynamics.viewer.effort_causes import EffortCauses, EffortSplitter
+from robot_dynamics.viewer.link_shapes import link_shapes
+from robot_dynamics.viewer.plots import Plots
+from robot_dynamics.viewer.scene import RobotScene
+from robot_dynamics.viewer.snapshot import Snapshot
+
+LOOPBACK = "127.0.0.1"
+PORT = 8080
+
+RATE = 25.0
+"""Moments shown a second."""
+
+DRAW_EVERY = 3
+"""Moments between two drawings of the plots: a curve of ten seconds hardly changes in one."""
+
+RESIDUAL_SHARE = 0.1
+"""Part of its limit by which a joint's effort is off when its link is red by residual."""
+
+
+class PortError(RobotDynamicsError, OSError):
+    """A port that cannot be served."""
+
+
+class _Shown(NamedTuple):
+    """What is on the page."""
+
+    scene: RobotScene
+    plots: Plots
+    splitter: EffortSplitter
+    dynamics: Dynamics
+    limit: Array
+
+
+class Page:
+    """A page that shows one robot at a time.
+
+    Args:
+        host: Address to serve; by default this machine alone can see the page.
+        port: Port.
+
+    Raises:
+        PortError: If the port is taken or may not be used.
+    """
+
+    def __init__(self, host: str = LOOPBACK, port: int = PORT) -> None:
+        _check_free(host, port)
+        logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # of browsers that leave
+        with redirect_stdout(io.StringIO()):  # we say it in one line
+            self.server = viser.ViserServer(host=host, port=port, verbose=False)
+        self.host = host
+        self._shown: _Shown | None = None
+        self._moments = 0
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        name = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
+        return f"http://{name}:{self.server.get_port()}"
+
+    @property
+    def watched(self) -> bool:
+        """Whether any browser is there."""
+        return bool(self.server.get_clients())
+
+    def announcement(self) -> str:
+        """The line that tells where it is, and who may see it."""
+        try:
+            local = ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            local = self.host == "localhost"
+        who = "this machine only" if local else "open to the network: anybody may move the robot"
+        return f"viewer: {self.address} ({who})"
+
+    def open(self, robot: Robot, source: str | os.PathLike[str], dynamics: Dynamics,
+             limit: Array) -> None:  # fmt: skip
+        """Show another robot; `source` is its URDF.
+
+        Args:
+            robot: The robot.
+            source: Path or text of its URDF, for what it looks like.
+            dynamics: Its compiled equations.
+            limit: Effort limits, shape (n,), N m or N; infinite for none.
+        """
+        shapes = link_shapes(robot, source)
+        self._clear()
+        scene = RobotScene(self.server, robot, shapes)
+        splitter = EffortSplitter(robot, dynamics, scene.tool)
+        plots = Plots(self.server, robot, splitter.links, limit)
+        self._shown = _Shown(scene, plots, splitter, dynamics, limit)
+        self._aim_camera(scene)
+
+    def _clear(self) -> None:
+        """An empty page, laid out as ours is."""
+        server = self.server
+        server.gui.reset()
+        server.scene.reset()
+        server.gui.configure_theme(show_share_button=False, show_logo=False)
+        server.gui.set_panel_label("robot_dynamics")
+        server.gui.main_panel.dock_left()
+        server.gui.main_panel.set_width(290)
+        server.scene.configure_environment_map("studio", environment_intensity=0.5)
+        server.scene.set_background_image(_sky())
+
+    def _aim_camera(self, scene: RobotScene) -> None:
+        """Look at the whole robot from the front and the left."""
+        camera = self.server.initial_camera
+        camera.fov = 0.8
+        camera.look_at = tuple(scene.middle)
+        camera.position = tuple(scene.middle + scene.size * np.array([0.78, 0.62, 0.32]))
+        self.server.scene.set_up_direction("+z")
+
+    def show(self, now: Snapshot, *, residual: bool = False, ellipsoid: bool = False) -> None:
+        """Show a moment.
+
+        Args:
+            now: What is shown.
+            residual: Whether colours tell how far efforts are from those of the model, instead of
+                how near to their limits.
+            ellipsoid: Whether to show the ellipsoid of the tool's velocities.
+        """
+        assert self._shown is not None
+        scene, plots, splitter, dynamics, limit = self._shown
+        causes = splitter.split(now.q, now.qd, now.qdd, now.payload)
+        plots.add(now, causes)
+        if not self.watched:
+            return
+        with self.server.atomic():
+            scene.update(now, _load(now, causes, limit, residual))
+            if ellipsoid:
+                J = dynamics.jacobian(now.q, scene.tool)
+                at = dynamics.pose(now.q, scene.tool).position
+                scene.show_ellipsoid(velocity_ellipsoid(J[:3]), at)
+            else:
+                scene.show_ellipsoid(None, np.zeros(3))
+        self._moments += 1
+        if self._moments % DRAW_EVERY == 0:
+            plots.draw()
+
+    def restart(self) -> None:
+        """Forget what was shown: path and curves begin anew."""
+        if self._shown is not None:
+            self._shown.scene.forget_path()
+            self._shown.plots.clear()
+
+    def close(self) -> None:
+        """Serve no longer."""
+        with redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+
+def _sky() -> npt.NDArray[np.uint8]:
+    """A background that white links stand out from, darker towards the ground."""
+    rows = np.linspace([226, 232, 240], [176, 186, 200], 64).astype(np.uint8)
+    return np.repeat(rows[:, None], 2, axis=1)
+
+
+def _load(now: Snapshot, causes: EffortCauses, limit: Array, residual: bool) -> Array:
+    """What colours the links: share of the limit, or of the residual that is red, shape (n,)."""
+    if residual:
+        return np.abs(now.tau - causes.total) / (RESIDUAL_SHARE * limit)
+    return np.abs(now.tau) / limit
+
+
+def _check_free(host: str, port: int) -> None:
+    """Refuse a port that is taken: the server itself would take the next one and not say so."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            taken = error.errno == errno.EADDRINUSE
+            why = "is in use" if taken else f"cannot be served ({error.strerror})"
+            raise PortError(f"port {port} of {host} {why}; choose another port") from None
+        except OverflowError:
+            raise PortError(f"port {port} does not exist; choose one from 1 to 65535") from None

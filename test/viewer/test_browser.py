@@ -1,0 +1,154 @@
+"""The page in a real browser: it opens, draws, and what is clicked changes what the robot does."""
+
+import io
+import os
+import socket
+import threading
+from pathlib import Path
+from time import monotonic, sleep
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser")
+Image = pytest.importorskip("PIL.Image")
+
+from robot_dynamics.viewer.live_arm import BY_HAND  # noqa: E402
+from robot_dynamics.viewer.live_view import LiveView  # noqa: E402
+from robot_dynamics.viewer.page import Page, PortError  # noqa: E402
+
+PATIENCE_S = 60.0  # of a machine that draws by software while other tests run
+
+KNOWN = ("THREE.Clock", "GPU stall", "GroupMarkerNotSet")  # warnings of the browser's own libraries
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def until(condition, what: str) -> None:
+    end = monotonic() + PATIENCE_S
+    while not condition():
+        assert monotonic() < end, f"{what} did not happen within {PATIENCE_S:g} s"
+        sleep(0.1)
+
+
+@pytest.fixture
+def view():
+    """The page of a two-link arm, ticking in a thread."""
+    page = Page(port=free_port())
+    view = LiveView(page, "planar_2r")
+    ended = threading.Event()
+    thread = threading.Thread(target=view.run, args=(ended,), daemon=True)
+    thread.start()
+    yield view
+    ended.set()
+    thread.join()
+    page.close()
+
+
+@pytest.fixture
+def tab(browser, view):
+    """A tab with the page, and what it said on its console."""
+    tab = browser.new_page()
+    said: list[str] = []
+    tab.on("console", lambda message: said.append(f"{message.type}: {message.text}"))
+    tab.on("pageerror", lambda error: said.append(f"error: {error}"))
+    foreign: list[str] = []
+    tab.on("request", lambda request: foreign.append(request.url))
+    tab.goto(view.page.address)
+    tab.get_by_role("button", name="reset").wait_for(timeout=1e3 * PATIENCE_S)
+    yield tab
+    tab.close()
+    assert [x for x in said if x.startswith("error") and not any(k in x for k in KNOWN)] == []
+    ours = (view.page.address, "data:", "blob:")
+    assert [url for url in foreign if not url.startswith(ours)] == []  # works without a network
+
+
+def picture(tab) -> np.ndarray:
+    """What the tab shows, shape (height, width, 3)."""
+    return np.asarray(
+        Image.open(io.BytesIO(tab.screenshot(timeout=1e3 * PATIENCE_S))).convert("RGB")
+    )
+
+
+def drawn(tab) -> bool:
+    """Whether the middle of the scene holds something as dark or as coloured as a robot is."""
+    scene = picture(tab)[150:500, 300:460].astype(int)
+    return bool((np.ptp(scene, axis=2) > 40).mean() > 0.002)
+
+
+def stands_still(view) -> bool:
+    """Whether no time passes for the arm, beyond the tick that was under way."""
+    at = view.arm.time
+    sleep(0.3)
+    return view.arm.time == at
+
+
+def number_field(tab, label: str):
+    return (
+        tab.locator(f"label:has-text('{label}')")
+        .locator("xpath=ancestor::*[.//input][1]//input[@type='text' or @inputmode]")
+        .last
+    )
+
+
+def test_page_draws_a_robot_that_controls_change(view, tab):
+    until(lambda: drawn(tab), "a drawn robot")
+    if folder := os.environ.get("SCREENSHOTS"):
+        Image.fromarray(picture(tab)).save(Path(folder) / "page.png")
+
+    payload = number_field(tab, "payload, kg")
+    payload.fill("3")
+    payload.press("Enter")
+    until(lambda: view.arm.payload.mass == 3.0, "a payload of 3 kg")
+
+    moving = view.arm.time
+    until(lambda: view.arm.time > moving + 1.0, "motion")
+    tab.get_by_role("checkbox").first.check(force=True)  # pause
+    until(lambda: view.controls.pause.value, "pause")
+    until(lambda: stands_still(view), "an arm that stands still")
+
+    tab.get_by_role("button", name="reset").click()
+    until(lambda: not view.arm.snapshot().qd.any(), "a reset")
+
+
+def test_slider_of_a_joint_drags_the_arm(view, tab):
+    view.controls.motion.value = BY_HAND
+    thumb = tab.get_by_role("slider").last
+    until(lambda: view.arm.motion == BY_HAND and thumb.is_visible(), "sliders of the joints")
+    before = view.arm.snapshot().q
+    thumb.focus()
+    for _ in range(20):
+        thumb.press("ArrowRight")
+    until(lambda: view.arm.snapshot().q[1] > before[1], "a joint that follows its slider")
+    np.testing.assert_array_equal(view.arm.snapshot().q[0], before[0])
+
+
+@pytest.mark.thorough
+def test_browser_that_comes_back_and_a_second_one_see_the_same(view, browser):
+    view.controls.payload.value = 2.5
+    for _ in range(2):
+        tab = browser.new_page()
+        tab.goto(view.page.address)
+        field = number_field(tab, "payload, kg")
+        field.wait_for(timeout=1e3 * PATIENCE_S)
+        assert field.input_value() == "2.5"
+        tab.close()
+    until(lambda: not view.page.watched, "browsers that have left")
+    at = view.arm.time
+    until(lambda: view.arm.time > at + 0.2, "an arm that goes on")
+
+
+def test_port_in_use_is_one_clear_line(view):
+    port = view.page.server.get_port()
+    with pytest.raises(PortError) as error:
+        Page(port=port)
+    assert str(error.value) == f"port {port} of 127.0.0.1 is in use; choose another port"
+
+
+def test_page_says_whom_it_is_open_to(view):
+    address = f"http://127.0.0.1:{view.page.server.get_port()}"
+    assert view.page.announcement() == f"viewer: {address} (this machine only)"
