@@ -23,7 +23,8 @@ from robot_dynamics.control.laws import (
 )
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.safety import all_finite
-from robot_dynamics.control.setpoint import EffortHistory, Setpoint
+from robot_dynamics.control.sampling.unseen import Unseen
+from robot_dynamics.control.setpoint import Setpoint
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import Start, Status, Supervisor, start_of
 from robot_dynamics.control.transitions import Fade
@@ -61,7 +62,7 @@ class Controller:
         self._none = np.zeros(robot.dof)
         self._supervisor = Supervisor(robot.dof, self.settings)
         self._setpoint = Setpoint(self.joint_names)
-        self._efforts = EffortHistory()
+        self._unseen = Unseen(robot.dof)
         self._fade = Fade(robot.dof, self.settings.fade)
         self._measured: Measured | None = None
         self._reference: Reference | None = None
@@ -78,7 +79,7 @@ class Controller:
         if not all_finite(*measured):
             return False
         self._measured = measured
-        self._efforts.forget()
+        self._unseen.seen(now, measured)
         self._supervisor.states.feed(now)
         return True
 
@@ -115,13 +116,18 @@ class Controller:
                 first command then starts from it. By default from the effort of gravity.
         """
         self._supervisor.reset()
-        self._efforts.forget()
+        self._unseen.forget()
         self._let_go = self._renew = False
         self._reference = None
         self._integral = self._none
         self._last = None
         self._last_time = 0.0
         self._effort = effort
+
+    def forget(self) -> None:
+        """No state has come yet: command nothing before one does."""
+        self._measured = None
+        self._unseen.forget()
 
     def postpone(self, now: float) -> None:
         """Nobody receives the commands: unless it is in motion, the arm settles once one does."""
@@ -161,6 +167,11 @@ class Controller:
         return stopped
 
     @property
+    def status(self) -> Status:
+        """What it does, from the last `update` on."""
+        return self._supervisor.status
+
+    @property
     def stopped_by(self) -> str | None:
         """Name of the joint whose tracking error stopped the arm, if one did."""
         return self._name(self._supervisor.stopped_by)
@@ -176,7 +187,7 @@ class Controller:
     # -- the cycle --------------------------------------------------------------------------
 
     def update(self, now: float) -> Command | None:
-        """Efforts for this cycle, or None before the first measured state.
+        """Efforts for this cycle; None before the first measured state, and long after the last.
 
         Args:
             now: Present time, s.
@@ -194,6 +205,8 @@ class Controller:
             self._go_on_from(State(measured.q, measured.qd, self._none), now)
         self._led_by_hand = False
         self.error = None
+        if status is Status.SILENT:
+            return None
         wanted = self._wanted(measured, now, dt)
         if self._renew:
             self._fade.begin(last.tau - wanted, now)
@@ -207,7 +220,7 @@ class Controller:
         if not all_finite(command.tau):  # no law gives this for finite input; let it out never
             command = Limited(last.tau, command.cut)
         self._last, self._last_time = command, now
-        self._efforts.add(now, command.tau)
+        self._unseen.commanded(now, command.tau)
         supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
         return Command(*command, status)
 
@@ -247,14 +260,16 @@ class Controller:
         not do what is planned, and nobody would see it.
         """
         age = min(self._supervisor.states.age(now), 2.0 * self.settings.state_timeout)
-        return self._efforts.predicted(self.model, measured, now - age, now)
+        self._unseen.weigh(self.model)
+        return self._unseen.predicted(self.model, measured, now - age, now)
 
     def _go_on_from(self, at: State, now: float) -> None:
         """From a state, join the references that are to be followed, or else come to rest."""
         if self._supervisor.status is Status.TRACKING and self._reference is not None:
             self._setpoint.join(at, self._reference, self.model, self.settings.join, now)
         else:
-            self._setpoint.rest_from(at, self.settings.stop, now)
+            limits = self.model.dynamics.robot.limits
+            self._setpoint.rest_from(at, self.settings.stop, (limits.lower, limits.upper), now)
 
     def _error(self, measured: Measured, now: float) -> Array | None:
         """Position error against the reference as it is joined, shape (n,)."""
@@ -278,7 +293,8 @@ class Controller:
         if self._let_go or (blind and self.settings.on_state_timeout == ZERO_EFFORT):
             return self._none
         if blind:  # nothing to feed back: what it takes to stop and hold
-            return model.feedforward(*self._setpoint.at_rest(now))
+            state = self._setpoint.at_rest(now)
+            return model.feedforward(*state) + self._unseen.lacking(state.qd)
         law = self._law
         if status is Status.TRACKING and self._reference is not None:
             reference = self._setpoint.joined(self._reference, now)

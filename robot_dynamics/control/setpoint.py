@@ -7,17 +7,15 @@ without references the arm comes to rest and is held.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Sequence
-from math import ceil
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.laws import Measured, Reference, position_error
+from robot_dynamics.control.laws import Reference, position_error
 from robot_dynamics.control.model import Model
 from robot_dynamics.trajectory.interpolation import quintic
-from robot_dynamics.trajectory.replacement import at_rest_after
+from robot_dynamics.trajectory.replacement import Bounds, at_rest_after
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 USUAL_SPEED = 1.0
@@ -28,12 +26,6 @@ SHORTEST_JOIN_S = 1e-3
 
 ANOTHER_CLOCK_S = 1.0
 """Time before all and after all that is known from where on a stamp means nothing."""
-
-PREDICTION_STEP_S = 4e-3
-"""Step in which the motion of an arm that nobody sees is predicted, s."""
-
-LONGEST_PREDICTION_S = 1.0
-"""Time over which it is predicted at most: a cycle must bear the work."""
 
 
 class Setpoint:
@@ -50,9 +42,9 @@ class Setpoint:
         self._rest_began = self._gap_began = 0.0
         self._joined_at = -np.inf
 
-    def rest_from(self, at: State, stop: float, now: float) -> None:
-        """Come to rest from a state within `stop` s, and be held there."""
-        self._rest, self._rest_began = at_rest_after(self._names, at, stop), now
+    def rest_from(self, at: State, stop: float, within: Bounds, now: float) -> None:
+        """Come to rest from a state within `stop` s and within the joint ranges, and be held."""
+        self._rest, self._rest_began = at_rest_after(self._names, at, stop, within), now
 
     def at_rest(self, now: float) -> State:
         """The state that is due on the way to rest, shape (n,) each."""
@@ -143,52 +135,3 @@ class ReferenceHistory:
         (q_0, qd_0), (q_1, qd_1) = states[k - 1], states[k]
         s = (time - times[k - 1]) / (times[k] - times[k - 1])
         return np.asarray(q_0 + s * (q_1 - q_0)), np.asarray(qd_0 + s * (qd_1 - qd_0))
-
-
-class EffortHistory:
-    """Efforts since the last measured state: they say where the arm is when no other comes.
-
-    Args:
-        length: Number of entries that are kept.
-    """
-
-    def __init__(self, length: int = 1024) -> None:
-        self._efforts: deque[tuple[float, Array]] = deque(maxlen=length)
-
-    def forget(self) -> None:
-        """Start again: a state has come."""
-        self._efforts.clear()
-
-    def add(self, time: float, tau: Array) -> None:
-        """Note the efforts, shape (n,), that act from a time on, s."""
-        self._efforts.append((time, tau))
-
-    def predicted(self, model: Model, measured: Measured, begin: float, end: float) -> State:
-        """Where these efforts take an arm: its equations of motion, by the midpoint rule.
-
-        Over a tenth of a second an arm in motion is where no constant acceleration takes it.
-
-        Args:
-            model: The arm.
-            measured: Its last measured state.
-            begin: Time of that, s.
-            end: Until when, s.
-        """
-        q, qd = measured
-        begin = max(begin, end - LONGEST_PREDICTION_S)
-        times, k = [time for time, _ in self._efforts], 0
-        tau = self._efforts[0][1] if times else model.gravity(q)
-
-        def acceleration(q: Array, qd: Array) -> Array:
-            return model.forward(q, qd, tau - model.friction_effort(qd))
-
-        steps = max(ceil((end - begin) / PREDICTION_STEP_S), 1)
-        h = max(end - begin, 0.0) / steps
-        for i in range(steps):
-            while k < len(times) and times[k] <= begin + (i + 0.5) * h:
-                tau, k = self._efforts[k][1], k + 1
-            qd_half = qd + h / 2.0 * acceleration(q, qd)
-            q_half = q + h / 2.0 * qd
-            q, qd = q + h * qd_half, qd + h * acceleration(q_half, qd_half)
-        tau = self._efforts[-1][1] if times else tau
-        return State(q, qd, acceleration(q, qd))

@@ -31,6 +31,8 @@ class Settings:
         reference_timeout: Age at which references are stale.
         on_state_timeout: What becomes of an arm that nobody sees, one of `ON_STATE_TIMEOUT`: it is
             brought to rest and held by its model, or its efforts fade to zero.
+        blind_time: Time without states, after that, at which commands end: to hold the arm is then
+            for its brakes, or for whoever sees it.
         on_reference_timeout: What becomes of one that nobody leads, one of
             `ON_REFERENCE_TIMEOUT`: it comes to rest and is held, or only its weight is.
         resume_by_itself: Whether references are followed again as soon as messages come again;
@@ -38,7 +40,7 @@ class Settings:
         settle: Time for which the arm is held where it is, before references are followed, once its
             states come or come again and its commands are received. Brakes may take that long to
             open; feedback of a reference that moves away meanwhile would let go with a jerk.
-        stop: Time to come to rest when the references stop.
+        stop: Time to come to rest when references or states stop.
         join: Least time to join references that are not where the arm is; more where the joints
             would have to hurry.
         longest_cycle: Time between two cycles that counts for `effort_rate`: after a stall a
@@ -53,10 +55,11 @@ class Settings:
     state_timeout: float = 0.1
     reference_timeout: float = 0.2
     on_state_timeout: str = REST
+    blind_time: float = 1.0
     on_reference_timeout: str = HOLD
     resume_by_itself: bool = True
     settle: float = 0.3
-    stop: float = 0.5
+    stop: float = 0.3
     join: float = 0.5
     longest_cycle: float = 0.01
 
@@ -68,7 +71,8 @@ class Settings:
         ):
             if getattr(self, name) not in choices:
                 raise unknown_name(name, getattr(self, name), "robot_dynamics.control", choices)
-        for name in ("effort_rate", "tracking_limit", "state_timeout", "reference_timeout"):
+        positive = "effort_rate tracking_limit state_timeout blind_time reference_timeout"
+        for name in positive.split():
             if not np.all(np.asarray(getattr(self, name)) > 0.0):
                 raise ArgumentError(f"{name} is {getattr(self, name)}; give a positive number")
         for name in ("fade", "settle", "stop", "join", "longest_cycle"):

@@ -27,6 +27,7 @@ class Status(enum.Enum):
     SETTLING = "holding still for a moment before the reference is followed"
     TRACKING = "tracking the reference"
     HOLDING = "holding still: no reference comes"
+    SILENT = "commanding nothing: no joint states come"
     BLIND = "coming to rest blindly: no joint states come"
     STOPPED = "stopped: tracking error too large"
     PAUSED = "holding still until it is resumed: messages had stopped"
@@ -53,6 +54,11 @@ class Row(NamedTuple):
 
 
 TABLE = (
+    Row(
+        Status.SILENT,
+        "no state for `state_timeout` and `blind_time` together",
+        "nothing is commanded: brakes, friction, or a stand-by that sees it, hold it",
+    ),
     Row(Status.BLIND, "no state for `state_timeout`", "to rest, then held, by the model alone"),
     Row(Status.STOPPED, "a tracking error beyond its limit, until `resume`", "to rest, then held"),
     Row(
@@ -169,7 +175,8 @@ class Supervisor:
             self.paused = not self.settings.resume_by_itself
         if blind:
             self.settle(now)
-            return Status.BLIND
+            silent = self.states.age(now) > self.settings.state_timeout + self.settings.blind_time
+            return Status.SILENT if silent else Status.BLIND
         if error is not None:
             self.stopped_by = lost_tracking(error, np.asarray(self.settings.tracking_limit))
         if self.stopped_by is not None:

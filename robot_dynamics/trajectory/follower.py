@@ -8,7 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
-from robot_dynamics.trajectory.replacement import DEFAULT_BLEND, DEFAULT_STOP, replaced, stopped
+from robot_dynamics.trajectory.replacement import (
+    DEFAULT_BLEND,
+    DEFAULT_STOP,
+    Bounds,
+    replaced,
+    stopped,
+)
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
@@ -26,6 +32,7 @@ class Follower:
         continuous: Which joints turn without end, shape (n,); by default none.
         blend: Time to join a motion that does not start at the present state, s.
         stop: Time to come to rest, s.
+        within: Ends of the ranges of the joints, which a stop does not pass; by default none.
     """
 
     def __init__(
@@ -36,11 +43,13 @@ class Follower:
         continuous: Sequence[bool] | Array | None = None,
         blend: float = DEFAULT_BLEND,
         stop: float = DEFAULT_STOP,
+        within: Bounds | None = None,
     ) -> None:
         self.joint_names = tuple(joint_names)
         self.continuous = None if continuous is None else np.asarray(continuous, dtype=bool)
         self.blend = blend
         self.stop_time = stop
+        self.within = within
         self.hold(q)
 
     def hold(self, q: npt.ArrayLike) -> None:
@@ -103,7 +112,7 @@ class Follower:
 
     def stop(self, now: float) -> None:
         """Come to rest and hold."""
-        self.follow(stopped(self.trajectory, now - self._origin, self.stop_time), now)
+        self.follow(stopped(self.trajectory, now - self._origin, self.stop_time, self.within), now)
 
     def go_to(self, q: Array, now: float) -> None:
         """Pass from the present state to rest at q, shape (n,), in the time of a stop."""
@@ -113,5 +122,5 @@ class Follower:
 
     def clock_jumped(self, before: float, after: float) -> None:
         """The clock was set from `before` to `after`: forget all motions and come to rest."""
-        state = stopped(self.trajectory, before - self._origin, self.stop_time)
+        state = stopped(self.trajectory, before - self._origin, self.stop_time, self.within)
         self.follow(state, after)

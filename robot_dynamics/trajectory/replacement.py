@@ -26,8 +26,14 @@ DEFAULT_STOP = 0.5
 SETTLE = 0.1
 """Time in which the acceleration at the end of a motion fades out, s: 10 rad/s^2 is 2 mrad."""
 
+SHORTEST_STOP = 0.05
+"""Least time to stop a joint that would rest beyond the end of its range, s."""
+
 AT_REST = 1e-5
 """Speed below which a joint counts as at rest at the end, rad/s or m/s: as in waypoints."""
+
+Bounds = tuple[Array, Array]
+"""Lower and upper ends of the ranges of n joints, shape (n,) each, rad or m."""
 
 ROUND_OFF = 1e-7
 """A difference in state at most this large is no difference: float64 of a motion of many pieces."""
@@ -102,7 +108,9 @@ def replaced(
     return Trajectory(names, breaks, np.where(takes_over, ours, old))
 
 
-def stopped(current: Trajectory, t: float, stop: float = DEFAULT_STOP) -> Trajectory:
+def stopped(
+    current: Trajectory, t: float, stop: float = DEFAULT_STOP, within: Bounds | None = None
+) -> Trajectory:
     """The motion from now on, when the joints are to come to rest over `stop` seconds.
 
     Velocity falls to zero by a cubic, so that velocity and acceleration are
@@ -112,18 +120,41 @@ def stopped(current: Trajectory, t: float, stop: float = DEFAULT_STOP) -> Trajec
         current: What the joints do now.
         t: Now, on the clock of `current`, s.
         stop: Time to come to rest, s.
+        within: Ends of the ranges of the joints: one that would rest beyond them stops sooner.
 
     Returns:
         Trajectory whose time zero is now.
     """
-    return at_rest_after(current.joint_names, current.sample(t), stop)
+    return at_rest_after(current.joint_names, current.sample(t), stop, within)
 
 
-def at_rest_after(joint_names: Sequence[str], state: State, stop: float) -> Trajectory:
+def at_rest_after(
+    joint_names: Sequence[str], state: State, stop: float, within: Bounds | None = None
+) -> Trajectory:
     """The motion that comes to rest from `state` over `stop` seconds; see `stopped`."""
     if stop <= 0.0:
         return Trajectory.hold(joint_names, state.q)
-    return Trajectory(joint_names, np.array([0.0, stop]), _stop(state, stop)[None])
+    usual = Trajectory(joint_names, np.array([0.0, stop]), _stop(state, stop)[None])
+    lower, upper = within or (np.full_like(state.q, -np.inf), np.full_like(state.q, np.inf))
+    rest = usual.sample(stop).q
+    end = np.clip(rest, lower, upper)
+    # One that is out there already is where somebody wants it
+    inside = (lower <= state.q) & (state.q <= upper)
+    beyond = inside & ((rest - end) * state.qd > 0.0)
+    if not beyond.any():
+        return usual
+    # A velocity that falls by a cubic goes half of what it would go if it stayed
+    T = np.full_like(state.q, stop)
+    T[beyond] = np.clip(2.0 * ((end - state.q) / state.qd)[beyond], SHORTEST_STOP, stop)
+    breaks = np.array([0.0, *np.unique(T)])
+    coefficients = np.empty((len(breaks) - 1, len(T), ORDER))
+    none = np.zeros_like(end)
+    for i, duration in enumerate(T):
+        sooner = quintic(np.asarray(duration), state, State(end, none, none))
+        piece = sooner if beyond[i] else _stop(state, duration)
+        own = Trajectory(joint_names, np.array([0.0, duration]), piece[None])
+        coefficients[:, i] = _on_breaks(own, breaks)[:, i]
+    return Trajectory(joint_names, breaks, coefficients)
 
 
 def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP) -> Trajectory:

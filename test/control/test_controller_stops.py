@@ -71,6 +71,29 @@ def test_when_states_stop_the_arm_comes_to_rest_and_goes_on_when_they_come_again
     assert bench.largest_step() < SMOOTH
 
 
+def test_commands_end_when_no_state_has_come_for_long_and_begin_where_the_arm_then_is(model):
+    bench = Bench(model, Settings(state_timeout=0.02, blind_time=0.4)).run(READY)
+    bench.run(0.4, states=False)
+    assert bench.controller.status is Status.BLIND
+    assert bench.controller.update(bench.now + 0.05) is None
+    assert bench.controller.status is Status.SILENT
+    elsewhere = Q0 + [0.3, -0.2]
+    bench.plant.reset(elsewhere)
+    bench.now += 5.0
+    bench.run(0.25, references=False)
+    assert bench.statuses[-1] is Status.HOLDING
+    np.testing.assert_allclose(bench.plant.q, elsewhere, rtol=0.0, atol=0.02)
+
+
+def test_a_controller_that_forgets_its_states_commands_nothing_before_one_comes(model):
+    bench = Bench(model).run(READY)
+    bench.controller.forget()
+    bench.controller.activate()
+    assert bench.controller.update(bench.now) is None
+    bench.run(0.1)
+    np.testing.assert_allclose(bench.efforts[-1], model.dynamics.gravity(Q0), atol=1e-6)
+
+
 def test_an_arm_that_nobody_sees_may_be_let_go_instead(model):
     settings = Settings(state_timeout=0.02, on_state_timeout="zero_effort")
     bench = Bench(model, settings).run(READY)

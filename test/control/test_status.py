@@ -24,8 +24,11 @@ def test_every_status_has_one_row_but_that_of_a_controller_that_commands_nothing
 def supervisor(**conditions):
     """At time 1 s, everything in order, save for what is given."""
     made = Supervisor(2, Settings(tracking_limit=0.1, resume_by_itself=False))
-    made.states.feed(0.0 if "blind" in conditions else 1.0)
-    made.references.feed(0.0 if "unled" in conditions else 1.0)
+    if "silent" in conditions:
+        made.states.feed(-1.0)
+    else:
+        made.states.feed(0.5 if "blind" in conditions else 1.0)
+    made.references.feed(0.5 if "unled" in conditions else 1.0)
     made.paused = "paused" in conditions
     made.stopped_by = 0 if "stopped" in conditions else None
     made.halted = "halted" in conditions
@@ -35,6 +38,7 @@ def supervisor(**conditions):
 
 
 CONDITIONS = {
+    "silent": Status.SILENT,
     "blind": Status.BLIND,
     "stopped": Status.STOPPED,
     "unled": Status.HOLDING,

@@ -57,6 +57,24 @@ def test_a_motion_is_followed_from_the_moment_it_comes():
     assert not f.moving(200.0)
 
 
+def test_a_stop_near_the_end_of_a_range_ends_within_it_and_the_other_joints_take_their_time():
+    ends = (np.full(3, -1.5), np.array([1.5, 1.02, 1.5]))
+    f = follower(within=ends)
+    f.accept(Waypoints(NAMES, [1.0], [[1.0, 1.04, 0.5]]), now=0.0)
+    assert f.sample(0.45).q[1] < 1.02
+    free = follower()
+    free.accept(Waypoints(NAMES, [1.0], [[1.0, 1.04, 0.5]]), now=0.0)
+    for each in (f, free):
+        each.stop(0.45)
+        assert_continuous(each.trajectory)
+    t = np.linspace(0.0, 1.0, 1001)
+    path, usual = f.trajectory.sample(t).q, free.trajectory.sample(t).q
+    assert usual[-1, 1] > 1.02
+    assert path[:, 1].max() < 1.02 + 1e-9
+    assert np.diff(path[:, 1]).min() > -1e-9  # and not back
+    np.testing.assert_allclose(path[:, [0, 2]], usual[:, [0, 2]], atol=1e-9)
+
+
 @given(
     seed=st.integers(0, 10_000),
     first=st.sampled_from([0.0, 0.3]),

@@ -158,6 +158,7 @@ class ControllerNode(ControllerBase):
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
         self.states.forget()
+        self.controller.forget()
         self.reference.forget()
         self._history.forget()
         self.tuning.forget()
@@ -242,6 +243,8 @@ class ControllerNode(ControllerBase):
             self.controller.set_reference(self._reference_at_state(), self._reference_at)
         command = self.controller.update(now)
         if command is None:
+            if self.controller.status is not self.report.status:
+                self.report.log(self.controller.status)
             self._remind(now)
             return
         names, actuators = self.output

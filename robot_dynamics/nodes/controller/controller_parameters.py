@@ -97,6 +97,13 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         "model, or its efforts fade to zero",
         one_of=ON_STATE_TIMEOUT,
     )
+    blind_time: float = parameter(
+        Settings.blind_time,
+        "Time without joint_states, after state_timeout, at which nothing is commanded any more, "
+        "s: brakes that watch the commands then close, and a stand-by that sees the arm takes over",
+        low=1e-3,
+        high=3600.0,
+    )
     on_reference_timeout: str = parameter(
         Settings.on_reference_timeout,
         "What becomes of an arm whose references stop: it comes to rest and is held, or only its "
@@ -240,6 +247,7 @@ class JointParameters:
             state_timeout=parameters.state_timeout,
             reference_timeout=parameters.reference_timeout,
             on_state_timeout=parameters.on_state_timeout,
+            blind_time=parameters.blind_time,
             on_reference_timeout=parameters.on_reference_timeout,
             resume_by_itself=parameters.resume_by_itself,
             settle=parameters.settle,

@@ -57,6 +57,8 @@ class ControllerReport:
             self._log_brakes()
         if status is not self.status:
             self.status = status
+            if status is Status.WAITING:
+                return
             if self.braked_by is None:  # or it would say, again and again, that it tries
                 self._log_status(status)
 
@@ -69,6 +71,11 @@ class ControllerReport:
             log.warning(f"{status.value}; {resume}")
         elif status is Status.BLIND:
             log.warning(status.value)
+        elif status is Status.SILENT:
+            log.error(
+                f"{status.value}; what receives {node.command.topic_name} now brakes, or keeps the "
+                "last efforts: stop the arm, then look why they do not come"
+            )
         elif status is Status.HOLDING and not self.listened_to:
             log.info(f"holding still: nobody listens to {node.command.topic_name} yet")
         else:
@@ -131,8 +138,8 @@ class ControllerReport:
         node, found = self._node, []
         if node.standby is not None and node.standby.on_duty:
             found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
-        if self.status is Status.BLIND:
-            found.append(Fault(Level.ERROR, Status.BLIND.value))
+        if self.status in (Status.BLIND, Status.SILENT):
+            found.append(Fault(Level.ERROR, self.status.value))
         if self.status is Status.STOPPED:
             found.append(Fault(Level.ERROR, f"stopped by joint {self._stopped_joint}"))
         if self.status is Status.PAUSED:

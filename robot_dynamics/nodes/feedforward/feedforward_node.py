@@ -208,6 +208,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self._states.position,
             continuous=self._turning,
             blend=self.parameters.blend,
+            within=(self.robot.limits.lower, self.robot.limits.upper),
         )
         self._terms = self.arm.base  # there is no effort yet to pass over from
         self._motion_clock.start(ns, monotonic())

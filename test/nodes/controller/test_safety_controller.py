@@ -34,7 +34,7 @@ class Arm:
         self.q, self.qd = Q, np.zeros(2)
         self.q_d, self.tau = Q, DYNAMICS.gravity(Q)
         self.node, self._peer = node, peer
-        self.stamps = []
+        self.stamps, self.seen = [], True
         self._states = peer.node.create_publisher(JointState, "joint_states", 1)
         self._reference = peer.node.create_publisher(JointState, "reference", 1)
         peer.node.create_timer(0.01, self._publish)
@@ -48,6 +48,8 @@ class Arm:
             (self._states, self.q, self.qd, np.zeros(2)),
             (self._reference, self.q_d, np.zeros(2), self.tau),
         ):
+            if publisher is self._states and not self.seen:
+                continue
             msg = JointState(name=NAMES, position=q.tolist(), velocity=qd.tolist())
             msg.effort = tau.tolist()
             msg.header.stamp = stamp
@@ -123,6 +125,22 @@ def test_commands_go_out_with_names_and_stamp_too(arm):
     stamps = [nanoseconds(m.header.stamp) for m in arm.named]
     assert all(a <= b for a, b in itertools.pairwise(stamps))  # a state may be answered twice
     assert set(stamps) <= {nanoseconds(stamp) for stamp in arm.stamps}
+
+
+def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin_again(arm):
+    before = len(arm.node.log)
+    arm.use(state_timeout=0.1, blind_time=0.2)
+    arm.seen = False
+    arm.node.wait_for_log("commanding nothing: no joint states come", before)
+    heard = len(arm.commands)
+    told = len(arm.stamps)
+    wait_for(lambda: len(arm.stamps) > told + 50, "half a second of references")
+    assert len(arm.commands) <= heard + 1  # one may have been on its way
+    arm.use(state_timeout=10.0, blind_time=1.0)
+    arm.seen = True
+    arm.becomes(DYNAMICS.gravity(Q), "rest")
+    wait_for(lambda: "tracking" in arm.node.log[before:], "tracking")
+    assert arm.node.log[before:].count("commanding nothing") == 1
 
 
 def test_efforts_change_no_faster_than_their_limit(arm, peer):
