@@ -8,18 +8,15 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.backends import backend_named, compile_program
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.kernel import Backend, Kernel
-from robot_dynamics.compiler.source.c import c_source, cpp_header
-from robot_dynamics.compiler.source.languages import LANGUAGES
-from robot_dynamics.compiler.source.python import python_source
 from robot_dynamics.errors import ArgumentError, RobotError, check_known
+from robot_dynamics.forking import imported
 from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics, formulation_named
 from robot_dynamics.kernels import (
     KERNELS,
@@ -31,9 +28,11 @@ from robot_dynamics.kernels import (
     robot_digest,
 )
 from robot_dynamics.native_methods import is_entry
-from robot_dynamics.reduction import Progress, ReducedRobot, reduce
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+
+if TYPE_CHECKING:
+    from robot_dynamics.reduction import Progress, ReducedRobot
 
 
 class CompiledRobot:
@@ -99,6 +98,7 @@ class CompiledRobot:
 
     def program(self, name: str, variant: Variant = MOTION_ONLY) -> Program:
         """The simplified equations behind a kernel, before any back end sees them."""
+        optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
         with _collector_paused():
             ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
             return min(ways, key=lambda program: operation_count(program).arithmetic)
@@ -122,12 +122,12 @@ class CompiledRobot:
     @cached_property
     def _reduced(self) -> ReducedRobot:
         """The robot as the default formulation takes it; not physical, so not shown."""
-        return reduce(self.robot, self._search, self._progress)
+        return _reduction().reduce(self.robot, self._search, self._progress)
 
     @cached_property
     def _reduced_to_solve(self) -> ReducedRobot:
         """The same for equations that are solved for accelerations."""
-        return reduce(self.robot, self._search, self._progress, accelerations=True)
+        return _reduction().reduce(self.robot, self._search, self._progress, accelerations=True)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
         if name not in OF_FRAMES and variant == MOTION_ONLY:  # a load may be all that has mass
@@ -176,8 +176,9 @@ class CompiledRobot:
         Raises:
             UnknownNameError: If there is no such language or kernel.
         """
-        check_known("language", language, "robot_dynamics.compiler", LANGUAGES)
-        return LANGUAGES[language](self._named(name, variant), self._header(variant))
+        languages = imported("robot_dynamics.compiler.source.languages").LANGUAGES
+        check_known("language", language, "robot_dynamics.compiler", languages)
+        return languages[language](self._named(name, variant), self._header(variant))
 
     def c_source(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
@@ -189,17 +190,22 @@ class CompiledRobot:
             variant: What it takes as inputs beside the motion.
             scalar: "double" or "float".
         """
-        return c_source(self._named(name, variant), scalar=scalar, header=self._header(variant))
+        return _c().c_source(
+            self._named(name, variant), scalar=scalar, header=self._header(variant)
+        )
 
     def cpp_header(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
     ) -> str:
         """Write the C++ header that wraps `c_source` of the same kernel and scalar."""
-        return cpp_header(self._named(name, variant), scalar=scalar, header=self._header(variant))
+        return _c().cpp_header(
+            self._named(name, variant), scalar=scalar, header=self._header(variant)
+        )
 
     def python_source(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
         """Write a kernel as readable straight-line Python."""
-        return python_source(self._named(name, variant), header=self._header(variant))
+        python = imported("robot_dynamics.compiler.source.python")
+        return python.python_source(self._named(name, variant), header=self._header(variant))
 
     def _named(self, name: str, variant: Variant) -> Program:
         """The equations under a name that tells robots apart, such as panda_inverse."""
@@ -216,6 +222,14 @@ def source_name(robot: Robot, kernel: str) -> str:
     name = re.sub(r"[^A-Za-z0-9]+", "_", robot.name).strip("_")
     name = name if name[:1].isalpha() else f"robot_{name}".strip("_")
     return f"{name}_{kernel}"
+
+
+def _reduction() -> Any:
+    return imported("robot_dynamics.reduction")
+
+
+def _c() -> Any:
+    return imported("robot_dynamics.compiler.source.c")
 
 
 _pauses: list[None] = []  # one for each thread whose work the collector is left out of

@@ -6,7 +6,6 @@ argument) and says what to do about it, on one line.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable
 
 
@@ -75,6 +74,8 @@ def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Unkn
     """Build the error for a name that `owner` does not have, with the nearest one that it has."""
     names = list(known)
     shown = ", ".join(names[:12]) + (f", ... {len(names)} in all" if len(names) > 12 else "")
+    import difflib  # noqa: PLC0415  # slow to import, and most names are right
+
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
     return UnknownNameError(f"no {kind} '{name}' in {owner} ({kind}s: {shown or 'none'}){hint}")

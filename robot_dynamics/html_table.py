@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 
 
 def html_table(caption: str, headings: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """A table of texts and numbers; numbers are printed with six digits."""
+    from html import escape  # noqa: PLC0415  # slow to import, and few print tables
+
     head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
     body = "".join(
         f"<tr>{''.join(f'<td>{escape(_printed(x))}</td>' for x in row)}</tr>" for row in rows

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -94,6 +93,8 @@ class Scalar:
         """The other operand: a float that is whole as int, and exact beside a Fraction."""
         other = other.value if type(other) is Scalar else other
         if isinstance(other, (float, np.floating)):
+            from fractions import Fraction  # noqa: PLC0415  # slow to import, and only symbols get here
+
             if isinstance(self.value, Fraction):
                 return Fraction(float(other))
             return int(other) if float(other).is_integer() else float(other)

@@ -1,5 +1,10 @@
 """Kinematics: where the frames of a robot are, how they move, and the Jacobian between."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from robot_dynamics.kinematics.forward_kinematics import (
     FrameMotion,
     FramePose,
@@ -7,18 +12,20 @@ from robot_dynamics.kinematics.forward_kinematics import (
     frame_pose,
     link_poses,
 )
-from robot_dynamics.kinematics.inverse_kinematics import InverseKinematics
-from robot_dynamics.kinematics.inverse_solutions import InverseSolutions
 from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.kinematics.jacobian_derivative import frame_drift, frame_jacobian_derivative
-from robot_dynamics.kinematics.rates import (
-    Mobility,
-    joint_accelerations,
-    mobility,
-    resolved_rates,
-    task_rows,
-    weighted_inverse,
-)
+
+if TYPE_CHECKING:
+    from robot_dynamics.kinematics.inverse_kinematics import InverseKinematics
+    from robot_dynamics.kinematics.inverse_solutions import InverseSolutions
+    from robot_dynamics.kinematics.rates import (
+        Mobility,
+        joint_accelerations,
+        mobility,
+        resolved_rates,
+        task_rows,
+        weighted_inverse,
+    )
 
 __all__ = [
     "FrameMotion",
@@ -38,3 +45,21 @@ __all__ = [
     "task_rows",
     "weighted_inverse",
 ]
+
+_HOME = {
+    "InverseKinematics": "inverse_kinematics",
+    "InverseSolutions": "inverse_solutions",
+    "Mobility": "rates",
+    "joint_accelerations": "rates",
+    "mobility": "rates",
+    "resolved_rates": "rates",
+    "task_rows": "rates",
+    "weighted_inverse": "rates",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what dynamics does without when it is first used."""
+    if name not in _HOME:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

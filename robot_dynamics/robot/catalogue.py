@@ -5,10 +5,7 @@ find_robot("panda")  ->  .../example-robot-data/robots/panda_description/urdf/pa
 
 from __future__ import annotations
 
-import difflib
 import os
-import shutil
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -81,6 +78,9 @@ def urdf_text(name: str | os.PathLike[str]) -> str:
 
 def _expanded(path: Path) -> str:
     """What xacro makes of a file."""
+    import shutil  # noqa: PLC0415  # both are slow to import, and few robots are xacro files
+    import subprocess  # noqa: PLC0415
+
     xacro = shutil.which("xacro")
     if xacro is None:
         raise UrdfError(
@@ -181,6 +181,8 @@ def _folder_name(path: Path) -> str:
 def _unknown(name: str) -> UnknownNameError:
     examples = example_robots()
     known = known_robots()
+    import difflib  # noqa: PLC0415  # slow to import, and most names are right
+
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else ""
     folders = _by_folder(examples.values())
