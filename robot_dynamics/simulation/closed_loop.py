@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -74,6 +75,7 @@ def simulate(
     rate: float = 1000.0,
     duration: float | None = None,
     sensor: Sensor | None = None,
+    command_delay: float = 0.0,
 ) -> Log:
     """Let a controller drive a plant along a trajectory.
 
@@ -88,9 +90,12 @@ def simulate(
         duration: Time to simulate, s; by default that of the trajectory.
         sensor: What the controller sees of the plant, one report a cycle; it goes on with the
             last when one is lost. By default the truth.
+        command_delay: Time that a command is on its way, s, a whole number of plant steps. Until
+            the first has come, it acts all the same.
 
     Raises:
-        ArgumentError: If the joints differ, or the plant's step does not divide the cycle.
+        ArgumentError: If the joints differ, or the plant's step does not divide the cycle or the
+            delay.
     """
     if trajectory.joint_names != plant.robot.joint_names:
         raise ArgumentError(
@@ -103,6 +108,12 @@ def simulate(
             f"rate {rate:g} Hz: a cycle is not a whole number of plant steps of "
             f"{plant.step_time:g} s; choose another rate or step"
         )
+    late = round(command_delay / plant.step_time)
+    if late < 0 or abs(late * plant.step_time - command_delay) > 1e-9:
+        raise ArgumentError(
+            f"command_delay {command_delay:g} s is not a whole number of plant steps of "
+            f"{plant.step_time:g} s; choose another delay or step"
+        )
     cycles = int(np.floor((trajectory.duration if duration is None else duration) * rate)) + 1
     t = np.arange(cycles) / rate
     desired = trajectory.sample(t)
@@ -111,6 +122,7 @@ def simulate(
     saturated = np.zeros((cycles, n), dtype=bool)
     plant.reset(desired.q[0])
     measured = Measured(plant.q, plant.qd)
+    under_way: deque[Array] = deque(maxlen=late + 1)
     for k in range(cycles):
         q[k], qd[k] = plant.q, plant.qd
         state = State(desired.q[k], desired.qd[k], desired.qdd[k])
@@ -120,7 +132,8 @@ def simulate(
             measured = Measured(plant.q, plant.qd)
         command = controller(float(t[k]), state, measured)
         for _ in range(steps):
-            plant.step(command)
+            under_way.append(command)
+            plant.step(under_way[0])
         tau[k], saturated[k] = plant.tau, plant.saturated
     return Log(
         trajectory.joint_names,

@@ -12,7 +12,7 @@ from robot_dynamics.control.effort_limits import effort_limits, saturate
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.per_joint import per_joint
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ArgumentError, SimulationError
+from robot_dynamics.errors import ArgumentError, SimulationError, check_known
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.integrators import runge_kutta
 from robot_dynamics.simulation.passive import Passive, resolve
@@ -33,7 +33,9 @@ class Plant:
     that they leave (implicitly, so that stiff damping is stable and a joint that
     sticks stands still), then integrates the equations of motion by the
     Runge-Kutta method of order four. Without friction the order is four; with
-    it, one in the effort of friction alone.
+    it, one in the effort of friction alone. Semi-implicit Euler, of order one,
+    takes the velocities found in the first part as they are: one solution of the equations of
+    motion a step instead of five.
 
     Args:
         robot: The robot as it really is; see `perturbed` for one that differs from its model.
@@ -45,8 +47,10 @@ class Plant:
         rotor_inertia: Inertia of motors and gears as the joints feel it, shape (n,), kg m^2 or kg;
             by default none.
         step: Time of one step, s.
+        integrator: "runge_kutta" or "semi_implicit_euler".
 
     Raises:
+        UnknownNameError: If there is no such integrator.
         ShapeError: If q does not have one entry per joint.
         ArgumentError: If the step is not positive, or an entry of q is not finite.
         SingularMassMatrixError: If a joint moves no inertia.
@@ -63,7 +67,9 @@ class Plant:
         stops: bool = False,
         rotor_inertia: npt.ArrayLike | None = None,
         step: float = 1e-3,
+        integrator: str = "runge_kutta",
     ) -> None:
+        check_known("integrator", integrator, "a Plant", ("runge_kutta", "semi_implicit_euler"))
         if not (np.isfinite(step) and step > 0.0):
             raise ArgumentError(f"step is {step} s; give a positive time")
         n = robot.dof
@@ -76,7 +82,8 @@ class Plant:
         self._lower = robot.limits.lower if stops else -unbounded
         self._upper = robot.limits.upper if stops else unbounded
         self._can_hold = self.friction.is_dry or stops
-        self._dissipates = self._can_hold or bool(self.friction.viscous.any())
+        self._by_impulse = integrator == "semi_implicit_euler"
+        self._dissipates = self._can_hold or bool(self.friction.viscous.any()) or self._by_impulse
         self._damping = np.diag(self.friction.viscous)
         self._rotors = (
             None if rotor_inertia is None else np.diag(per_joint("rotor_inertia", rotor_inertia, n))
@@ -113,6 +120,9 @@ class Plant:
         self.tau, self.saturated = saturate(tau, self.limit)
         q, qd, h = self.q, self.qd, self.step_time
         passive = self._resolve() if self._dissipates else None
+        if self._by_impulse and passive is not None:
+            self._arrive(q + h * passive.v, passive.v)
+            return
         acting = self.tau if passive is None else self.tau + passive.effort
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a name
@@ -124,11 +134,14 @@ class Plant:
         if passive is not None:
             new_qd = np.where(passive.held, passive.v, new_qd)
             new_q = np.where(passive.held, q + h * passive.v, new_q)
+        self._arrive(new_q, new_qd)
+
+    def _arrive(self, new_q: Array, new_qd: Array) -> None:
         if not (np.isfinite(new_q).all() and np.isfinite(new_qd).all()):
             raise self._diverged(new_q + new_qd)
-        self.qdd = (new_qd - qd) / h
+        self.qdd = (new_qd - self.qd) / self.step_time
         self.q, self.qd = new_q, new_qd
-        self.time += h
+        self.time += self.step_time
 
     def _mass_matrix(self, q: Array) -> Array:
         M = self.dynamics.mass_matrix(q)

@@ -1,4 +1,4 @@
-"""Sensors: what a robot reports of itself, late, noisy and with gaps."""
+"""Sensors: what a robot reports of itself, late, noisy, in steps and with gaps."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native.loop.normals import normals
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.errors import ArgumentError
 
@@ -31,8 +32,12 @@ class Imperfections:
         velocity_noise: Standard deviation, rad/s or m/s, one number or one per joint.
         effort_noise: Standard deviation, N m or N, one number or one per joint.
         delay: Age of a state when it is reported, in whole reports.
+        position_resolution: Step of an encoder, rad or m, one number or one per joint; 0 for none.
+        velocity_resolution: The same for velocities, rad/s or m/s.
         loss: Part of the reports that never come, from 0 to below 1.
         seed: The same seed gives the same noise and the same losses.
+        stream: Key of a stream of noise that depends on its place alone (`normals`), as compiled
+            loops have it, instead of that of the seed; it carries no noise of efforts.
 
     Raises:
         ArgumentError: If a number is out of range.
@@ -42,11 +47,15 @@ class Imperfections:
     velocity_noise: float | Array = 0.0
     effort_noise: float | Array = 0.0
     delay: int = 0
+    position_resolution: float | Array = 0.0
+    velocity_resolution: float | Array = 0.0
     loss: float = 0.0
     seed: int = 0
+    stream: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("position_noise", "velocity_noise", "effort_noise"):
+        spreads = ("position_noise", "velocity_noise", "effort_noise")
+        for name in (*spreads, "position_resolution", "velocity_resolution"):
             values = np.asarray(getattr(self, name), dtype=float)
             if not np.all(np.isfinite(values) & (values >= 0.0)):
                 raise ArgumentError(f"{name} is {values}; give a finite number, zero or more")
@@ -71,6 +80,7 @@ class Sensor:
             np.any(noise) for noise in (how.position_noise, how.velocity_noise, how.effort_noise)
         )
         self._waiting: deque[Reading] = deque(maxlen=how.delay + 1)
+        self._reports = 0
 
     def report(self, q: Array, qd: Array) -> Measured | None:
         """Report the true state q, qd, shape (n,) each; None when a report is lost.
@@ -83,7 +93,7 @@ class Sensor:
     def read(self, true: Reading) -> Reading | None:
         """Report the true state with its effort and time; see `report`."""
         how, n = self.imperfections, len(true.q)
-        if self._noisy:
+        if self._noisy and how.stream is None:
             normal = self._random.standard_normal
             true = Reading(
                 true.q + how.position_noise * normal(n),
@@ -94,4 +104,22 @@ class Sensor:
         self._waiting.append(true)
         if how.loss and self._random.random() < how.loss:
             return None
-        return self._waiting[0]
+        seen = self._waiting[0]
+        q, qd = seen.q, seen.qd
+        if how.stream is not None:
+            z = normals(how.stream, 2 * n * self._reports, 2 * n)
+            q, qd = q + how.position_noise * z[:n], qd + how.velocity_noise * z[n:]
+            self._reports += 1
+        return seen._replace(
+            q=_quantised(q, how.position_resolution), qd=_quantised(qd, how.velocity_resolution)
+        )
+
+
+def _quantised(x: Array, resolution: float | Array) -> Array:
+    """The nearest multiples of the resolution, where it is not zero."""
+    if not np.any(resolution):
+        return x
+    step = np.broadcast_to(resolution, x.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steps = np.floor(x * (1.0 / step) + 0.5)
+    return np.where(step > 0.0, step * np.where(step > 0.0, steps, 0.0), x)

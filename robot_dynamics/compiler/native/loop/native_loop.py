@@ -1,0 +1,155 @@
+"""A loop over time, compiled: blocks of lanes go through it one after the other, on threads."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native import cache, cache_key, llvm
+from robot_dynamics.compiler.native.ir import Lanes, module
+from robot_dynamics.compiler.native.loop.steps import Record, Step
+from robot_dynamics.compiler.native.loop.writer import LoopWriter, nested
+from robot_dynamics.compiler.native.parallel import run_blocks
+
+_ALIGNMENT = 64  # bytes, of a vector
+
+
+class NativeLoop:
+    """Steps on named arrays, for blocks of lanes; see `steps`.
+
+    Args:
+        sizes: Number of entries of every array.
+        steps: What to do in every step.
+
+    Attributes:
+        width: Lanes of a block.
+
+    Raises:
+        BackendError: If there is no usable llvmlite.
+    """
+
+    def __init__(self, sizes: Mapping[str, int], steps: tuple[Step, ...]) -> None:
+        host = llvm.host()
+        lanes = Lanes("double", host.lanes("double"))
+        writer = LoopWriter(sizes, steps, lanes, host)
+        text = module(writer.functions(), [lanes], host.typed_pointers)
+        self.width, self.sizes = lanes.width, dict(sizes)
+        self._start = {name: at // writer.bytes for name, at in writer.offsets.items()}
+        self._length = sum(sizes.values())
+        self._rings = [sum(sizes[name] for name in arrays) for arrays in writer.rings.values()]
+        recorded = [name for s in nested(steps) if isinstance(s, Record) for name in s.arrays]
+        self._recorded = {name: sizes[name] for name in recorded}
+        self._code = llvm.Loaded(_object(text, host), ["run"])
+        prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (5 + len(self._rings)))
+        self._run = prototype(self._code.address("run"))
+
+    def memory(self, count: int) -> Array:
+        """Zeros for the arrays of `count` lanes, shape (blocks, entries, width)."""
+        return _aligned((-(-count // self.width), self._length, self.width))
+
+    def array(self, memory: Array, name: str) -> Array:
+        """The array of that name in `memory`, shape (blocks, size, width)."""
+        start = self._start[name]
+        return memory[:, start : start + self.sizes[name]]
+
+    def set(self, memory: Array, name: str, values: Array) -> None:
+        """Write an array; the last lane's stands for those that fill up the last block.
+
+        Args:
+            memory: From `memory`.
+            name: Name of the array.
+            values: One row per lane, shape (N, size), or one for all, shape (size,) or a number.
+        """
+        place = self.array(memory, name)
+        blocks, size, width = place.shape
+        rows = np.atleast_2d(np.asarray(values, dtype=place.dtype))
+        rows = np.broadcast_to(rows, (rows.shape[0], size))
+        if len(rows) > 1 or blocks * width == 1:
+            rows = np.concatenate([rows, np.repeat(rows[-1:], blocks * width - len(rows), axis=0)])
+            place[:] = np.swapaxes(rows.reshape(blocks, width, size), 1, 2)
+        else:
+            place[:] = rows[0][None, :, None]
+
+    def get(self, memory: Array, name: str, count: int) -> Array:
+        """Read an array, shape (count, size)."""
+        rows = np.swapaxes(self.array(memory, name), 1, 2)
+        return rows.reshape(-1, self.sizes[name])[:count].copy()
+
+    def run(
+        self,
+        memory: Array,
+        steps: int,
+        *,
+        depth: int = 1,
+        record: bool = False,
+        threads: int = 1,
+        done: Callable[[int], None] | None = None,
+    ) -> dict[str, Array]:
+        """Go through all steps with every block.
+
+        Args:
+            memory: Of all blocks; changed in place.
+            steps: Number of steps, from step 0.
+            depth: Steps that rings reach back, the present one included; rounded up to a power
+                of two.
+            record: Whether to return what `Record` lists.
+            threads: Threads to share the blocks.
+            done: Called with the number of blocks that were finished since the last call.
+
+        Returns:
+            Recorded arrays, shape (steps, N, size) with N all lanes; without a record none.
+        """
+        blocks = len(memory)
+        depth = 1 << max(depth - 1, 0).bit_length()
+        row = sum(self._recorded.values())
+        kept = np.empty((blocks, steps, row, self.width)) if record else None
+
+        def work(start: int, stop: int) -> int:
+            rings = [_aligned((depth, size, self.width)) for size in self._rings]
+            for b in range(start, stop):
+                to = 0 if kept is None else _address(kept[b])
+                places = (_address(ring) for ring in rings)
+                self._run(_address(memory[b]), 0, steps, depth - 1, to, *places)
+                if done is not None:
+                    done(1)
+            return stop - start
+
+        run_blocks(work, blocks, 1, threads)
+        if kept is None:
+            return {}
+        rows = np.moveaxis(kept, 3, 1).reshape(blocks * self.width, steps, row)
+        found, at = {}, 0
+        for name, size in self._recorded.items():
+            found[name] = np.swapaxes(rows[:, :, at : at + size], 0, 1)
+            at += size
+        return found
+
+
+def _object(text: str, host: llvm.Host) -> bytes:
+    """Object code from disk, else from the compiler."""
+    around = cache_key.environment(host)
+    name = "" if around is None else cache.key_of("loop", text, *around)
+    found = cache.load(name) if name else None
+    if found is not None:
+        return found[1]
+    code = llvm.compile_object(text)
+    if name:
+        cache.store(name, {"name": "loop"}, code)
+    return code
+
+
+def _aligned(shape: tuple[int, ...]) -> Array:
+    """Zeros that begin where vectors may."""
+    size = int(np.prod(shape))
+    room = np.zeros(size + _ALIGNMENT // 8)
+    first = -_address(room) % _ALIGNMENT // 8
+    return room[first : first + size].reshape(shape)
+
+
+def _address(array: npt.NDArray[Any]) -> int:
+    return int(array.ctypes.data)

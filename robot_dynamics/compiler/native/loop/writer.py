@@ -1,0 +1,283 @@
+"""A loop over time as LLVM text: see `steps` for what it does in each step.
+
+    run(memory, first, last, mask, record, rings...)    one block, steps first to last - 1
+
+`memory` is the address of the block's arrays, `mask` the depth of every ring less one, `record`
+where a record is to go, or 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from robot_dynamics.compiler.native.arctangent import arctangent
+from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane, emit_body
+from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.compiler.native.loop.normals import normal_values
+from robot_dynamics.compiler.native.loop.steps import (
+    LookUp,
+    Normals,
+    Recall,
+    Record,
+    Remember,
+    Repeat,
+    Run,
+    Step,
+    When,
+)
+from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
+
+
+def nested(steps: Iterable[Step]) -> Iterator[Step]:
+    """All steps, with those inside of others."""
+    for step in steps:
+        yield step
+        if isinstance(step, (When, Repeat)):
+            yield from nested(step.body)
+
+
+def rings_of(steps: Iterable[Step]) -> dict[str, tuple[str, ...]]:
+    """Arrays that every ring keeps, by the name of the ring."""
+    return {step.ring: step.arrays for step in nested(steps) if isinstance(step, Remember)}
+
+
+class LoopWriter:
+    """Writes `run` and what it calls.
+
+    Args:
+        sizes: Number of entries of every array, in the order of memory.
+        steps: What to do in every step.
+        lanes: Doubles.
+        host: The machine.
+    """
+
+    def __init__(
+        self, sizes: Mapping[str, int], steps: tuple[Step, ...], lanes: Lanes, host: Host
+    ) -> None:
+        self.sizes, self.steps, self.lanes, self.host = dict(sizes), steps, lanes, host
+        self.bytes = lanes.width * lanes.bytes
+        self.offsets: dict[str, int] = {}
+        at = 0
+        for name, size in sizes.items():
+            self.offsets[name] = at
+            at += size * self.bytes
+        self.rings = rings_of(steps)
+        self._functions: list[str] = []
+        self._code = Code(host.typed_pointers)
+
+    def functions(self) -> list[str]:
+        """The text of all functions."""
+        code = self._code
+        code.do("br label %next")
+        code.label("next")
+        code.do("%k = phi i64 [ %first, %entry ], [ %k.next, %again ]")
+        code.do("%record.here = phi i64 [ %record, %entry ], [ %record.next, %again ]")
+        code.branch(code.let("icmp slt i64 %k, %last"), "step", "finished")
+        code.label("step")
+        self._write(self.steps)
+        recorded = [step for step in nested(self.steps) if isinstance(step, Record)]
+        length = sum(self.sizes[name] for step in recorded for name in step.arrays) * self.bytes
+        code.do("br label %again")
+        code.label("again")
+        code.do("%k.next = add i64 %k, 1")
+        grown = code.let(f"add i64 %record.here, {length}")
+        wanted = code.let("icmp ne i64 %record, 0")
+        code.do(f"%record.next = select i1 {wanted}, i64 {grown}, i64 0")
+        code.do("br label %next")
+        code.label("finished")
+        code.do("ret void")
+        rings = "".join(f", i64 %ring.{name}" for name in self.rings)
+        signature = (
+            f"define void @run(i64 %memory, i64 %first, i64 %last, i64 %mask, i64 %record{rings})"
+        )
+        exact = exact_functions(self.lanes, self.host.typed_pointers)
+        return [exact, *self._functions, code.function(signature, "nounwind")]
+
+    def _write(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            if isinstance(step, (Run, Normals)):
+                self._call(step)
+            elif isinstance(step, When):
+                self._when(step)
+            elif isinstance(step, Repeat):
+                self._repeat(step)
+            elif isinstance(step, Remember):
+                self._remember(step)
+            elif isinstance(step, Recall):
+                self._recall(step)
+            elif isinstance(step, LookUp):
+                self._look_up(step)
+            else:
+                self._record(step)
+
+    # -- straight-line steps, each a function of its own -----------------------------------------
+
+    def _call(self, step: Run | Normals) -> None:
+        name = f"stage_{len(self._functions)}"
+        code = Code(self.host.typed_pointers)
+        if isinstance(step, Run):
+            self._program(code, step)
+        else:
+            self._normals(code, step)
+        code.do("ret void")
+        signature = f"define internal void @{name}(i64 %memory)"
+        self._functions.append(code.function(signature, "noinline nounwind"))
+        self._code.do(f"call void @{name}(i64 %memory)")
+
+    def _program(self, code: Code, step: Run) -> None:
+        lanes, fused = self.lanes, self.host.fused
+        results = emit_body(
+            code,
+            step.program,
+            lanes,
+            lambda name, i: self._load(code, name, i),
+            lambda code, angles: sine_cosine(code, lanes, angles, fused),
+            lambda code, points: [arctangent(code, lanes, *point, fused) for point in points],
+        )
+        for name, values in results.items():
+            for i, value in enumerate(values):
+                self._store(code, step.writes.get(name, name), i, value)
+
+    def _normals(self, code: Code, step: Normals) -> None:
+        count, whole = self.sizes[step.target], self.lanes.integer
+        count += count % 2
+        key = code.let(f"bitcast {self.lanes.type} {self._load(code, step.key)} to {whole}")
+        turn = self._load(code, step.turn)
+        turns = code.let(f"fptosi {self.lanes.type} {turn} to {whole}")
+        first = code.let(f"mul {whole} {turns}, {self.lanes.whole(count)}")
+        values = normal_values(code, self.lanes, key, first, count, self.host.fused)
+        for i in range(self.sizes[step.target]):
+            self._store(code, step.target, i, values[i])
+
+    # -- control ---------------------------------------------------------------------------------
+
+    def _positive(self, array: str) -> str:
+        """True (i1) if the only entry of an array is positive in any lane."""
+        code, lanes = self._code, self.lanes
+        x = self._load(code, array)
+        flags = code.let(f"fcmp ogt {lanes.type} {x}, {lanes.number(0.0)}")
+        return any_lane(code, lanes, flags)
+
+    def _when(self, step: When) -> None:
+        code = self._code
+        body, after = code.fresh("body"), code.fresh("after")
+        code.branch(self._positive(step.array), body, after)
+        code.label(body)
+        self._write(step.body)
+        code.do(f"br label %{after}")
+        code.label(after)
+
+    def _repeat(self, step: Repeat) -> None:
+        code = self._code
+        names = [code.fresh(stem) for stem in ("before", "test", "round", "body", "more", "after")]
+        before, test, count, body, more, after = names
+        code.do(f"br label %{before}")
+        code.label(before)
+        code.do(f"br label %{test}")
+        code.label(test)
+        code.do(f"%{count} = phi i64 [ 0, %{before} ], [ %{count}.next, %{more} ]")
+        left = code.let(f"icmp slt i64 %{count}, {step.most}")
+        go_on = code.let(f"and i1 {left}, {self._positive(step.array)}")
+        code.branch(go_on, body, after)
+        code.label(body)
+        self._write(step.body)
+        code.do(f"br label %{more}")
+        code.label(more)
+        code.do(f"%{count}.next = add i64 %{count}, 1")
+        code.do(f"br label %{test}")
+        code.label(after)
+
+    # -- the past, tables and records ------------------------------------------------------------
+
+    def _entries(self, arrays: Iterable[str]) -> Iterator[tuple[str, int]]:
+        for name in arrays:
+            for i in range(self.sizes[name]):
+                yield name, i
+
+    def _remember(self, step: Remember) -> None:
+        code = self._code
+        length = sum(self.sizes[name] for name in step.arrays) * self.bytes
+        place = code.let("and i64 %k, %mask")
+        offset = code.let(f"mul i64 {place}, {length}")
+        start = code.let(f"add i64 %ring.{step.ring}, {offset}")
+        for j, (name, i) in enumerate(self._entries(step.arrays)):
+            value = self._load(code, name, i)
+            code.store(self.lanes.type, value, start, j * self.bytes, self.bytes)
+
+    def _recall(self, step: Recall) -> None:
+        code, lanes, whole = self._code, self.lanes, self.lanes.integer
+        kept = self.rings[step.ring]
+        length = sum(self.sizes[name] for name in kept) * self.bytes
+        delay = code.let(f"fptosi {lanes.type} {self._load(code, step.delay)} to {whole}")
+        starts = []
+        for lane in range(lanes.width):
+            wanted = code.let(f"sub i64 %k, {self._lane(delay, lane, 'i64')}")
+            past = code.let(f"icmp sgt i64 {wanted}, 0")
+            there = code.let(f"select i1 {past}, i64 {wanted}, i64 0")
+            place = code.let(f"and i64 {there}, %mask")
+            offset = code.let(f"mul i64 {place}, {length}")
+            start = code.let(f"add i64 %ring.{step.ring}, {offset}")
+            starts.append(code.let(f"add i64 {start}, {lane * lanes.bytes}"))
+        for j, (name, i) in enumerate(self._entries(step.targets)):
+            self._store(code, name, i, self._gather(starts, j * self.bytes))
+
+    def _look_up(self, step: LookUp) -> None:
+        code, lanes = self._code, self.lanes
+        length = self.sizes[step.target] * lanes.bytes
+        row = code.let(f"bitcast {lanes.type} {self._load(code, step.row)} to {lanes.integer}")
+        offset = code.let(f"mul i64 %k, {length}")
+        starts = [
+            code.let(f"add i64 {self._lane(row, lane, 'i64')}, {offset}")
+            for lane in range(lanes.width)
+        ]
+        alike = "true"
+        for start in starts[1:]:
+            same = code.let(f"icmp eq i64 {start}, {starts[0]}")
+            alike = code.let(f"and i1 {alike}, {same}")
+        shared, own, after = (code.fresh(stem) for stem in ("shared", "own", "after"))
+        code.branch(alike, shared, own)
+        for label, rows in ((shared, starts[:1]), (own, starts)):
+            code.label(label)
+            for i in range(self.sizes[step.target]):
+                value = self._gather(rows, i * lanes.bytes)
+                self._store(code, step.target, i, value)
+            code.do(f"br label %{after}")
+        code.label(after)
+
+    def _record(self, step: Record) -> None:
+        code = self._code
+        write, after = code.fresh("write"), code.fresh("after")
+        code.branch(code.let("icmp ne i64 %record.here, 0"), write, after)
+        code.label(write)
+        for j, (name, i) in enumerate(self._entries(step.arrays)):
+            value = self._load(code, name, i)
+            code.store(self.lanes.type, value, "%record.here", j * self.bytes, 8)
+        code.do(f"br label %{after}")
+        code.label(after)
+
+    # -- vectors ---------------------------------------------------------------------------------
+
+    def _load(self, code: Code, array: str, i: int = 0) -> str:
+        offset = self.offsets[array] + i * self.bytes
+        return code.load(self.lanes.type, "%memory", offset, self.bytes)
+
+    def _store(self, code: Code, array: str, i: int, value: str) -> None:
+        offset = self.offsets[array] + i * self.bytes
+        code.store(self.lanes.type, value, "%memory", offset, self.bytes)
+
+    def _lane(self, vector: str, lane: int, scalar: str) -> str:
+        if self.lanes.width == 1:
+            return vector
+        return self._code.let(f"extractelement {self.lanes.of(scalar)} {vector}, i32 {lane}")
+
+    def _gather(self, starts: list[str], offset: int) -> str:
+        """One double of every lane; a single start serves all lanes."""
+        code, lanes = self._code, self.lanes
+        loaded = [code.load("double", start, offset) for start in starts]
+        if lanes.width == 1:
+            return loaded[0]
+        vector = "undef"
+        for lane in range(lanes.width):
+            x = loaded[min(lane, len(loaded) - 1)]
+            vector = code.let(f"insertelement {lanes.type} {vector}, double {x}, i32 {lane}")
+        return vector

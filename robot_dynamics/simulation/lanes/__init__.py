@@ -1,0 +1,1 @@
+"""The closed loop, compiled: many robots side by side, a lane each."""

@@ -1,0 +1,158 @@
+"""The closed loop of one structure as native code, and lanes that go through it.
+
+A lane is one robot: its body, friction, gains, sensor, seed and reference are numbers of its own.
+What all lanes share is the structure: the geometry, the mode, the integrator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
+from robot_dynamics.control.laws import MODES
+from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.simulation.lanes.body_letters import BodyLetters
+from robot_dynamics.simulation.lanes.law_stages import LawStages
+from robot_dynamics.simulation.lanes.plant_stages import PlantStages
+
+LANE_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
+"""Integrators that a compiled loop can have."""
+
+PARAMETERS = (
+    *("body", "gravity", "h", "viscous", "coulomb", "stiction", "stribeck", "lower", "upper"),
+    *("rotor", "model_body", "model_gravity", "model_rotor", "kp", "kd", "ki", "i_clamp"),
+    *("bandwidth", "damping_ratio", "limit", "effort_rate", "every", "sensor_delay"),
+    *("command_delay", "spread", "resolution", "last", "q", "qd"),
+)
+"""What a lane can be given: one row per lane, or one for all."""
+
+STATISTICS = (
+    *("square_error", "peak_error", "peak_effort", "saturated", "stopped", "counted"),
+    *("early", "late", "lived", "alive"),
+)
+"""What a lane leaves: sums over the turns of the controller, and the largest."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """What is compiled in.
+
+    Args:
+        mode: One of `control.MODES`.
+        integrator: One of `LANE_INTEGRATORS`.
+        coupled: As of `Model`.
+        integral: Whether the law has an integral part.
+        stribeck: Whether friction at rest may exceed that of sliding.
+    """
+
+    mode: str = "feedforward"
+    integrator: str = "semi_implicit_euler"
+    coupled: bool = False
+    integral: bool = False
+    stribeck: bool = False
+
+    def __post_init__(self) -> None:
+        check_known("mode", self.mode, "robot_dynamics.control", MODES)
+        check_known("integrator", self.integrator, "a compiled loop", LANE_INTEGRATORS)
+
+
+@dataclass(frozen=True, eq=False)
+class Lanes:
+    """What became of lanes.
+
+    Args:
+        statistics: By the names of `STATISTICS`, shape (N, n) or (N, 1) each.
+        record: q, qd and tau of every step, shape (steps, N, n) each, where it was asked for.
+    """
+
+    statistics: Mapping[str, Array]
+    record: Mapping[str, Array] = field(default_factory=dict)
+
+
+class CompiledLoop:
+    """The closed loop of one structure.
+
+    Args:
+        robot: A robot of that structure: its geometry counts, its bodies do not.
+        structure: What is compiled in.
+
+    Raises:
+        UnknownNameError: If there is no such mode or integrator.
+        BackendError: If there is no usable llvmlite.
+    """
+
+    def __init__(self, robot: Robot, structure: Structure | None = None) -> None:
+        self.robot, self.structure = robot, structure or Structure()
+        how = self.structure
+        self.letters = BodyLetters(robot)
+        plant = PlantStages(self.letters, stribeck=how.stribeck)
+        law = LawStages(self.letters, how.mode, coupled=how.coupled, integral=how.integral)
+        sizes = plant.sizes | law.sizes
+        self.native = NativeLoop(sizes, (*law.before(), *plant.steps(how.integrator)))
+
+    def run(
+        self,
+        parameters: Mapping[str, Any],
+        references: Array,
+        motion: Array,
+        keys: Array,
+        *,
+        steps: int | None = None,
+        record: bool = False,
+        threads: int = 1,
+        done: Callable[[int], None] | None = None,
+    ) -> Lanes:
+        """Let N lanes go through all steps.
+
+        Args:
+            parameters: By the names of `PARAMETERS`: shape (N, size), (size,) or a number.
+            references: Tables of motions (`ROWS` and two weights), shape (m, steps, 4 n + 2).
+            motion: Which motion every lane follows, shape (N,).
+            keys: Streams of noise, shape (N,), 64-bit integers.
+            steps: Number of steps; by default all of the tables.
+            record: Whether to record every step.
+            threads: Threads to share the lanes.
+            done: Called with the number of blocks finished since the last call.
+
+        Raises:
+            ArgumentError: If there is no such parameter.
+        """
+        unknown = set(parameters) - set(PARAMETERS)
+        if unknown:
+            raise ArgumentError(
+                f"a lane has no parameter '{min(unknown)}'; choose among {', '.join(PARAMETERS)}"
+            )
+        native, count = self.native, len(keys)
+        memory = native.memory(count)
+        tables = np.ascontiguousarray(references, dtype=np.float64)
+        bits = tables.ctypes.data + tables.strides[0] * np.asarray(motion, dtype=np.int64)
+        keyed = np.asarray(keys, dtype=np.uint64).view(np.float64)
+        native.set(memory, "row", _column(bits.astype(np.int64).view(np.float64)))
+        native.set(memory, "key", _column(keyed))
+        native.set(memory, "alive", np.ones(1))
+        for name, values in parameters.items():
+            rows = np.asarray(values, dtype=np.float64)
+            native.set(memory, name, rows)
+        spread = native.array(memory, "spread")
+        native.array(memory, "noisy")[:, 0] = (spread != 0.0).any(axis=(1, 2))[:, None]
+        late = max(float(native.array(memory, x).max()) for x in ("sensor_delay", "command_delay"))
+        kept = native.run(
+            memory,
+            tables.shape[1] if steps is None else steps,
+            depth=1 + int(late),
+            record=record,
+            threads=threads,
+            done=done,
+        )
+        results = {name: native.get(memory, name, count) for name in STATISTICS}
+        return Lanes(results, {name: values[:, :count] for name, values in kept.items()})
+
+
+def _column(values: Array) -> Array:
+    return values.reshape(-1, 1)

@@ -1,0 +1,291 @@
+"""Sensor, control law and bookkeeping of one step, written once for all lanes.
+
+The law itself is that of `control.laws`, on symbols: here stand only the model that it asks, whose
+numbers are inputs, and what a controller puts around it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native.loop.steps import (
+    LookUp,
+    Normals,
+    Recall,
+    Record,
+    Remember,
+    Run,
+    Step,
+    When,
+)
+from robot_dynamics.control.laws import FULL_TURN, MODES, Measured, Reference
+from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
+from robot_dynamics.simulation.lanes.body_letters import BodyLetters
+from robot_dynamics.simulation.lanes.choices import clipped, greater, rounded, where_less
+from robot_dynamics.simulation.lanes.stage import stage
+
+ROWS = ("q", "qd", "qdd", "effort")
+"""What a table of references holds of every joint, in this order; then come two weights."""
+
+AT_STOP = 1e-9
+"""Distance from a position limit within which a joint lies at its stop, rad or m."""
+
+
+@dataclass(frozen=True)
+class SymbolicModel:
+    """What `control.laws` ask of a `Model`, on symbols.
+
+    Args:
+        letters: The structure.
+        x: Arrays by name.
+        coupled: As of `Model`.
+    """
+
+    letters: BodyLetters
+    x: dict[str, Array]
+    coupled: bool
+    continuous: None = None  # the reference comes by the shorter way round
+
+    @property
+    def gains(self) -> Any:
+        """Kp and kd."""
+        return SimpleNamespace(kp=self.x["kp"], kd=self.x["kd"])
+
+    @property
+    def bandwidth(self) -> Any:
+        """rad/s."""
+        return self.x["bandwidth"][0]
+
+    @property
+    def damping_ratio(self) -> Any:
+        """1."""
+        return self.x["damping_ratio"][0]
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Efforts of a motion without friction, shape (n,)."""
+        tree = self.letters.robot_with(self.x["model_body"], self.x["model_gravity"])
+        joints = tree.coupling
+        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+        tau = joints.efforts(inverse_dynamics(tree, *motion, {}))
+        return tau + self.x["model_rotor"] * qdd
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Coriolis, centrifugal and gravity efforts, shape (n,)."""
+        return self.inverse(q, qd, np.zeros(len(q)))
+
+    def gravity(self, q: Array) -> Array:
+        """Efforts that hold the arm at rest, shape (n,)."""
+        return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """The acceleration that the reference stands for: it is in the table."""
+        return self.x["desired_qdd"]
+
+    def friction_effort(self, qd: Array) -> Array:
+        """The friction that the reference stands for: it is in the table."""
+        return self.x["desired_effort"]
+
+
+class LawStages:
+    """Programs of the sensor, the law of one mode and the statistics, of one structure.
+
+    Args:
+        letters: The structure.
+        mode: One of `control.MODES`.
+        coupled: As of `Model`.
+        integral: Whether the law has an integral part.
+    """
+
+    def __init__(
+        self, letters: BodyLetters, mode: str, *, coupled: bool = False, integral: bool = False
+    ) -> None:
+        self.letters, self.mode, self.coupled = letters, mode, coupled
+        self.integral = integral and MODES[mode].feedback
+        self.n = letters.tree.dof
+        self._continuous = continuous_joints(letters.robot)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Arrays of sensor, law and statistics, and their numbers of entries."""
+        n, one = self.n, 1
+        parameters = ("kp", "kd", "ki", "i_clamp", "limit", "effort_rate", "model_rotor")
+        state = ("integral", "last", "cut", "seen_q", "seen_qd", "measured_q", "measured_qd")
+        statistics = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
+        single = (
+            *("bandwidth", "damping_ratio", "every", "wait", "due", "row", "key", "turn", "noisy"),
+            *("sensor_delay", "command_delay", "counted", "early", "late", "lived"),
+        )
+        return {
+            "model_body": len(self.letters),
+            "model_gravity": 3,
+            "reference": 4 * n + 2,
+            "noise": 2 * n,
+            "spread": 2 * n,
+            "resolution": 2 * n,
+            **dict.fromkeys((*parameters, *state, *statistics), n),
+            **dict.fromkeys(single, one),
+        }
+
+    def before(self) -> tuple[Step, ...]:
+        """From the state to the efforts that act on the plant in this step."""
+        seen = Run(*self._seen())
+        late = When("sensor_delay", (Recall("states", "sensor_delay", ("seen_q", "seen_qd")),))
+        noise = When("noisy", (Normals("noise", "key", "turn"),))
+        cycle = (seen, late, noise, self._measure(), self._law())
+        return (
+            LookUp("reference", "row"),
+            self._timing(),
+            Remember("states", ("q", "qd")),
+            When("due", cycle),
+            Remember("commands", ("last",)),
+            self._act(),
+            When("command_delay", (Recall("commands", "command_delay", ("tau",)),)),
+            self._observe(),
+            Record(("q", "qd", "tau")),
+        )
+
+    def _seen(self) -> tuple[Any, Any]:
+        now = stage(
+            "seen",
+            lambda q, qd: {"seen_q": q, "seen_qd": qd},
+            {"q": self.n, "qd": self.n},
+            ("q", "qd"),
+        )
+        return now.program, now.writes
+
+    def _timing(self) -> Run:
+        """Whether the controller's turn has come in this step."""
+
+        def function(wait: Array, every: Array) -> dict[str, Any]:
+            due = where_less(wait[0], 0.5, 1.0, 0.0)
+            left = where_less(wait[0], 0.5, every[0], wait[0]) - 1.0
+            return {"due": np.array([due]), "wait": np.array([left])}
+
+        return stage("timing", function, self.sizes, ("wait", "every"))
+
+    def _measure(self) -> Run:
+        """Noise, and the steps of an encoder."""
+        n = self.n
+
+        def function(**x: Array) -> dict[str, Any]:
+            true = np.concatenate([x["seen_q"], x["seen_qd"]])
+            noisy = true + x["spread"] * x["noise"]
+            read = np.array([quantised(a, d) for a, d in zip(noisy, x["resolution"], strict=True)])
+            return {"measured_q": read[:n], "measured_qd": read[n:]}
+
+        inputs = ("seen_q", "seen_qd", "spread", "noise", "resolution")
+        return stage("measure", function, self.sizes, inputs)
+
+    def _law(self) -> Run:
+        """The command of this cycle, where there is one."""
+        n = self.n
+
+        def function(**x: Array) -> dict[str, Any]:
+            rows = [x["reference"][i * n : (i + 1) * n] for i in range(len(ROWS))]
+            x |= {"desired_qdd": rows[2], "desired_effort": rows[3]}
+            q, qd = x["measured_q"], x["measured_qd"]
+            reference = Reference(self._nearest(rows[0], q), rows[1], rows[3])
+            model: Any = SymbolicModel(self.letters, x, self.coupled)
+            wanted = MODES[self.mode].effort(model, reference, Measured(q, qd))
+            period = x["every"][0] * x["h"][0]
+            due, results = x["due"][0], {}
+            if self.integral:
+                error = reference.q - q
+                integral = [self._integral(x, i, error[i] * period) for i in range(n)]
+                results["integral"] = _where(due, integral, x["integral"])
+                wanted = wanted + np.array(integral)
+            command, cut = [], []
+            for tau, last, rate, limit in zip(
+                wanted, x["last"], x["effort_rate"], x["limit"], strict=True
+            ):
+                near = clipped(tau, last - rate * period, last + rate * period)
+                command.append(clipped(near, -limit, limit))
+                cut.append(where_less(limit, abs(near), 1.0, 0.0))
+            results["last"] = _where(due, command, x["last"])
+            results["cut"] = _where(due, cut, x["cut"])
+            results["turn"] = x["turn"] + due
+            return results
+
+        inputs = (
+            *("reference", "measured_q", "measured_qd", "model_body", "model_gravity"),
+            *("model_rotor", "kp", "kd", "ki", "i_clamp", "bandwidth", "damping_ratio", "limit"),
+            *("effort_rate", "integral", "last", "cut", "every", "h", "due", "turn"),
+        )
+        return stage("law", function, self.sizes | {"h": 1}, inputs)
+
+    def _nearest(self, q_d: Array, q: Array) -> Array:
+        """The desired positions, by the shorter way round from q for continuous joints."""
+        return np.array(
+            [
+                d - FULL_TURN * rounded((d - x) / FULL_TURN) if turns else d
+                for d, x, turns in zip(q_d, q, self._continuous, strict=True)
+            ]
+        )
+
+    def _integral(self, x: dict[str, Array], i: int, error_time: Any) -> Any:
+        """See `integrate_error`."""
+        step = x["ki"][i] * error_time
+        further = x["cut"][i] * (step * x["last"][i])
+        step = where_less(0.0, further, 0.0, step)
+        return clipped(x["integral"][i] + step, -x["i_clamp"][i], x["i_clamp"][i])
+
+    def _act(self) -> Run:
+        return stage("act", lambda last: {"tau": last}, self.sizes, ("last",))
+
+    def _observe(self) -> Run:
+        """Statistics of the true state, at the controller's turns."""
+        n = self.n
+
+        def function(**x: Array) -> dict[str, Any]:
+            counts = x["due"][0] * x["alive"][0]
+            e = self._nearest(x["reference"][:n], x["q"]) - x["q"]
+            at_stop = [
+                greater(
+                    where_less(q, low + AT_STOP, 1.0, 0.0), where_less(high - AT_STOP, q, 1.0, 0.0)
+                )
+                for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
+            ]
+            speed = x["qd"] @ x["qd"]
+            early, late = x["reference"][4 * n :]
+            return {
+                "square_error": x["square_error"] + counts * (e * e),
+                "peak_error": _largest(x["peak_error"], counts, e),
+                "peak_effort": _largest(x["peak_effort"], counts, x["tau"]),
+                "saturated": x["saturated"] + counts * x["cut"],
+                "stopped": x["stopped"] + counts * np.array(at_stop),
+                "counted": x["counted"] + counts,
+                "early": x["early"] + np.array([counts * early * speed]),
+                "late": x["late"] + np.array([counts * late * speed]),
+                "lived": x["lived"] + x["alive"],
+            }
+
+        statistics = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
+        inputs = (
+            *("reference", "q", "qd", "tau", "cut", "due", "alive", "lower", "upper"),
+            *(*statistics, "counted", "early", "late", "lived"),
+        )
+        n_ = {"q": n, "qd": n, "tau": n, "lower": n, "upper": n, "alive": 1}
+        return stage("observe", function, self.sizes | n_, inputs)
+
+
+def quantised(x: Any, resolution: Any) -> Any:
+    """The nearest multiple of the resolution; x itself where that is zero."""
+    steps = rounded(x * (1.0 / resolution))
+    return where_less(0.0, resolution, resolution * steps, x)
+
+
+def _where(condition: Any, new: Any, old: Any) -> Array:
+    pairs = zip(new, old, strict=True)
+    return np.array([where_less(0.0, condition, a, b) for a, b in pairs])
+
+
+def _largest(so_far: Array, counts: Any, x: Array) -> Array:
+    return np.array(
+        [greater(most, counts * abs(value)) for most, value in zip(so_far, x, strict=True)]
+    )
