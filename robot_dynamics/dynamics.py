@@ -160,6 +160,9 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
     ) -> Array:
         """Compute the joint accelerations that efforts produce; arguments as in `inverse`.
 
+        By the route that `robot_dynamics.formulations.FORWARD_ROUTES` tells: "zero_reference" has
+        its own, eqs. (39) to (44) of its paper.
+
         Raises:
             SingularMassMatrixError: If a joint accelerates nothing.
         """

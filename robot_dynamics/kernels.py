@@ -26,7 +26,12 @@ from robot_dynamics.algorithms import (
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.errors import ArgumentError, check_known, shown
-from robot_dynamics.formulations import InverseDynamics, formulation_named, mass_matrix_named
+from robot_dynamics.formulations import (
+    InverseDynamics,
+    equations_of_motion_named,
+    formulation_named,
+    mass_matrix_named,
+)
 from robot_dynamics.formulations.regressor import Regressor
 from robot_dynamics.kinematics import (
     frame_drift,
@@ -182,6 +187,8 @@ def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant = MOTION
 def forward(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Accelerations qdd of q, qd, tau: the mass matrix factorised along the tree."""
     n = tree.dof
+    if formulation == "zero_reference":
+        return _forward_by_columns(tree, formulation, variant)
     M_of = mass_matrix(tree, formulation, replace(variant, wrench_at=None, gravity=False))
     b_of = bias(tree, formulation, variant)
     parents = composite_body.elimination_parents(tree)
@@ -191,6 +198,21 @@ def forward(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONL
         L, inverse_D = composite_body.factorise(M, parents)
         b = b_of.function(q, qd, **values)
         return composite_body.solve(L, inverse_D, parents, tau - b)
+
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+
+
+def _forward_by_columns(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """The same where one recursion gives mass matrix and bias at once."""
+    n, joints = tree.dof, tree.coupling
+    equations = equations_of_motion_named(formulation)
+    parents = composite_body.elimination_parents(tree)
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
+        loaded, wrenches = variant.apply(tree, values)
+        M, b = equations(loaded, joints.positions(q), joints.rates(qd), wrenches)
+        L, inverse_D = composite_body.factorise(joints.square(M), parents)
+        return composite_body.solve(L, inverse_D, parents, tau - joints.efforts(b))
 
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 

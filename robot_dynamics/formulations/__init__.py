@@ -7,19 +7,26 @@ of moving joints. `registry` knows them by name, `uncompiled` evaluates one of a
 from robot_dynamics.formulations.registry import (
     DEFAULT_FORMULATION,
     FORMULATIONS,
+    FORWARD_ROUTES,
+    EquationsOfMotion,
     InverseDynamics,
     MassMatrix,
+    equations_of_motion_named,
     formulation_named,
     mass_matrix_named,
 )
-from robot_dynamics.formulations.uncompiled import inverse_dynamics
+from robot_dynamics.formulations.uncompiled import forward_dynamics, inverse_dynamics
 
 __all__ = [
     "DEFAULT_FORMULATION",
     "FORMULATIONS",
+    "FORWARD_ROUTES",
+    "EquationsOfMotion",
     "InverseDynamics",
     "MassMatrix",
+    "equations_of_motion_named",
     "formulation_named",
+    "forward_dynamics",
     "inverse_dynamics",
     "mass_matrix_named",
 ]

@@ -7,6 +7,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import cast
 
+import numpy as np
+
 from robot_dynamics.algorithms import composite_body
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import check_known
@@ -33,6 +35,10 @@ MassMatrix = Callable[[Robot, Array], Array]
 """Signature of a mass matrix: robot without fixed joints, q."""
 
 
+EquationsOfMotion = Callable[[Robot, Array, Array, Wrenches], tuple[Array, Array]]
+"""Signature of M and b of tau = M qdd + b: robot without fixed joints, q, qd, wrenches."""
+
+
 FORMULATIONS: Mapping[str, str] = {
     "newton_euler": "Luh, Walker, Paul: recursive Newton-Euler, link axes",
     "augmented_body": "Renaud: Newton-Euler with augmented bodies, link axes",
@@ -45,6 +51,19 @@ FORMULATIONS: Mapping[str, str] = {
 
 
 DEFAULT_FORMULATION = "augmented_body"
+
+
+_COMPOSITE = "no direct dynamics in the paper: M by composite bodies, bias by its recursion"
+
+FORWARD_ROUTES: Mapping[str, str] = {
+    "newton_euler": _COMPOSITE,
+    "augmented_body": f"{_COMPOSITE}; compiled, articulated bodies where they take fewer",
+    "zero_reference": "its own: M and bias by one recursion with qdd left open, (39) to (44)",
+    "kane": _COMPOSITE,
+    "lagrange": "its own M, the inertia tensor (5-28); bias from (5-38) at qdd = 0",
+    "dalembert": "its own M, the coefficients D (30); bias from (29) at qdd = 0",
+}
+"""How every formulation comes to accelerations; in all, M is then factorised along the tree."""
 
 
 def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:
@@ -70,6 +89,23 @@ def mass_matrix_named(formulation: str | InverseDynamics) -> MassMatrix:
     """
     own = _module(formulation) if isinstance(formulation, str) else composite_body
     return cast(MassMatrix, getattr(own, "mass_matrix", composite_body.mass_matrix))
+
+
+def equations_of_motion_named(formulation: str | InverseDynamics) -> EquationsOfMotion:
+    """M and bias of a formulation, by the route that `FORWARD_ROUTES` tells.
+
+    Raises:
+        UnknownNameError: If there is no formulation of that name.
+    """
+    if formulation == "zero_reference":
+        direct = import_module("robot_dynamics.formulations.zero_reference_direct")
+        return cast(EquationsOfMotion, direct.equations_of_motion)
+    matrix, efforts = mass_matrix_named(formulation), formulation_named(formulation)
+
+    def equations(robot: Robot, q: Array, qd: Array, wrenches: Wrenches) -> tuple[Array, Array]:
+        return matrix(robot, q), efforts(robot, q, qd, np.zeros(len(robot.joints)), wrenches)
+
+    return equations
 
 
 def _module(name: str) -> ModuleType:

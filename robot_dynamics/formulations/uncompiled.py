@@ -8,18 +8,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import numpy.typing as npt
 
+from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
 from robot_dynamics.arrays import Array, vector
+from robot_dynamics.errors import SingularMassMatrixError
 from robot_dynamics.formulations.registry import (
     DEFAULT_FORMULATION,
     InverseDynamics,
+    equations_of_motion_named,
     formulation_named,
 )
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.scalars import lowered
+
+ROUND_OFF = 1e-13
+"""A pivot of the mass matrix below this part of its diagonal entry is zero."""
 
 
 def inverse_dynamics(
@@ -69,3 +76,72 @@ def inverse_dynamics(
     joints = tree.coupling
     motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
     return lowered(joints.efforts(equations(tree, *motion, wrenches)))
+
+
+def forward_dynamics(
+    robot: Robot,
+    q: npt.ArrayLike,
+    qd: npt.ArrayLike,
+    tau: npt.ArrayLike,
+    *,
+    gravity: npt.ArrayLike | None = None,
+    wrench: npt.ArrayLike | None = None,
+    frame: str | None = None,
+    formulation: str | InverseDynamics = DEFAULT_FORMULATION,
+) -> Array:
+    """Compute the joint accelerations that given efforts produce, uncompiled.
+
+    M and b of tau = M qdd + b come by the route of the formulation, M is factorised along the
+    tree. Routes (`registry.FORWARD_ROUTES`): of "zero_reference" the paper's own, (39) to (44); of
+    "lagrange", "dalembert" and "lagrange_euler" their own mass matrices, (5-28), (30) and (3), with
+    the bias at qdd = 0; "newton_euler", "augmented_body" and "kane" have none in their papers, and
+    share the mass matrix of composite bodies beside the bias of their own recursions.
+
+    Args:
+        robot: Any robot; n independent joints in the order of `robot.joint_names`.
+        q: Joint positions, shape (n,), rad (revolute) or m (prismatic).
+        qd: Joint velocities, shape (n,), rad/s or m/s.
+        tau: Joint efforts, shape (n,), N m or N.
+        gravity: As for `inverse_dynamics`.
+        wrench: As for `inverse_dynamics`.
+        frame: As for `inverse_dynamics`.
+        formulation: As for `inverse_dynamics`.
+
+    Returns:
+        Joint accelerations qdd, shape (n,), rad/s^2 or m/s^2.
+
+    Raises:
+        ShapeError: If an argument does not have the shape above.
+        ArgumentError: If an entry is not a finite number.
+        UnknownNameError: If there is no such formulation or frame.
+        SingularMassMatrixError: If a joint moves no mass, so that its acceleration is undefined.
+    """
+    equations = equations_of_motion_named(formulation)
+    tree = merge_fixed(robot)
+    if gravity is not None:
+        tree = replace(tree, gravity=vector("gravity", gravity, 3))
+    n = robot.dof
+    q, qd, tau = vector("q", q, n), vector("qd", qd, n), vector("tau", tau, n)
+    joints = tree.coupling
+    M, b = equations(
+        tree, joints.positions(q), joints.rates(qd), wrench_argument(tree, wrench, frame)
+    )
+    M, b = joints.square(M), joints.efforts(b)
+    parents = elimination_parents(tree)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        L, inverse_D = factorise(M, parents)
+    if M.dtype != object:
+        _check_regular(tree, M, inverse_D)
+    return lowered(solve(L, inverse_D, parents, tau - b))
+
+
+def _check_regular(tree: Robot, M: Array, inverse_D: Array) -> None:
+    """Refuse a pivot that is nothing but the round-off of the terms it is the difference of."""
+    with np.errstate(invalid="ignore"):
+        regular = np.abs(np.diag(M) * inverse_D) < 1.0 / ROUND_OFF
+    if not np.all(regular):
+        k = int(np.flatnonzero(~regular)[-1])  # the outermost: elimination starts at the tips
+        raise SingularMassMatrixError(
+            f"robot '{tree.name}': joint '{tree.joint_names[k]}' moves no inertia, so that its "
+            "acceleration has no answer; give a link it carries mass, or lock it"
+        )

@@ -9,7 +9,8 @@ depends on it is a 3 x (n + 1) array, one column for the coefficient of each joi
 acceleration and a last one for the rest. Two things are never computed, as the paper
 advises: columns of joints that cannot move a link, which are null, and columns of
 joints further out than the joint whose effort is wanted, which would repeat H above
-its diagonal. What remains of an array is a `Columns` by joint index. The triangular
+its diagonal. What remains of an array is a `Columns` by joint index. The system is solved
+by whoever calls (`uncompiled.forward_dynamics`, the kernel "forward"): the triangular
 decomposition of H runs along the tree; for a chain it is that of a full matrix.
 
 The paper has a chain; on a tree "further in" means on the path to the base. The
@@ -22,68 +23,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
-from robot_dynamics.arrays import Array, vector
-from robot_dynamics.errors import SingularMassMatrixError
+from robot_dynamics.arrays import Array
 from robot_dynamics.formulations.zero_reference import Vectors, centripetal, starred_vectors
-from robot_dynamics.robot.endpoint import Wrenches, wrench_argument
+from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.scalars import lowered
 from robot_dynamics.spatial.vectors import cross
 
 Columns = dict[int, Array]
 """Columns of a 3 x (n + 1) array by joint index, null ones left out; the last has index n."""
-
-ROUND_OFF = 1e-13
-"""A pivot of H below this part of its diagonal entry is zero."""
-
-
-def forward_dynamics(
-    robot: Robot,
-    q: npt.ArrayLike,
-    qd: npt.ArrayLike,
-    tau: npt.ArrayLike,
-    *,
-    wrench: npt.ArrayLike | None = None,
-    frame: str | None = None,
-) -> Array:
-    """Compute the joint accelerations that given efforts produce, uncompiled.
-
-    Args:
-        robot: Any robot; n independent joints in the order of `robot.joint_names`.
-        q: Joint positions, shape (n,), rad (revolute) or m (prismatic).
-        qd: Joint velocities, shape (n,), rad/s or m/s.
-        tau: Joint efforts, shape (n,), N m or N.
-        wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
-            its surroundings there, shape (6,), in the axes of `frame`.
-        frame: Link or named frame where the wrench acts; by default the only tip of the robot.
-
-    Returns:
-        Joint accelerations qdd, shape (n,), rad/s^2 or m/s^2.
-
-    Raises:
-        ShapeError: If an argument does not have the shape above.
-        ArgumentError: If an entry is not a finite number.
-        UnknownNameError: If there is no such frame.
-        SingularMassMatrixError: If a joint moves no mass, so that its acceleration is undefined.
-    """
-    tree = merge_fixed(robot)
-    n = robot.dof
-    q, qd, tau = vector("q", q, n), vector("qd", qd, n), vector("tau", tau, n)
-    wrenches = wrench_argument(tree, wrench, frame)
-    E, e0 = tree.coupling.matrix, tree.coupling.offset
-    H, h = equations_of_motion(tree, E @ q + e0, E @ qd, wrenches)
-    H, h = E.T @ H @ E, E.T @ h
-    parents = elimination_parents(tree)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        L, inverse_D = factorise(H, parents)
-    if H.dtype != object:
-        _check_regular(tree, H, inverse_D)
-    return lowered(solve(L, inverse_D, parents, tau - h))
 
 
 def equations_of_motion(
@@ -199,15 +148,3 @@ def _cross(columns: Columns, r: Array) -> Columns:
 
 def _without(k: int, columns: Columns) -> Columns:
     return {j: column for j, column in columns.items() if j != k}
-
-
-def _check_regular(tree: Robot, H: Array, inverse_D: Array) -> None:
-    """Refuse a pivot that is nothing but the round-off of the terms it is the difference of."""
-    with np.errstate(invalid="ignore"):
-        regular = np.abs(np.diag(H) * inverse_D) < 1.0 / ROUND_OFF
-    if not np.all(regular):
-        k = int(np.flatnonzero(~regular)[-1])  # the outermost: elimination starts at the tips
-        raise SingularMassMatrixError(
-            f"robot '{tree.name}': joint '{tree.joint_names[k]}' moves no inertia, so that its "
-            "acceleration has no answer; give a link it carries mass, or lock it"
-        )

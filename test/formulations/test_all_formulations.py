@@ -1,5 +1,7 @@
 """Every formulation beside every other, and beside Pinocchio, uncompiled."""
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,8 +16,12 @@ from oracles import (
 )
 from robot_dynamics.algorithms import articulated_body
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
-from robot_dynamics.formulations.zero_reference_direct import forward_dynamics as by_columns
+from robot_dynamics.formulations import (
+    FORMULATIONS,
+    FORWARD_ROUTES,
+    forward_dynamics,
+    inverse_dynamics,
+)
 from robot_dynamics.kernels import forward
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, robots, seeds
@@ -68,7 +74,10 @@ def routes(robot):
     """Forward dynamics by every route, as functions of q, qd, tau."""
     tree = merge_fixed(robot)
     by_name = {name: forward(tree, name).function for name in FORMULATIONS}
-    by_name["zero_reference, columns"] = lambda q, qd, tau: by_columns(robot, q, qd, tau)
+    for name in FORMULATIONS:
+        by_name[f"{name}, uncompiled"] = functools.partial(
+            forward_dynamics, robot, formulation=name
+        )
     if len(tree.joints) == robot.dof:
         by_name["articulated bodies"] = lambda q, qd, tau: articulated_body.forward_dynamics(
             tree, q, qd, tau, {}
@@ -97,6 +106,10 @@ def test_forward_dynamics_of_every_route_agrees_with_articulated_bodies(path):
 @given(robots(), seeds())
 def test_forward_dynamics_of_every_route_agrees_on_random_trees(robot, seed):
     assert_routes_agree(robot, pin_model(robot), seed)
+
+
+def test_the_route_of_every_formulation_to_accelerations_is_told():
+    assert set(FORWARD_ROUTES) == set(FORMULATIONS)
 
 
 def test_unknown_formulation_lists_all_six():

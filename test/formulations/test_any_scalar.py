@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
-from robot_dynamics.formulations import zero_reference_direct as direct
+from robot_dynamics.formulations import FORMULATIONS, forward_dynamics, inverse_dynamics
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import find_robot, read_urdf
 
@@ -79,12 +78,13 @@ def test_a_pose_in_symbols_of_sympy(planar):
     assert sympy.simplify(position[0] - reach) == 0
 
 
-def test_forward_dynamics_runs_on_symbols_of_sympy(planar, state):
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_forward_dynamics_runs_on_symbols_of_sympy(planar, state, formulation):
     sympy = pytest.importorskip("sympy")
     tau = sympy.symbols("tau1:3")
-    qdd = direct.forward_dynamics(planar, state[0], state[1], tau)
+    qdd = forward_dynamics(planar, state[0], state[1], tau, formulation=formulation)
     found = [float(x.subs(dict(zip(tau, state[2], strict=True)))) for x in qdd]
-    assert found == pytest.approx(direct.forward_dynamics(planar, *state), abs=1e-10)
+    assert found == pytest.approx(forward_dynamics(planar, *state), abs=1e-10)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)

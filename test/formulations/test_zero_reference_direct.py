@@ -1,5 +1,7 @@
 """Direct dynamics in the zero reference position."""
 
+import functools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,17 +16,23 @@ from oracles import (
     relative_error,
     with_exact_right_angles,
 )
+from robot_dynamics.algorithms.composite_body import factorise, solve
+from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.formulations import forward_dynamics as by_any_route
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.formulations.zero_reference_direct import equations_of_motion, forward_dynamics
+from robot_dynamics.formulations.zero_reference_direct import equations_of_motion
 from robot_dynamics.papers.paper_arms import puma_type_arm
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.simulation.integrators import integrate
 from robot_dynamics.spatial.inertia import Inertia
 from strategies import random_state, robots, seeds
+
+forward_dynamics = functools.partial(by_any_route, formulation="zero_reference")
 
 # of M and of bias torques; float64 on both sides, worst of 2000 random trees 8e-13
 ROUND_OFF = 1e-10
@@ -101,6 +109,24 @@ def test_it_can_be_traced():
     state = random_state(robot, seed=3)
     expected = forward_dynamics(robot, *state)
     assert relative_error(compile_python(program)(*state), expected) < ROUND_OFF
+
+
+def test_the_compiled_forward_dynamics_are_the_papers():
+    """Its operations are those of the recursion with qdd left open, and of no mass matrix beside."""
+    arm = Dynamics(puma_type_arm().robot, "zero_reference", cache=False)
+    tree = merge_fixed(arm.robot)
+
+    def by_the_paper(q, qd, tau):
+        H, h = equations_of_motion(tree, q, qd, {})
+        parents = tuple(range(-1, 5))
+        L, inverse_D = factorise(H, parents)
+        return {"qdd": solve(L, inverse_D, parents, tau - h)}
+
+    shapes = {"q": (6,), "qd": (6,), "tau": (6,)}
+    expected = optimize(trace("forward", by_the_paper, shapes))
+    assert arm.program("forward").digest == expected.digest
+    q, qd, qdd = random_state(arm.robot, seed=5)
+    assert relative_error(arm.forward(q, qd, arm.inverse(q, qd, qdd)), qdd) < 1e-10
 
 
 # -- simulation by predictor and corrector ----------------------------------------------------

@@ -39,11 +39,11 @@ def parameters(table):
 
 
 def lee_puma(convention="classic"):
-    """First three joints of the PUMA of Lee, Lee and Nigam, the length unit 1 m."""
+    """First three joints of the PUMA of [Lee1982], figure 3, lengths in m as printed."""
     rows = (
         Row(R, 0.0, -RIGHT, 0.0, RIGHT),
-        Row(R, 0.432, 0.0, 0.1495, 0.0),
-        Row(R, 0.0, RIGHT, 0.0, RIGHT),
+        Row(R, 0.4318, 0.0, 0.14909, 0.0),
+        Row(R, -0.02032, RIGHT, 0.0, RIGHT),
     )
     return Table(rows, convention)
 
