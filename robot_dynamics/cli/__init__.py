@@ -20,6 +20,7 @@ VERBS: Mapping[str, str] = {
     "ik": "all joint positions that bring a frame to a pose",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "compare": "the formulations beside each other: agreement, operations, time",
+    "simplify": "simplified models: operations saved, torque lost",
     "effort": "a trajectory in, the same with the effort of each point out",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",

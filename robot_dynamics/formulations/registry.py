@@ -46,6 +46,7 @@ FORMULATIONS: Mapping[str, str] = {
     "kane": "Angeles, Ma, Rojas: Kane's equations, partial velocities, link axes",
     "lagrange": "Asada, Slotine: Lagrange's equations in closed form, base axes",
     "dalembert": "Lee, Lee, Nigam: generalized d'Alembert equations, structured closed form",
+    "lagrange_euler": "Uicker, as Lee, Lee, Nigam print it: Lagrange-Euler, 4 x 4 matrices",
 }
 """Name of every formulation, with the publication in a few words."""
 
@@ -62,6 +63,7 @@ FORWARD_ROUTES: Mapping[str, str] = {
     "kane": _COMPOSITE,
     "lagrange": "its own M, the inertia tensor (5-28); bias from (5-38) at qdd = 0",
     "dalembert": "its own M, the coefficients D (30); bias from (29) at qdd = 0",
+    "lagrange_euler": "its own M, the coefficients D (3); bias from (2) at qdd = 0",
 }
 """How every formulation comes to accelerations; in all, M is then factorised along the tree."""
 

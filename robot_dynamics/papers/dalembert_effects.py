@@ -12,6 +12,7 @@ centrifugal, the others are Coriolis, as the paper reads them.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -151,6 +152,50 @@ def effects(
         tables["endpoint"][s] = efforts
     links = tuple(link.name for link in tree.links[1:])
     return Effects(links, tuple(joint.name for joint in tree.joints), **tables)
+
+
+class VelocityCoefficients(NamedTuple):
+    """H_i = sum over p <= q of h[i, p, q] qd_p qd_q; entries below the diagonal p, q are zero.
+
+    Attributes:
+        translation: Of (31), shape (n, n, n); p = q is centrifugal, p < q Coriolis.
+        rotation: Of (32), shape (n, n, n).
+    """
+
+    translation: Array
+    rotation: Array
+
+
+def velocity_coefficients(robot: Robot, q: npt.ArrayLike) -> VelocityCoefficients:
+    """Compute what every pair (p, q) of joints contributes to H^tran (31) and H^rot (32).
+
+    Args:
+        robot: Any robot; n moving joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m.
+
+    Raises:
+        ShapeError: If q does not have one entry per moving joint.
+        ArgumentError: If an entry is not finite.
+    """
+    tree, (q,) = on_tree(robot, q=q)
+    axes, n = base_axes(tree, q), len(tree.joints)
+    tran, rot = np.zeros((2, n, n, n), dtype=q.dtype)
+    for s, z_link in enumerate(axes_in_link(tree, axes)):
+        path = list(axes.paths[s])
+        body, dv = tree.links[s + 1].inertia, velocity_columns(tree, axes, s)
+        z = axes.jacobian(s, axes.p[s])[1]  # zero columns for prismatic joints
+        I_s, turned = body.about_com, body.about_com @ z_link
+        for b, second in enumerate(path):
+            for a, first in enumerate(path[: b + 1]):
+                acceleration = cross(z[:, a], dv[:, b])
+                moment = cross(z_link[:, a], turned[:, b])
+                if a < b:
+                    acceleration = 2.0 * acceleration
+                    moment = moment + cross(z_link[:, b], turned[:, a])
+                    moment = moment + I_s @ cross(z_link[:, a], z_link[:, b])
+                tran[path, first, second] += body.mass * (dv.T @ acceleration)
+                rot[path, first, second] += z_link.T @ moment
+    return VelocityCoefficients(tran, rot)
 
 
 def _before(columns: Array) -> Array:

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
-from robot_dynamics.formulations import newton_euler
+from robot_dynamics.formulations import lagrange, newton_euler
 from robot_dynamics.formulations.dalembert import structured_equations
-from robot_dynamics.papers.dalembert_effects import effects
+from robot_dynamics.papers.dalembert_effects import effects, velocity_coefficients
+from robot_dynamics.papers.puma_printed import printed_h_3_coefficients, printed_h_tran
 from robot_dynamics.papers.puma_three_link import PumaThreeLink
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
@@ -216,6 +217,47 @@ def test_effects_of_a_link_are_those_of_a_robot_with_that_link_alone(robot, seed
         ]
         alone = newton_euler.inverse_dynamics(replace(tree, links=tuple(links)), q, qd, qdd, {})
         assert same(by_link[s], alone)
+
+
+@given(robots(), seeds())
+def test_pairs_of_joints_add_up_to_the_velocity_efforts(robot, seed):
+    q, qd, _ = state_of(merge_fixed(robot), seed)
+    pairs, whole = velocity_coefficients(robot, q), structured_equations(robot, q, qd)
+    for coefficients, expected in zip(pairs, (whole.H_tran, whole.H_rot), strict=True):
+        assert same(np.einsum("ipq,p,q", coefficients, qd, qd), expected)
+        assert np.all(np.tril(coefficients, -1) == 0.0)
+
+
+@given(robots(), seeds())
+def test_a_pair_has_the_christoffel_symbols_of_lagrange(robot, seed):
+    """Twice the symmetric part of h_ijk of [AsadaSlotine1986], off the diagonal."""
+    q = state_of(merge_fixed(robot), seed)[0]
+    h = lagrange.coriolis_coefficients(robot, q)
+    both = np.triu(h + np.swapaxes(h, 1, 2), 1) + h * np.eye(len(q))
+    assert same(sum(velocity_coefficients(robot, q)), both)
+
+
+# -- the printed expansions of H^tran beside the compact form -------------------------------------
+
+
+def test_the_printed_brackets_of_h_tran_are_the_compact_form():
+    arm = puma()
+    for q, qd in np.random.default_rng(2).uniform(-3, 3, (20, 2, 3)):
+        printed = printed_h_tran(arm, q, qd)
+        assert np.allclose(
+            printed, arm.equations(q, qd).H_tran, rtol=0, atol=100 * PUMA_ROUND_OFF
+        )  # of sums of some 30 products of up to 100
+
+
+def test_the_legible_coefficients_of_h_3_tran_are_those_of_the_pairs():
+    arm = puma()
+    for q in np.random.default_rng(3).uniform(-3, 3, (10, 3)):
+        of_pairs = velocity_coefficients(arm.robot(), q).translation[2]
+        first, second = printed_h_3_coefficients(arm, q)
+        assert first == pytest.approx(of_pairs[0, 0], abs=10 * PUMA_ROUND_OFF)
+        assert second == pytest.approx(of_pairs[1, 1], abs=10 * PUMA_ROUND_OFF)
+        # what is printed for the product of both rates cannot be read; it is zero
+        assert of_pairs[0, 1] == pytest.approx(0.0, abs=10 * PUMA_ROUND_OFF)
 
 
 def test_slide_on_a_turntable_feels_centrifugal_and_the_turntable_coriolis_force():

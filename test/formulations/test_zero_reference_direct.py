@@ -20,8 +20,8 @@ from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
-from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.formulations import forward_dynamics as by_any_route
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.formulations.zero_reference_direct import equations_of_motion
@@ -112,7 +112,7 @@ def test_it_can_be_traced():
 
 
 def test_the_compiled_forward_dynamics_are_the_papers():
-    """Its operations are those of the recursion with qdd left open, and of no mass matrix beside."""
+    """Its operations are those of the recursion with qdd open, and of no mass matrix beside."""
     arm = Dynamics(puma_type_arm().robot, "zero_reference", cache=False)
     tree = merge_fixed(arm.robot)
 

@@ -26,7 +26,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.robot import Robot
 
-CLOSED_FORMS = ("lagrange", "dalembert")
+CLOSED_FORMS = ("lagrange", "dalembert", "lagrange_euler")
 """Formulations whose operations grow with the third or fourth power of the number of joints."""
 
 MOST_JOINTS = 12

@@ -49,6 +49,10 @@ OURS: Mapping[str, tuple[Polynomial, Polynomial]] = {
         _polynomial("7/6", "22", "779/6", "-143"),
         _polynomial("1", "17", "102", "-138"),
     ),
+    "lagrange_euler": (
+        _polynomial("13/8", "239/12", "439/8", "-401/12", "6"),
+        _polynomial("3/2", "16", "38", "-67/2", "8"),
+    ),
     "lagrange": (
         _polynomial("5/6", "13/2", "79/6", "199/2", "-74"),
         _polynomial("19/24", "17/4", "197/24", "263/4", "-48"),
@@ -60,33 +64,28 @@ DIFFERENCES: Mapping[str, str] = {
     "dalembert": """\
 n^3: in ours, D alone. Every choice of i <= j <= s, n^3/6 of them, costs a product of two axes
 through the inertia (3 mult, 2 add), one of two velocity columns (3 mult, 2 add), the mass (1 mult)
-and two running sums (2 add): 7/6 n^3 and n^3. The paper has 6 mult and 2 add more for each choice.
-(30) does not need them; they fit (31) and (32), whose double sums over joints p and q cost a cross
-product (6 mult) for each choice if they are formed for every link, and nothing of third order if
-each sum is carried from a link to the next, as here. The paper's figure 2, which would settle it,
-is not legible in the copy at hand: this line is a reading, not a proof.
-n^2: 22 and 17 against 52.5 and 44. Ours are: velocity columns 3 and 3; axes in links 4 and 2.5,
-each brought over from the link before by a matrix with one zero; their products with the inertia
-and the rest of D 6.5 and 4; (31) 1.5 and 1.5; (32) 6 and 4.5, half of the 6 for the cross product
-R_s z_i x w as printed; D qdd 1 and 1.5. What the paper has beyond that fits its two H again.
-n: 129.8 and 102 against 89.3 and 48.7. Ours pays 37 and 24 for rotation and origin of every link in
-the base, 49.5 and 39.5 for the accelerations in (31) and 21 and 17 for (33), all in base axes.
-Constant: -143 and -138 against +69 and +45. The base is at rest and its axes are known, so the
-products of the first link with 0 and 1 are never formed; the paper counts all links alike. For the
-same reason one and two joints need a little more or less than the polynomial says.
-Frames: ours lie on the joint that carries the link, so that its own axis is (0, 0, 1); the paper's
-lie on the next joint, where the axis has two components.""",
+and two running sums (2 add): 7/6 n^3 and n^3. n^2: velocity columns 3 and 3; axes in links 4 and
+2.5; their products with the inertia and the rest of D 6.5 and 4; (31) 1.5 and 1.5; (32) 6 and 4.5;
+D qdd 1 and 1.5. n: rotation and origin of every link in the base 37 and 24, (31) 49.5 and 39.5,
+(33) 21 and 17. Constant: the base is at rest, so that products of the first link with 0 and 1 are
+never formed, which the paper, whose polynomial counts all links alike, does form.
+The paper's steps stand in its figure 2, which is not legible in the copies at hand: the rest of the
+difference, n^3 - 0, 30.5 n^2 and 27 n^2, is not explained.""",
+    "lagrange_euler": """\
+Ours are the same equations (1) to (5) on the same matrices. The paper multiplies all zeros and ones
+of a 4 x 4 matrix out: with 64 mult for a product, the two products of (4) for every i, k, m and
+s >= max(i, k), n^4/3 of them, come to its 128/3 n^4. Ours forms the trace without the second
+product (16 mult at most), pairs k <= m only, links that all three joints move only, and leaves out
+zeros and ones: 13/8 n^4. Its 98/3 n^4 additions, one less than 48 + 48 + 3 for the same, and its
+lower powers are not explained: the paper lists no steps.""",
     "lagrange": """\
-The Lagrange-Euler row is the form with 4 x 4 homogeneous matrices: every coefficient is a sum of
-traces of products of such matrices and their derivatives, zeros and ones multiplied out. Ours is
-the form of Asada and Slotine, (5-28) and (5-39): Jacobians of mass centres and products of
-3-vectors. Derivatives dH_ij/dq_k that vanish because k lies inward of i and j are left out, and
-H_ij = H_ji is computed once. Both are of order n^4: ours has 20 mult and 19 add for each of n^4/24
-choices of three joints and a link, the 4 x 4 form 1024 and 784.
-The 66271 mult at n = 6 that the book cites for Lagrange-Euler equations (ours: 3481) are an older
-count by another author of such 4 x 4 equations; the book does not say how it was taken.""",
+Not a form that the paper counts: Jacobians of mass centres (5-28) and derivatives (5-39) of Asada
+and Slotine. Derivatives dH_ij/dq_k that vanish because k lies inward of i and j are left out, and
+H_ij = H_ji is computed once; 20 mult and 19 add for each of n^4/24 choices of three joints and a
+link. The book cites 66271 mult at n = 6 for Lagrange-Euler equations and does not say how they were
+counted; neither they nor how they differ from Lee's 101348 is explained.""",
 }
-"""Where ours part from the papers, step by step; the steps themselves are counted below."""
+"""Where ours part from the papers, as far as the papers show it."""
 
 
 def at(polynomial: Polynomial, n: int) -> Fraction:
@@ -126,7 +125,7 @@ def closed_form_count(n: int, formulation: str) -> OperationCount:
 def beside_lee(n: int) -> dict[str, tuple[OperationCount, OperationCount]]:
     """Count each row of [Lee1982], table 1, for n joints: as printed, and as here."""
     ours = {
-        "lagrange_euler": "lagrange",
+        "lagrange_euler": "lagrange_euler",
         "newton_euler": "newton_euler",
         "generalized_dalembert": "dalembert",
     }

@@ -36,7 +36,7 @@ def test_polynomials_count_whole_operations_for_any_arm(row):
 
 @pytest.mark.parametrize("formulation", OURS)
 def test_traced_counts_are_the_documented_polynomials(formulation):
-    degree = {"dalembert": 3, "lagrange": 4}[formulation]
+    degree = {"dalembert": 3, "lagrange": 4, "lagrange_euler": 4}[formulation]
     sizes = range(3, 5 + degree)  # one more than the degree needs
     counts = {n: closed_form_count(n, formulation) for n in sizes}
     multiplications, additions = OURS[formulation]

@@ -1,4 +1,4 @@
-"""Both closed forms against Newton-Euler, Pinocchio and themselves as symbols."""
+"""All closed forms against Newton-Euler, Pinocchio and themselves as symbols."""
 
 import numpy as np
 import pytest
@@ -9,11 +9,17 @@ from oracles import distinct_examples, example_id, example_robot, pin_model, rel
 from robot_dynamics.algorithms import base_axes, composite_body
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
-from robot_dynamics.formulations import dalembert, inverse_dynamics, lagrange, newton_euler
+from robot_dynamics.formulations import (
+    dalembert,
+    inverse_dynamics,
+    lagrange,
+    lagrange_euler,
+    newton_euler,
+)
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, random_wrenches, robots, seeds, state_of
 
-CLOSED_FORMS = {"dalembert": dalembert, "lagrange": lagrange}
+CLOSED_FORMS = {"dalembert": dalembert, "lagrange": lagrange, "lagrange_euler": lagrange_euler}
 
 # float64 on all sides, sums in another order: worst of all examples 3e-15 against Newton-Euler and
 # against Pinocchio, which reads the file by itself; one wrong sign gives 1e-2 and more
@@ -83,7 +89,7 @@ def test_traced_equations_compute_what_the_formulation_computes(name, robot, see
 def test_mass_matrix_is_that_of_composite_bodies_with_the_same_zeros(name, robot, seed):
     tree = merge_fixed(robot)
     q = np.random.default_rng(seed).uniform(-3, 3, len(tree.joints))
-    ours = CLOSED_FORMS[name].mass_matrix(robot, q)
+    ours = CLOSED_FORMS[name].mass_matrix(tree, q)
     theirs = composite_body.mass_matrix(tree, q)
     assert relative_error(ours, theirs) < SAME_NUMBERS
     assert np.array_equal(ours, ours.T)
