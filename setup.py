@@ -1,9 +1,14 @@
+import re
 from glob import glob
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 package_name = "robot_dynamics"
+
+REPOSITORY = "https://robot-dynamics.example/robot_dynamics"
+FILES = f"{REPOSITORY}/blob/main/"
+IMAGES = f"{REPOSITORY}/raw/main/"
 
 ROS_WHEELS = [  # a real rclpy for machines without a ROS installation: one distribution, Jazzy
     "ros-rclpy[fastrtps]==7.1.6",
@@ -48,16 +53,44 @@ TEST = [
     *DEMO,
 ]
 
+
+def readme():
+    """README with links that hold on the package index, which has no files beside it."""
+    text = (Path(__file__).resolve().parent / "README.md").read_text(encoding="utf-8")
+    text = re.sub(r"(!\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{IMAGES}", text)
+    return re.sub(r"(?<!!)(\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{FILES}", text)
+
+
 setup(
     name=package_name,
     version="0.1.0",
     description="A robot's equations of motion, compiled when its URDF arrives, on ROS 2 topics",
-    long_description=(Path(__file__).resolve().parent / "README.md").read_text(encoding="utf-8"),
+    long_description=readme(),
     long_description_content_type="text/markdown",
     author="The robot_dynamics authors",
     maintainer="The robot_dynamics authors",
     maintainer_email="maintainers@robot-dynamics.example",
     license="Apache-2.0",
+    url=REPOSITORY,
+    project_urls={
+        "Documentation": f"{FILES}README.md",
+        "Changelog": f"{FILES}CHANGELOG.md",
+        "Source": REPOSITORY,
+    },
+    keywords="robotics dynamics ros2 urdf inverse-dynamics computed-torque code-generation",
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Intended Audience :: Developers",
+        "Intended Audience :: Science/Research",
+        "Operating System :: POSIX :: Linux",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering",
+        "Typing :: Typed",
+    ],
     python_requires=">=3.10",
     packages=find_packages(include=["robot_dynamics", "robot_dynamics.*"]),
     package_data={"robot_dynamics": ["py.typed"]},
