@@ -60,6 +60,17 @@ class Displacement(NamedTuple):
         """R (x - a) + b."""
         return plus(self.vector(minus(x, self.a)), self.b)
 
+    def after(self, axis: Axis, motion: Any) -> Displacement:
+        """What is left of it behind a first joint that has moved."""
+        back = axis.back(motion)
+        columns = [axis.vector(column, back) for column in zip(*self.rows, strict=True)]
+        return Displacement(list(zip(*columns, strict=True)), self.a, axis.point(self.b, back))
+
+    def before(self, axis: Axis, motion: Any) -> Displacement:
+        """What is left of it in front of a last joint that has moved."""
+        rows = [axis.vector(row, motion) for row in self.rows]
+        return Displacement(rows, axis.point(self.a, motion), self.b)
+
     @property
     def inverse(self) -> Displacement:
         """The displacement back."""
@@ -140,10 +151,6 @@ class AxisChain:
         """The chain without its first (0) or last (-1) joint, as if that stood at zero."""
         return self._part(slice(1, None) if k == 0 else slice(0, -1))
 
-    def only(self, k: int) -> AxisChain:
-        """One joint, and a frame that is the root link's at zero."""
-        return replace(self._part(slice(k, k + 1)), tool=Pose.identity())
-
     def _part(self, kept: slice) -> AxisChain:
         return replace(
             self,
@@ -162,41 +169,6 @@ class AxisChain:
         rows = [tuple(dot(R[i], back[j]) for j in range(3)) for i in range(3)]
         at = tuple(map(float, self.tool.translation))
         return Displacement(rows, at, (position[0], position[1], position[2]))
-
-    # -- many states at once, as numbers --------------------------------------------------------
-
-    def pose(self, q: Array) -> tuple[Array, Array]:
-        """Rotation (N, 3, 3) and position (N, 3) of the frame for q, shape (N, n)."""
-        R, p, _ = self.pose_and_jacobian(q)
-        return R, p
-
-    def pose_and_jacobian(self, q: Array) -> tuple[Array, Array, Array]:
-        """Pose of the frame and its Jacobian (N, 6, n), linear over angular, axes of the root."""
-        N, n = q.shape
-        R, o = np.broadcast_to(np.eye(3), (N, 3, 3)), np.zeros((N, 3))  # x moves to R x + o
-        lines = np.empty((2, N, n, 3))
-        for k in range(n):
-            lines[0, :, k], lines[1, :, k] = R @ self.h[k], R @ self.p[k] + o
-            if self.rotates[k]:
-                turn = _turns(self.h[k], q[:, k])
-                o = o + np.einsum("nij,nj->ni", R, self.p[k] - turn @ self.p[k])
-                R = R @ turn
-            else:
-                o = o + lines[0, :, k] * q[:, k, None]
-        p = R @ self.tool.translation + o
-        axes, arms = lines[0], p[:, None] - lines[1]
-        rotates = np.array(self.rotates)[:, None]
-        linear = np.where(rotates, np.cross(axes, arms), axes)
-        angular = np.where(rotates, axes, 0.0)
-        J = np.concatenate([linear, angular], axis=2).transpose(0, 2, 1)
-        return R @ self.tool.rotation, p, J
-
-
-def _turns(h: Array, angles: Array) -> Array:
-    """Rotations about one axis by N angles, shape (N, 3, 3)."""
-    K = np.array([[0.0, -h[2], h[1]], [h[2], 0.0, -h[0]], [-h[1], h[0], 0.0]])
-    s, v = np.sin(angles)[:, None, None], (1.0 - np.cos(angles))[:, None, None]
-    return np.eye(3) + s * K + v * (K @ K)
 
 
 def _clean(values: Array) -> Array:

@@ -43,13 +43,17 @@ MEETING = 1e-7
 """Distance, m, below which axes count as meeting; what that leaves is polished away."""
 
 
+Frees = tuple[Turn, Turn]
+"""Turns of joints that may be anywhere: of the arm, and of the hand."""
+
+
 class Equations(Protocol):
     """The closed form of one structure."""
 
     closed: bool
     """Whether it can be traced; the quartic cannot."""
 
-    def solve(self, target: Displacement, free: Turn) -> list[Partial]:
+    def solve(self, target: Displacement, free: Frees) -> list[Partial]:
         """All motions of the joints, counted from 0, whose product is the displacement."""
 
 
@@ -66,13 +70,13 @@ class WristEquations:
         self.position = Positioning(self.arm, self.centre, names[:2]) if self.arm else None
         self.closed = self.position is None or self.position.closed
 
-    def solve(self, target: Displacement, free: Turn) -> list[Partial]:
+    def solve(self, target: Displacement, free: Frees) -> list[Partial]:
         """All motions of the joints."""
         if self.position is None:
             ways = [Partial({}, ())]
         else:
-            ways = self.position.solve(target.point(self.centre), free)
-        return [solution for way in ways for solution in self._turn_hand(way, target, free)]
+            ways = self.position.solve(target.point(self.centre), free[0])
+        return [solution for way in ways for solution in self._turn_hand(way, target, free[1])]
 
     def _turn_hand(self, way: Partial, target: Displacement, free: Turn) -> Iterator[Partial]:
         """Axes a, b, c with R_a R_b R_c = M: c seen from a first, then a, then the rest."""
@@ -139,13 +143,13 @@ class ParallelEquations:
         self.n = axes[self.turns[0]].h
         self.centre = _common_point(self.after) if self.after else axes[self.turns[2]].p
 
-    def solve(self, target: Displacement, free: Turn) -> list[Partial]:
+    def solve(self, target: Displacement, free: Frees) -> list[Partial]:
         """All motions of the joints."""
         return [
             solution
-            for way in self._aside(target, free)
-            for outer in self._outer(way, target, free)
-            for solution in self._triangle(outer, target, free)
+            for way in self._aside(target, free[0])
+            for outer in self._outer(way, target, free[1])
+            for solution in self._triangle(outer, target, free[0])
         ]
 
     def _aside(self, target: Displacement, free: Turn) -> list[Partial]:
@@ -234,7 +238,7 @@ class ReversedEquations:
     def __init__(self, equations: Equations, n: int) -> None:
         self.equations, self.n, self.closed = equations, n, equations.closed
 
-    def solve(self, target: Displacement, free: Turn) -> list[Partial]:
+    def solve(self, target: Displacement, free: Frees) -> list[Partial]:
         """All motions of the joints, counted from the root."""
         last = self.n - 1
         return [

@@ -6,49 +6,31 @@ compiled once, and returns all its branches; where it has none, positions are fo
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compiler.backends import compile_program
-from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, shown
 from robot_dynamics.kinematics.axis_chain import AxisChain, as_turn
 from robot_dynamics.kinematics.closed_form import Structure, find_structure
-from robot_dynamics.kinematics.inverse_solutions import (
-    FREE,
-    REACHED,
-    InverseSolutions,
-    all_turns,
-    family_of,
-    reason_of,
-    within_limits,
+from robot_dynamics.kinematics.closed_form_kernel import (
+    NO_ROTATION,
+    NOT_TURNED,
+    SPECIAL,
+    Branches,
+    ClosedFormKernel,
+    unusual,
 )
-from robot_dynamics.kinematics.numeric_inverse import POLISHED, NumericSolver, polished
-from robot_dynamics.kinematics.pose_arguments import (
-    EXACT,
-    checked_poses,
-    deviation,
-    nearest_rotations,
-)
-from robot_dynamics.kinematics.positioning import Partial
-from robot_dynamics.kinematics.subproblems import Turn, Vector, dot, minus
+from robot_dynamics.kinematics.free_members import members_within_reach
+from robot_dynamics.kinematics.inverse_solutions import REACHED, InverseSolutions
+from robot_dynamics.kinematics.numeric_inverse import POLISHED, NumericSolver
+from robot_dynamics.kinematics.pose_arguments import checked_poses, nearest_rotations
+from robot_dynamics.kinematics.whole_turns import all_turns, within_limits
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
-
-NOT_TURNED = np.array([1.0, 0.0])
-"""The member of a family that is returned by default, as cosine and sine."""
-
-PART = 1024
-"""Poses that are solved together: their branches fit into the cache of a core."""
-
-FREE_TRIALS = 32
-"""Members of a family of solutions that are tried where the first one is out of reach."""
 
 
 class InverseKinematics:
@@ -89,20 +71,17 @@ class InverseKinematics:
         self._given, self._moving, self._found = self._take_apart(redundant)
         self.redundant = None if self._given is None else self.joint_names[self._given]
         self.structure = "numeric" if self._found is None else self._found.description
-        self._numeric = NumericSolver(self._chain)
-        self._direct = False  # whether a single pose may go straight to the kernel
-        if self._found is None:
-            self.branches: tuple[str, ...] = ("numeric",)
-            return
-        start = self._ways(np.eye(3), np.zeros(3), as_turn(0.0))
-        self.branches = tuple(_branch_name(way) for way in start)
-        self._kernel: Any = functools.partial(_on_arrays, self._closed_form)
-        closed, slides = self._found.equations.closed, not all(self._moving.rotates)
-        self._direct = closed and self._given is None and not slides
-        if self._found.equations.closed:
-            inputs = {"rotation": (3, 3), "position": (3,), "free": (2,)}
-            program = trace("inverse_kinematics", self._closed_form, inputs)
-            self._kernel = compile_program(program, use_cache=cache, backend=backend)
+        self._numeric = NumericSolver(self._chain, cache, backend)
+        self._closed: ClosedFormKernel | None = None
+        self._entry: Callable[..., Branches | None] = unusual
+        self.branches: tuple[str, ...] = ("numeric",)
+        if self._found is not None:
+            self._closed = ClosedFormKernel(self._chain, self._given, self._found, cache, backend)
+            self._entry, self.branches = self._closed.entry, self._closed.branches
+        self._all = np.full(len(self.branches), True)
+        self._none = np.full(len(self.branches), None)
+        for array in (self._all, self._none):  # every result that holds them holds these
+            array.setflags(write=False)
 
     def __call__(
         self,
@@ -131,31 +110,24 @@ class InverseKinematics:
             ArgumentError: If an argument is not finite, `rotation` is no rotation matrix, or
                 `redundant` is missing or not asked for.
         """
-        if self._direct and redundant is None and free == 0.0:
-            found = self._regular_pose(rotation, position)
-            if found is not None:
-                return found
+        if free == 0.0:
+            if redundant is None:
+                found = self._entry(rotation, position, NOT_TURNED)
+            else:
+                found = self._entry(rotation, position, NOT_TURNED, np.array([redundant]))
+            if found is not None and (regular := found[3].item()) > 0.0:
+                q, residual, state, _ = found
+                inside = self._all if regular == 2.0 else state == 1.0
+                return InverseSolutions(
+                    q, self.branches, residual, inside, self._all, None, self._none
+                )
         R, p, one = checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
-        if self._found is None:
+        if self._closed is None:
             solutions = self._search(nearest_rotations(R), p, start)
         else:
-            solutions = self._solutions(R, p, given, free)
+            solutions = self._solutions(self._closed, R, p, given, free)
         return solutions.one() if one else solutions
-
-    def _regular_pose(
-        self, rotation: npt.ArrayLike, position: npt.ArrayLike
-    ) -> InverseSolutions | None:
-        """The solutions of a single pose of which nothing special is to be said; else None."""
-        if not (getattr(rotation, "shape", None) == (3, 3) and np.shape(position) == (3,)):
-            return None
-        c, s, residual, lever, off = self._kernel(rotation, position, NOT_TURNED)
-        valid = residual <= POLISHED[0]
-        if not (off[0] <= EXACT and lever.min() >= FREE and valid.all()):
-            return None
-        q, inside = within_limits(self._chain, np.arctan2(s, c))
-        nothing = np.full(len(q), None, dtype=object)
-        return InverseSolutions(q, self.branches, residual, inside, valid, None, nothing)
 
     def turns(self, q: npt.ArrayLike) -> Array:
         """Every position within the limits that differs from q (n,) by whole turns, (m, n)."""
@@ -202,147 +174,67 @@ class InverseKinematics:
             )
         return np.broadcast_to(values, (N,))
 
-    def _pose_without(self, R: Array, p: Array, given: Array) -> tuple[Array, Array]:
-        """Where the hand would be if the redundant joint stood at zero and all others as they do.
-
-        The joints that are left have the same zero position as the whole chain.
-        """
-        assert self._given is not None
-        turn, shift = self._chain.only(self._given).pose(given[:, None])
-        if self._given == 0:  # E_1^-1 T
-            back = turn.transpose(0, 2, 1)
-            return back @ R, np.einsum("nij,nj->ni", back, p - shift)
-        # T T_0^-1 E_7^-1 T_0
-        R_0, p_0 = self._chain.tool.rotation, self._chain.tool.translation
-        moved = turn @ R_0, np.einsum("nij,j->ni", turn, p_0) + shift
-        rotation = R @ moved[0].transpose(0, 2, 1) @ R_0
-        hand = np.einsum("nij,nj->ni", moved[0].transpose(0, 2, 1), p_0 - moved[1])
-        return rotation, np.einsum("nij,nj->ni", R, hand) + p
-
     # -- closed form ----------------------------------------------------------------------------
 
-    def _ways(self, rotation: Array, position: Array, free: Turn) -> list[Partial]:
-        assert self._found is not None
-        target = self._moving.displacement(rotation, position)
-        return self._found.equations.solve(target, free)
-
-    def _closed_form(self, rotation: Array, position: Array, free: Array) -> Mapping[str, Array]:
-        """The equations that are traced: every branch, its residual and its smallest lever."""
-        ways = self._ways(rotation, position, Turn(free[0], free[1]))
-        joints = range(len(self._moving))
-        rotates = self._moving.rotates
-        values = [
-            [way.values[k] if rotates[k] else (way.values[k], 0.0) for k in joints] for way in ways
-        ]
-        levers = [[s.size * s.size if s.name else s.size for s in way.steps] for way in ways]
-        return {
-            "c": _stacked([[value[0] for value in row] for row in values]),
-            "s": _stacked([[value[1] for value in row] for row in values]),
-            "residual": _stacked([self._residual(way, rotation, position) for way in ways]),
-            "lever": _stacked([functools.reduce(_least, sizes) for sizes in levers]),
-            "off": _stacked([deviation(rotation)]),
-        }
-
-    def _residual(self, way: Partial, rotation: Array, position: Array) -> Any:
-        chain = self._moving
-        tool: list[Vector] = [tuple(map(float, column)) for column in chain.tool.rotation.T[:2]]
-        point: Vector = tuple(map(float, chain.tool.translation))
-        for k, axis in reversed(list(enumerate(chain.axes))):
-            tool = [axis.vector(v, way.values[k]) for v in tool]
-            point = axis.point(point, way.values[k])
-        misses = [
-            minus(point, list(position)),
-            *(minus(tool[k], list(rotation[:, k])) for k in (0, 1)),
-        ]
-        return np.sqrt(sum((dot(miss, miss) for miss in misses), 0.0))
-
-    def _solutions(self, R: Array, p: Array, given: Array | None, free: float) -> InverseSolutions:
-        rest = (R, p) if given is None else self._pose_without(R, p, given)
-        q, residual, lever, off = self._evaluate(*rest, free)
-        if off.max(initial=0.0) > EXACT:
-            return self._solutions(nearest_rotations(R), p, given, free)
-        frees: float | Array = free
-        free_rows = (lever < FREE).any(axis=1)
-        lost = np.flatnonzero(free_rows & ~(residual <= REACHED).any(axis=1))
-        if lost.size:
-            frees = np.full(len(R), free)
-            frees[lost] = self._member_within_reach(rest[0][lost], rest[1][lost])
-            *found, _ = self._evaluate(rest[0][lost], rest[1][lost], frees[lost])
-            q[lost], residual[lost], lever[lost] = found
+    def _solutions(
+        self, closed: ClosedFormKernel, R: Array, p: Array, given: Array | None, free: float
+    ) -> InverseSolutions:
+        others = () if given is None else (np.ascontiguousarray(given)[:, None],)
+        frees = np.tile(as_turn(free), 2)
+        found = closed(R, p, frees, *others)
+        least = found.regular.min(initial=0.0)
+        if least <= NO_ROTATION:
+            return self._solutions(closed, nearest_rotations(R), p, given, free)
+        q, residual, state, regular = found
+        reasons, families = np.empty(len(R), dtype=object), np.empty(residual.shape, dtype=object)
+        if least <= SPECIAL:
+            rows = np.flatnonzero(regular == SPECIAL)
+            pose = [R[rows], p[rows], np.tile(frees, (len(rows), 1)), *(x[rows] for x in others)]
+            special = Branches(*(array[rows] for array in found))
+            reasons[rows], families[rows] = self._special(closed, special, pose)
+            q[rows], residual[rows], state[rows] = special[:3]
         valid = residual <= REACHED
-        if self._given is not None:
-            others = np.broadcast_to(np.asarray(given)[:, None, None], (*q.shape[:2], 1))
-            q = np.concatenate([others, q] if self._given == 0 else [q, others], axis=2)
-        q, inside = within_limits(self._chain, q)
-        explain = functools.partial(self._explained, *rest, frees)
-        reasons = self._reasons(valid, residual, explain)
-        if not valid.all():
-            q[~valid] = np.nan
-            residual[~valid] = np.nan
-            inside &= valid
-        families = self._families(valid & (lever < FREE), explain)
+        np.copyto(residual, np.nan, where=~valid)
+        inside = valid & ((state == 1.0) | (state == 3.0))
         return InverseSolutions(q, self.branches, residual, inside, valid, reasons, families)
 
-    def _member_within_reach(self, R: Array, p: Array) -> Array:
-        """The member of each family of solutions that comes nearest to its pose, shape (N,)."""
-        best = np.zeros(len(R))
-        for spread in np.pi * (2.0 / FREE_TRIALS) ** np.arange(5):  # at the rim only one reaches
-            trials = best[:, None] + spread * np.linspace(-1.0, 1.0, FREE_TRIALS + 1)
-            repeated = [np.repeat(x, FREE_TRIALS + 1, axis=0) for x in (R, p)]
-            residual = self._kernel(*repeated, np.column_stack(as_turn(trials.ravel())))[2]
-            residual = np.where(np.isfinite(residual), residual, np.inf)
-            nearest = residual.min(axis=1).reshape(trials.shape).argmin(axis=1)
-            best = np.take_along_axis(trials, nearest[:, None], axis=1)[:, 0]
-        return best
-
-    def _evaluate(self, R: Array, p: Array, free: float | Array) -> tuple[Array, ...]:
-        """Positions (N, s, n), residuals and smallest levers (N, s), and the deviation of R.
-
-        Residuals are never NaN.
-        """
-        turn = np.stack(as_turn(free), axis=-1)
-        parts = [slice(k, k + PART) for k in range(0, max(len(R), 1), PART)]
-        found = [self._at_once(R[k], p[k], turn if turn.ndim == 1 else turn[k]) for k in parts]
-        q, residual, lever, off = (
-            found[0]
-            if len(found) == 1
-            else (np.concatenate(arrays) for arrays in zip(*found, strict=True))
-        )
-        return *polished(self._moving, q, residual, R, p), lever, off
-
-    def _at_once(self, R: Array, p: Array, turn: Array) -> tuple[Array, ...]:
-        c, s, residual, lever, off = self._kernel(R, p, turn)
-        q = np.arctan2(s, c)
-        if not all(self._moving.rotates):
-            q = np.where(self._moving.rotates, q, c)
-        if not np.isfinite(residual).all():
-            residual = np.where(np.isfinite(residual), residual, np.inf)
-        return q, residual, lever, off
-
-    def _explained(self, R: Array, p: Array, free: float | Array, row: int) -> list[Partial]:
-        turn = as_turn(np.broadcast_to(free, len(R))[row])
-        with np.errstate(all="ignore"):
-            return self._ways(R[row], p[row], turn)
-
-    def _reasons(self, valid: Array, residual: Array, explain: Any) -> Array:
-        reasons = np.full(len(valid), None, dtype=object)
-        for row in np.flatnonzero(~valid.any(axis=1)):
-            reasons[row] = reason_of(explain(row), residual[row], self._moving.names)
-        return reasons
-
-    def _families(self, free: Array, explain: Any) -> Array:
-        families = np.full(free.shape, None, dtype=object)
-        for row in np.flatnonzero(free.any(axis=1)):
-            ways = explain(row)
-            for k in np.flatnonzero(free[row]):
-                families[row, k] = family_of(ways[k], self._moving.names)
-        return families
+    def _special(
+        self, closed: ClosedFormKernel, found: Branches, pose: list[Array]
+    ) -> tuple[Array, Array]:
+        """Mend what can be mended; why there is no solution (N,), and free joints (N, s)."""
+        q, residual, state, _ = found
+        free = np.any(state >= 2.0, axis=1)
+        lost = np.flatnonzero(free & ~np.any(residual <= REACHED, axis=1))
+        if lost.size:  # another member of the family may reach the pose
+            R, p, frees, *others = (x[lost] for x in pose)
+            pose[2][lost] = frees = members_within_reach(closed, R, p, *others)
+            for array, better in zip(found, closed(R, p, frees, *others), strict=True):
+                array[lost] = better
+        rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
+        if rows[0].size:
+            self._numeric.polish(q, residual, pose[0], pose[1], self._given)
+            turned, inside = within_limits(self._chain, list(q[rows].T), self._given)
+            q[rows] = np.transpose(turned)
+            state[rows] = 2.0 * (state[rows] >= 2.0) + inside
+        valid = residual <= REACHED
+        q[~valid] = np.nan
+        reasons, families = np.empty(len(q), dtype=object), np.empty(valid.shape, dtype=object)
+        for row in range(len(q)):
+            one = [x[row] for x in pose]
+            if not valid[row].any():
+                reasons[row] = closed.reason(*one)
+            elif (state[row] >= 2.0).any():
+                texts = closed.families(*one, alone=row in lost)
+                families[row] = [
+                    text if named else None
+                    for text, named in zip(texts, valid[row] & (state[row] >= 2.0), strict=True)
+                ]
+        return reasons, families
 
     # -- numeric --------------------------------------------------------------------------------
 
     def _search(self, R: Array, p: Array, start: npt.ArrayLike | None) -> InverseSolutions:
-        found = [self._numeric.solve(*pose, start) for pose in zip(R, p, strict=True)]
-        q, residual = np.array([x for x, _ in found]), np.array([x for _, x in found])
+        q, residual = self._numeric.solve(R, p, start)
         valid = (residual <= REACHED)[:, None]
         reasons = np.full(len(R), None, dtype=object)
         for row in np.flatnonzero(~valid[:, 0]):
@@ -359,32 +251,3 @@ class InverseKinematics:
             reason=reasons,
             family=np.full(valid.shape, None, dtype=object),
         )
-
-
-def _on_arrays(equations: Any, R: Array, p: Array, free: Array) -> tuple[Array, ...]:
-    """The equations on N poses as arrays, where they cannot be traced."""
-    with np.errstate(all="ignore"):
-        results = equations(R.transpose(1, 2, 0), p.T, free.T)
-    return tuple(np.moveaxis(array.astype(float), -1, 0) for array in results.values())
-
-
-def _stacked(rows: list[Any]) -> Array:
-    """Scalars, or scalars in rows, as an array; if some are arrays of N, with N last."""
-    flat = [x for row in rows for x in (row if isinstance(row, list) else [row])]
-    shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
-    if any(isinstance(x, np.ndarray) and x.ndim for x in flat):
-        return np.stack(np.broadcast_arrays(*flat)).reshape(*shape, -1)
-    array = np.empty(len(flat), dtype=object)
-    array[:] = flat
-    return array.reshape(shape)
-
-
-def _least(a: Any, b: Any) -> Any:
-    return 0.5 * (a + b - np.abs(a - b))
-
-
-def _branch_name(way: Partial) -> str:
-    """As "shoulder+ elbow- wrist+", in that order."""
-    signs = {step.name: step.sign for step in way.steps if step.name}
-    order = [name for name in ("shoulder", "elbow", "wrist") if name in signs]
-    return " ".join(name + signs[name] for name in order) or "only"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.kinematics.axis_chain import AxisChain
 from robot_dynamics.kinematics.positioning import Partial, Step
 
 REACHED = 1e-9
@@ -19,8 +16,7 @@ FREE = 1e-18
 """Product of distances from an axis, m^2 or without unit, below which its joint may turn freely."""
 
 
-@dataclass(frozen=True, eq=False)
-class InverseSolutions:
+class InverseSolutions(NamedTuple):
     """Joint positions that bring a frame to a pose; for N poses every array has a leading N.
 
     Attributes:
@@ -58,41 +54,6 @@ class InverseSolutions:
         )
 
 
-def within_limits(chain: AxisChain, q: Array) -> tuple[Array, Array]:
-    """Positions with the turn that the limits allow, shape (..., n), and whether they are within.
-
-    An angle stays where it is in (-pi, pi], if it is within its limits or no other turn is. The
-    array itself is changed.
-    """
-    lower, upper = chain.lower - REACHED, chain.upper + REACHED
-    inside = (lower <= q) & (q <= upper)
-    if not inside.all():
-        rows = np.nonzero(~inside & np.isfinite(lower) & chain.rotates)
-        low, angle = lower[rows[-1]], q[rows]
-        turned = angle + 2.0 * np.pi * np.ceil((low - angle) / (2.0 * np.pi))
-        fits = turned <= upper[rows[-1]]
-        q[rows] = np.where(fits, turned, angle)
-        inside[rows] = fits
-    return q, np.all(inside, axis=-1, keepdims=True)[..., 0]
-
-
-def all_turns(chain: AxisChain, q: Array) -> Array:
-    """Every position within the limits that differs from q by whole turns, shape (m, n).
-
-    Joints without limits stay within one turn.
-    """
-    choices = []
-    for k, x in enumerate(q):
-        lower, upper = chain.lower[k] - REACHED, chain.upper[k] + REACHED
-        if not (chain.rotates[k] and np.isfinite(lower) and np.isfinite(upper)):
-            choices.append([x] if lower <= x <= upper else [])
-            continue
-        first = int(np.ceil((lower - x) / (2.0 * np.pi)))
-        last = int(np.floor((upper - x) / (2.0 * np.pi)))
-        choices.append([x + 2.0 * np.pi * turn for turn in range(first, last + 1)])
-    return np.array(list(itertools.product(*choices))).reshape(-1, len(q))
-
-
 def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> str:
     """Why none of the ways reaches its pose: what is missed by the one that comes nearest."""
     missed = [step for way in ways for step in _first_missed(way)]
@@ -118,12 +79,21 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     )
 
 
-def family_of(way: Partial, names: tuple[str, ...]) -> str | None:
-    """Which joint is free in a solution at a degenerate pose."""
-    free = [step for step in way.steps if _lever(step) < FREE]
+def family_of(way: Partial, names: tuple[str, ...], alone: bool) -> str | None:
+    """Which joint is free in a solution at a degenerate pose.
+
+    Args:
+        way: The solution.
+        names: Of the joints.
+        alone: True if others reach the pose in one place of it only.
+    """
+    free = [names[step.joint] for step in way.steps if lever_of(step) < FREE]
     if not free:
         return None
-    return f"joint '{names[free[0].joint]}' may be anywhere, and others follow"
+    if alone:
+        joints = " and ".join(f"joint '{name}'" for name in dict.fromkeys(free))
+        return f"{joints} may turn, but others reach the pose only from here"
+    return f"joint '{free[0]}' may be anywhere, and others follow"
 
 
 def _first_missed(way: Partial) -> list[Step]:
@@ -134,5 +104,6 @@ def _miss(step: Step) -> float:
     return float(np.abs(step.d) - step.size) if step.name else 0.0
 
 
-def _lever(step: Step) -> float:
-    return float(step.size**2 if step.name else step.size)
+def lever_of(step: Step) -> Any:
+    """Product of two distances from the axis of a joint, which is free where it vanishes."""
+    return step.size * step.size if step.name else step.size

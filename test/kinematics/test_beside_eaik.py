@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from arms import SIX_JOINTS
+from robot_dynamics import Dynamics
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.kinematics.axis_chain import AxisChain
 
@@ -17,7 +18,8 @@ def test_both_find_the_same_solutions(name):
     chain = AxisChain.of(arm.robot, arm.frame)
     places = np.vstack([chain.p[0], np.diff(chain.p, axis=0), chain.tool.translation - chain.p[-1]])
     other = eaik.HPRobot(np.array(chain.h), places)
-    R, p = chain.pose(np.random.default_rng(6).uniform(-np.pi, np.pi, (100, 6)))
+    q = np.random.default_rng(6).uniform(-np.pi, np.pi, (100, 6))
+    R, p = Dynamics(arm.robot).pose(q, arm.frame)
     found = InverseKinematics(arm.robot, arm.frame)(R, p)
     for row in range(len(R)):
         T = np.eye(4)

@@ -1,0 +1,222 @@
+"""A closed form as one kernel: every branch of a pose, how well it fits, and the joint limits.
+
+What follows the closed form is written on any scalar as well, and traced with it: the angles, the
+turns that the limits ask for, the residual, and whether anything about a pose is special.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.backends import compile_program
+from robot_dynamics.compiler.graph.piecewise import minimum, select
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.kernel import Backend
+from robot_dynamics.kinematics.axis_chain import AxisChain, as_turn
+from robot_dynamics.kinematics.closed_form import Structure
+from robot_dynamics.kinematics.inverse_solutions import (
+    FREE,
+    REACHED,
+    family_of,
+    lever_of,
+    reason_of,
+)
+from robot_dynamics.kinematics.numeric_inverse import POLISHED
+from robot_dynamics.kinematics.pose_arguments import EXACT, deviation
+from robot_dynamics.kinematics.positioning import Partial
+from robot_dynamics.kinematics.subproblems import Turn, Vector, dot, minus
+from robot_dynamics.kinematics.whole_turns import within_limits
+
+NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
+"""The member of a family that is returned by default: cosine and sine, of arm and hand."""
+
+
+SPECIAL, NO_ROTATION = -1.0, -2.0
+
+
+class Branches(NamedTuple):
+    """All branches of a pose; for N poses every array has a leading N.
+
+    Attributes:
+        q: Shape (s, n), rad or m; NaN where the residual is too large to be polished.
+        residual: Distance from the pose, shape (s,).
+        state: Shape (s,): 1 within the limits, else 0; and 2 more where a joint is free.
+        regular: Shape (): 2 if all branches reach the pose within the limits, 1 if some are beyond
+            them, 0 if some branches miss it; `SPECIAL` if a joint is free, digits are lacking or
+            none reaches it; `NO_ROTATION` if the matrix is none but for its last digits.
+    """
+
+    q: Array
+    residual: Array
+    state: Array
+    regular: Array
+
+
+class ClosedFormKernel:
+    """The closed form of a chain, compiled where it can be traced.
+
+    Args:
+        chain: Joints from root to frame.
+        given: Index of the joint that is given beside the pose, the first or the last; or None.
+        structure: The closed form of the others.
+        cache: Keep the code on disk.
+        backend: As of `compile_program`.
+
+    Attributes:
+        branches: Name of every branch.
+        entry: The kernel for one pose where all is as usual, and None where it is not.
+    """
+
+    def __init__(
+        self,
+        chain: AxisChain,
+        given: int | None,
+        structure: Structure,
+        cache: bool,
+        backend: str | Backend,
+    ) -> None:
+        self.chain, self.given, self._equations = chain, given, structure.equations
+        self._names = tuple(name for k, name in enumerate(chain.names) if k != given)
+        some = None if given is None else np.zeros(1)
+        start = self.ways(np.eye(3), np.zeros(3), NOT_TURNED, some)
+        self.branches = tuple(_branch_name(way) for way in start)
+        self._kernel: Any = functools.partial(_on_arrays, self._equations_of_pose)
+        self.entry: Callable[..., Branches | None] = unusual
+        if structure.equations.closed:
+            inputs = {"rotation": (3, 3), "position": (3,), "free": (4,)}
+            inputs |= {} if given is None else {"redundant": (1,)}
+            program = trace("inverse_kinematics", self._equations_of_pose, inputs)
+            self._kernel = compile_program(program, use_cache=cache, backend=backend)
+            text = "Every branch of a pose; None where arguments are unusual."
+            self.entry = self._kernel.native_entry("branches(*pose)", text, unusual) or unusual
+
+    def __call__(self, *pose: Array) -> Branches:
+        """Every branch of N poses: rotations, positions, free turns and redundant positions."""
+        return Branches(*self._kernel(*pose))
+
+    def ways(
+        self, rotation: Array, position: Array, free: Array, redundant: Array | None = None
+    ) -> list[Partial]:
+        """The motions of all joints but the redundant one, with the steps that led to them."""
+        target = self.chain.displacement(rotation, position)
+        if self.given is not None and redundant is not None:
+            axis, motion = self.chain.axes[self.given], self._motion(redundant)
+            target = target.after(axis, motion) if self.given == 0 else target.before(axis, motion)
+        frees = Turn(free[0], free[1]), Turn(free[2], free[3])
+        return self._equations.solve(target, frees)
+
+    def reason(self, *pose: Array) -> str:
+        """Why there is no solution for a pose; arguments as of `ways`."""
+        with np.errstate(all="ignore"):
+            ways = self.ways(*pose)
+            misses = [self.residual(way, *pose[:2], *pose[3:]) for way in ways]
+        return reason_of(ways, np.array(misses, dtype=np.float64), self._names)
+
+    def families(self, *pose: Array, alone: bool) -> list[str | None]:
+        """Which joints are free in every branch of a pose; `alone` as of `family_of`."""
+        with np.errstate(all="ignore"):
+            return [family_of(way, self._names, alone) for way in self.ways(*pose)]
+
+    def residual(
+        self, way: Partial, rotation: Array, position: Array, redundant: Array | None = None
+    ) -> Any:
+        """Root of the squares by which the position and two columns of the rotation are missed."""
+        chain, motions = self.chain, self._motions(way, redundant)
+        tool: list[Vector] = [tuple(map(float, column)) for column in chain.tool.rotation.T[:2]]
+        point: Vector = tuple(map(float, chain.tool.translation))
+        for axis, motion in reversed(list(zip(chain.axes, motions, strict=True))):
+            tool = [axis.vector(v, motion) for v in tool]
+            point = axis.point(point, motion)
+        misses = [
+            minus(point, list(position)),
+            *(minus(tool[k], list(rotation[:, k])) for k in (0, 1)),
+        ]
+        return np.sqrt(sum((dot(miss, miss) for miss in misses), 0.0))
+
+    def _motion(self, redundant: Array) -> Any:
+        """The motion of the redundant joint at a position, shape (1,)."""
+        assert self.given is not None
+        return as_turn(redundant[0]) if self.chain.rotates[self.given] else redundant[0]
+
+    def _motions(self, way: Partial, redundant: Array | None) -> list[Any]:
+        """The motions of all joints."""
+        motions = [way.values[k] for k in range(len(way.values))]
+        if self.given is not None and redundant is not None:
+            motions.insert(self.given, self._motion(redundant))
+        return motions
+
+    def _equations_of_pose(
+        self, rotation: Array, position: Array, free: Array, redundant: Array | None = None
+    ) -> dict[str, Array]:
+        """What the kernel computes; see `Branches`."""
+        rows, residuals, within, turns = [], [], [], []
+        for way in self.ways(rotation, position, free, redundant):
+            residual = self.residual(way, rotation, position, redundant)
+            # no number where the residual is too large
+            reached = np.sqrt(POLISHED[1] - residual)
+            positions, inside = self._positions(way, redundant)
+            rows.append([select(-1.0, reached, x, reached) for x in positions])
+            residuals.append(residual)
+            lever = functools.reduce(minimum, map(lever_of, way.steps))
+            turns.append(select(lever, FREE, 2.0, 0.0))
+            within.append(inside)
+        return {
+            "q": _stacked(rows),
+            "residual": _stacked(residuals),
+            "state": _stacked([a + b for a, b in zip(within, turns, strict=True)]),
+            "regular": _stacked([self._regular(rotation, residuals, within, sum(turns))]),
+        }
+
+    def _regular(self, rotation: Array, residuals: list[Any], within: list[Any], free: Any) -> Any:
+        """What is to be said of all branches together; see `Branches`."""
+        all_within = select(sum(within), len(within) - 0.5, 1.0, 2.0)
+        known = select(sum(residuals), POLISHED[0], all_within, 0.0)  # NaN is no number below
+        lacking = [select(POLISHED[0], x, select(x, POLISHED[1], 1.0, 0.0), 0.0) for x in residuals]
+        nearest = functools.reduce(minimum, residuals, POLISHED[1])
+        known = select(0.0, sum(lacking) + free, SPECIAL, known)
+        known = select(nearest, REACHED, known, SPECIAL)
+        return select(deviation(rotation), EXACT, known, NO_ROTATION)
+
+    def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
+        """Joint positions with the turns that the limits allow, and 1 if they are within, or 0."""
+        motions = zip(self._motions(way, redundant), self.chain.rotates, strict=True)
+        q = [np.arctan2(x.s, x.c) if rotates else x for x, rotates in motions]
+        if self.given is not None and redundant is not None:
+            q[self.given] = redundant[0]
+        return within_limits(self.chain, q, self.given)
+
+
+def unusual(*_: Any) -> None:
+    """What an entry answers to arguments that are not for it."""
+
+
+def _on_arrays(equations: Any, *pose: Array) -> tuple[Array, ...]:
+    """The equations on N poses as arrays, where they cannot be traced."""
+    N = max(len(x) for x in pose[:2])
+    rows = [np.broadcast_to(x, (N, *np.shape(x)[-1:])) for x in pose[1:]]
+    with np.errstate(all="ignore"):
+        results = equations(pose[0].transpose(1, 2, 0), *(x.T for x in rows))
+    return tuple(np.moveaxis(array.astype(float), -1, 0) for array in results.values())
+
+
+def _stacked(rows: Sequence[Any]) -> Array:
+    """Scalars, or scalars in rows, as an array; if some are arrays of N, with N last."""
+    flat = [x for row in rows for x in (row if isinstance(row, list) else [row])]
+    shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
+    if any(isinstance(x, np.ndarray) and x.ndim for x in flat):
+        return np.stack(np.broadcast_arrays(*flat)).reshape(*shape, -1)
+    array = np.empty(len(flat), dtype=object)
+    array[:] = flat
+    return array.reshape(shape)
+
+
+def _branch_name(way: Partial) -> str:
+    """As "shoulder+ elbow- wrist+", in that order."""
+    signs = {step.name: step.sign for step in way.steps if step.name}
+    order = [name for name in ("shoulder", "elbow", "wrist") if name in signs]
+    return " ".join(name + signs[name] for name in order) or "only"

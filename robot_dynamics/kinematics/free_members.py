@@ -1,0 +1,83 @@
+"""Which member of a family of solutions reaches its pose, where the first one tried does not.
+
+At the rim of the workspace a joint may be free as far as its own equation goes, while others reach
+the pose in one place of it only; and an arm stretched out above its shoulder, with wrist axes in
+line, has two such joints. Members are tried side by side, more and more closely about the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.kinematics.axis_chain import as_turn
+from robot_dynamics.kinematics.closed_form_kernel import ClosedFormKernel
+from robot_dynamics.kinematics.inverse_solutions import lever_of
+from robot_dynamics.kinematics.numeric_inverse import POLISHED
+
+TRIALS = 33
+"""Members that are tried at a time, over a range that then shrinks to the 16th part."""
+
+ROUNDS = 5
+"""Until the best is known well enough to be polished."""
+
+EXACT_ROUNDS = 13
+"""Until it is known to the last digits: how near a second joint has to come to being free."""
+
+
+def members_within_reach(closed: ClosedFormKernel, R: Array, p: Array, *others: Array) -> Array:
+    """Cosine and sine for arm and hand that bring each of N poses into reach, shape (N, 4).
+
+    Args:
+        closed: The closed form.
+        R: Rotations, shape (N, 3, 3).
+        p: Positions, shape (N, 3), m.
+        others: Position of the redundant joint, shape (N, 1), if there is one.
+    """
+
+    def residual(arm: Array, hand: Array) -> Array:  # of shape (N, trials), as the result
+        found = closed(*_repeated(arm, hand, R, p, *others)).residual
+        found = np.where(np.isfinite(found), found, np.inf)
+        return found.min(axis=1).reshape(arm.shape)
+
+    def second_lever(arm: Array) -> Array:  # vanishes where another joint is free as well
+        R_all, p_all, frees, *rest = _repeated(arm, arm, R, p, *others)
+        with np.errstate(all="ignore"):
+            ways = closed.ways(R_all.transpose(1, 2, 0), p_all.T, frees.T, *(x.T for x in rest))
+            levers = [[np.broadcast_to(lever_of(s), arm.size) for s in w.steps] for w in ways]
+        sizes = [np.nan_to_num([*rows, np.ones(arm.size)], nan=np.inf) for rows in levers]
+        second = [np.sort(rows, axis=0)[1] for rows in sizes]
+        return np.min(second, axis=0).reshape(arm.shape)
+
+    best = _narrowed(lambda angles: residual(angles, angles), len(R), ROUNDS)
+    arm, hand = best, best.copy()
+    far = np.flatnonzero(residual(arm[:, None], hand[:, None])[:, 0] > POLISHED[1])
+    if far.size:
+        in_line = _narrowed(second_lever, len(R), EXACT_ROUNDS)
+        turned = _narrowed(
+            lambda angles: residual(np.broadcast_to(in_line[:, None], angles.shape), angles),
+            len(R),
+            ROUNDS,
+        )
+        arm[far], hand[far] = in_line[far], turned[far]
+    return np.column_stack([*as_turn(arm), *as_turn(hand)])
+
+
+def _repeated(arm: Array, hand: Array, R: Array, p: Array, *others: Array) -> list[Array]:
+    """The arguments of the closed form for every trial, shape (N, trials)."""
+    frees = np.column_stack([*as_turn(arm.ravel()), *as_turn(hand.ravel())])
+    R, p, *rest = (np.repeat(x, arm.shape[1], axis=0) for x in (R, p, *others))
+    return [R, p, frees, *rest]
+
+
+def _narrowed(measure: Callable[[Array], Array], N: int, rounds: int) -> Array:
+    """Where the measure of N angles is least, as far as trials tell; shape (N,), rad."""
+    best = np.zeros(N)
+    for number in range(rounds):
+        spread = np.pi * (2.0 / (TRIALS - 1)) ** number
+        trials = best[:, None] + spread * np.linspace(-1.0, 1.0, TRIALS)
+        nearest = measure(trials).argmin(axis=1)
+        best = np.take_along_axis(trials, nearest[:, None], axis=1)[:, 0]
+    return best
