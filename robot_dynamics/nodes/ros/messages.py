@@ -13,6 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.trajectory import Point, Waypoints, read_points
 from robot_dynamics.trajectory.trajectory_files import points_of
 
@@ -22,9 +23,6 @@ SECOND = 1_000_000_000
 COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 """Efforts in an agreed order, as ros2_control takes them; and with names and the stamp of the state
 that they answer, as our own nodes prefer them."""
-
-FIELDS = ("position", "velocity", "effort")
-"""What a JointState may give for each joint."""
 
 
 def nanoseconds(time: Time | Duration) -> int:
@@ -43,6 +41,12 @@ def duration_msg(seconds: float) -> Duration:
     return Duration(sec=ns // SECOND, nanosec=ns % SECOND)
 
 
+Places = Array | slice
+"""Where the entries of a message stand or go."""
+
+ALL = slice(None)
+
+
 class JointReader:
     """Joint values as messages bring them, in the order of one robot.
 
@@ -53,8 +57,8 @@ class JointReader:
     Args:
         topic: Name of the topic, for messages of errors.
         joint_names: Joints to read, in the order of all arrays.
-        required: Fields that every message must give, finite, for the joints it names. A field
-            that is not required is NaN where it is absent.
+        required: The first ones of FIELDS, that every message must give, finite, for the joints it
+            names. A field that is not required is NaN where it is absent.
     """
 
     def __init__(
@@ -62,15 +66,16 @@ class JointReader:
     ) -> None:
         self.topic = topic
         self.joint_names = tuple(joint_names)
-        self._required = frozenset(required)
+        self._required = tuple(required)
         self._column = {name: i for i, name in enumerate(self.joint_names)}
-        self._places: dict[tuple[str, ...], tuple[Array, Array]] = {}
+        self._places: dict[tuple[str, ...], tuple[Places, Places]] = {}
         self.forget()
 
     def forget(self) -> None:
         """Start again, as if no message had come."""
         n = len(self.joint_names)
-        self.position, self.velocity, self.effort = (np.full(n, np.nan) for _ in FIELDS)
+        self._values = np.full((len(FIELDS), n), np.nan)
+        self.position, self.velocity, self.effort = self._values
         self._seen = np.zeros(n, dtype=bool)
         self.complete = n == 0
         self._stamps: dict[tuple[str, ...], int] = {}  # by list of names: several may publish
@@ -84,7 +89,7 @@ class JointReader:
             name for name, seen in zip(self.joint_names, self._seen, strict=True) if not seen
         )
 
-    def read(self, msg: JointState) -> bool:
+    def read(self, msg: JointState | JointValues) -> bool:
         """Take the values of one message.
 
         Returns:
@@ -95,40 +100,32 @@ class JointReader:
                 required number is not finite, or the message is a little older than the one before
                 of the same joints.
         """
-        names = tuple(msg.name)
+        ordinary = None if isinstance(msg, JointValues) else msg
+        names, stamp = msg.names if ordinary is None else tuple(ordinary.name), stamp_of(msg)
         places = self._places.get(names)
         if places is None:
             places = self._places_of(names)
         source, target = places
-        if len(target) == 0:
-            self._check_named(msg)
+        if not isinstance(target, slice) and len(target) == 0:
+            if ordinary is not None:
+                self._check_named(ordinary)
             return False
-        stamp = nanoseconds(msg.header.stamp)
         back = self._stamps.get(names, 0) - stamp
         if 0 < back < SECOND and stamp:
             raise ArgumentError(
                 f"{self.topic}: the stamp goes back by {back / SECOND:g} s; the message came out "
                 "of order and is ignored"
             )
-        new = []
-        for field in FIELDS:
-            values = np.frombuffer(getattr(msg, field) or b"", dtype=np.float64)
-            if len(values) == len(names):
-                taken = values[source]
-                # One product instead of a test per number: any NaN or infinity spoils it
-                if field in self._required and not math.isfinite(taken.dot(taken)):
-                    ours = [self.joint_names[i] for i in target]
-                    raise _not_finite(f"{self.topic}: {field} of joint", ours, taken)
-            elif len(values) == 0 and field not in self._required:
-                taken = None
-            else:
-                raise ShapeError(
-                    f"{self.topic}: {field} has {len(values)} entries for {len(names)} names; "
-                    "give one per name" + ("" if field in self._required else " or none")
-                )
-            new.append(taken)
-        for values, taken in zip((self.position, self.velocity, self.effort), new, strict=True):
-            values[target] = np.nan if taken is None else taken
+        rows, absent = (msg.rows, msg.absent) if ordinary is None else self._rows_of(ordinary)
+        for field in absent:
+            if field in self._required:
+                raise self._wrong_length(field, 0, len(names))
+        new = rows[:, source]
+        required = new[: len(self._required)].ravel()
+        # One product instead of a test per number: any NaN or infinity spoils it
+        if not math.isfinite(required.dot(required)):
+            self._refuse_infinite(new, target)
+        self._values[:, target] = new
         if not self.complete:
             self._seen[target] = True
             self.complete = bool(self._seen.all())
@@ -136,6 +133,38 @@ class JointReader:
         if names in self._places:  # as many as are remembered
             self._stamps[names] = stamp
         return True
+
+    def _rows_of(self, msg: JointState) -> tuple[Array, tuple[str, ...]]:
+        """Rows of an ordinary message, NaN where a field is absent, and which fields are."""
+        count = len(msg.name)
+        rows = np.full((len(FIELDS), count), np.nan)
+        absent = []
+        for row, field in zip(rows, FIELDS, strict=True):
+            given = np.frombuffer(getattr(msg, field) or b"", dtype=np.float64)
+            if len(given) == count:
+                row[:] = given
+            elif len(given) == 0:
+                absent.append(field)
+            else:
+                raise self._wrong_length(field, len(given), count)
+        return rows, tuple(absent)
+
+    def _wrong_length(self, field: str, given: int, names: int) -> ShapeError:
+        return ShapeError(
+            f"{self.topic}: {field} has {given} entries for {names} names; "
+            "give one per name" + ("" if field in self._required else " or none")
+        )
+
+    def _refuse_infinite(self, new: Array, target: Places) -> None:
+        """Refuse numbers that are not finite, or whose squares are not; the first is named."""
+        names = np.array(self.joint_names)[target].tolist()
+        rows = [
+            (field, row) for field, row in zip(FIELDS, new, strict=True) if field in self._required
+        ]
+        for field, row in rows:
+            if not math.isfinite(row.dot(row)):
+                raise _not_finite(f"{self.topic}: {field} of joint", names, row)
+        raise ArgumentError(f"{self.topic}: numbers are too large; the message is ignored")
 
     def _check_named(self, msg: JointState) -> None:
         """Refuse entries without any names, which could not be told from those of another robot."""
@@ -147,14 +176,16 @@ class JointReader:
                     "ignored; name the joint of every entry"
                 )
 
-    def _places_of(self, names: tuple[str, ...]) -> tuple[Array, Array]:
+    def _places_of(self, names: tuple[str, ...]) -> tuple[Places, Places]:
         """Where the entries of a message stand and where they go; remembered per list of names."""
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise ArgumentError(f"{self.topic}: joint '{twice}' stands twice; name each joint once")
         source = [i for i, name in enumerate(names) if name in self._column]
         target = [self._column[names[i]] for i in source]
-        places = np.array(source, dtype=np.intp), np.array(target, dtype=np.intp)
+        places: tuple[Places, Places] = np.array(source, np.intp), np.array(target, np.intp)
+        if names == self.joint_names:  # slices are faster
+            places = ALL, ALL
         if len(self._places) < 64:  # more lists of names than publishers can only be a fault
             self._places[names] = places
         return places
@@ -172,14 +203,14 @@ class EffortReader:
         self.topic = topic
         self.joints = tuple(joints)
 
-    def read(self, msg: Float64MultiArray) -> Array:
-        """Efforts, shape (n,), N m or N.
+    def read(self, msg: Float64MultiArray | Array) -> Array:
+        """Efforts of a message, or of its numbers; shape (n,), N m or N.
 
         Raises:
             ShapeError: If there is not one entry per joint.
             ArgumentError: If an entry is not finite.
         """
-        efforts = np.frombuffer(msg.data or b"", dtype=np.float64)
+        efforts = efforts_of(msg)
         if len(efforts) != len(self.joints):
             raise ShapeError(
                 f"{self.topic}: {len(efforts)} efforts for {len(self.joints)} joints "
@@ -205,21 +236,20 @@ class NamedEffortReader:
     def __init__(self, topic: str, names: Sequence[str]) -> None:
         self.topic = topic
         self.names = tuple(names)
-        self._last: list[str] | None = None  # names of the last message, and
+        self._last: tuple[str, ...] | None = None  # names of the last message, and
         self._source: Array | None = None  # where ours stand among them; None if in our order
 
-    def read(self, msg: JointState) -> Array:
+    def read(self, msg: JointState | JointValues) -> Array:
         """Efforts, shape (n,), N m or N.
 
         Raises:
             ArgumentError: If a name is missing or stands twice, or an effort is not finite.
             ShapeError: If there is not one effort per name.
         """
-        names = msg.name
+        names, efforts = _named_efforts(msg)
         if names != self._last:
             self._source = self._places_of(names)
             self._last = names
-        efforts = np.frombuffer(msg.effort or b"", dtype=np.float64)
         if len(efforts) != len(names):
             raise ShapeError(
                 f"{self.topic}: effort has {len(efforts)} entries for {len(names)} names; the "
@@ -231,8 +261,8 @@ class NamedEffortReader:
             raise _not_finite(f"{self.topic}: effort of", self.names, efforts)
         return efforts
 
-    def _places_of(self, names: list[str]) -> Array | None:
-        if tuple(names) == self.names:
+    def _places_of(self, names: tuple[str, ...]) -> Array | None:
+        if names == self.names:
             return None
         place = {name: i for i, name in enumerate(names)}
         if len(place) < len(names):
@@ -249,6 +279,25 @@ class NamedEffortReader:
                 f"{', '.join(self.names)} together"
             )
         return np.array([place[name] for name in self.names], dtype=np.intp)
+
+
+def efforts_of(msg: Float64MultiArray | Array) -> Array:
+    """Numbers of a plain command, shape (n,), as a message or read already."""
+    if isinstance(msg, Float64MultiArray):
+        return np.frombuffer(msg.data or b"", dtype=np.float64)
+    return msg
+
+
+def _named_efforts(msg: JointState | JointValues) -> tuple[tuple[str, ...], Array]:
+    """Names and efforts of a named command."""
+    if isinstance(msg, JointValues):
+        return msg.names, msg.rows[2] if "effort" not in msg.absent else np.empty(0)
+    return tuple(msg.name), np.frombuffer(msg.effort or b"", dtype=np.float64)
+
+
+def stamp_of(msg: JointState | JointValues) -> int:
+    """Stamp of joint values, ns."""
+    return msg.stamp if isinstance(msg, JointValues) else nanoseconds(msg.header.stamp)
 
 
 def _not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:

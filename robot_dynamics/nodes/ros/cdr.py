@@ -1,0 +1,153 @@
+"""CDR: where names, lengths and numbers stand in the bytes of a message.
+
+The Common Data Representation of DDS-XTypes 1.3, section 7.4.1 (XCDR version 1, plain,
+little-endian): four bytes that say so, then every field in turn, aligned to its own size, counted
+from behind those four bytes. Text and sequences begin with their length, text ends with a zero.
+What stands between the fields to align them says nothing, and senders leave there what was in
+memory before.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.nodes.ros.messages import SECOND
+
+ENCAPSULATION = b"\x00\x01\x00\x00"
+"""What plain little-endian CDR begins with."""
+
+DOUBLE = 8
+"""Bytes of a float64."""
+
+
+class Layout:
+    """Bytes of a message whose texts and lengths are known, and whose numbers are not.
+
+    Built field by field, in the order of the message.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = bytearray(ENCAPSULATION)
+        self._known = bytearray(b"\xff" * len(ENCAPSULATION))  # 0 where a byte may be anything
+        self._stamp = 0
+        self._first, self._rows, self._count = 0, 0, 0  # sequences that are not empty: where they
+        # begin, how many there are, and how long each is
+        self._parts: tuple[tuple[slice, bytes], ...] = ()
+
+    # -- building -----------------------------------------------------------------------------
+
+    def stamp(self) -> Layout:
+        """A builtin_interfaces/Time, whose value is free; one in a message."""
+        self._stamp = self._free(DOUBLE)
+        return self
+
+    def whole(self, value: int) -> Layout:
+        """A uint32."""
+        self._align(4)
+        self._bytes += struct.pack("<I", value)
+        self._known += b"\xff" * 4
+        return self
+
+    def text(self, value: str) -> Layout:
+        """A string."""
+        encoded = value.encode() + b"\x00"
+        self.whole(len(encoded))
+        self._bytes += encoded
+        self._known += b"\xff" * len(encoded)
+        return self
+
+    def texts(self, values: Sequence[str]) -> Layout:
+        """A sequence of strings."""
+        self.whole(len(values))
+        for value in values:
+            self.text(value)
+        return self
+
+    def numbers(self, count: int) -> Layout:
+        """A sequence of so many float64, whose values are free; all that follow are as long."""
+        self.whole(count)
+        if count:  # an empty sequence is not aligned
+            self._align(DOUBLE)
+            at = self._free(DOUBLE * count)
+            self._first = self._first or at
+            self._rows, self._count = self._rows + 1, count
+        return self
+
+    def _align(self, size: int) -> None:
+        self._free(-(len(self._bytes) - len(ENCAPSULATION)) % size)
+
+    def _free(self, size: int) -> int:
+        offset = len(self._bytes)
+        self._bytes += bytes(size)
+        self._known += bytes(size)
+        return offset
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole message."""
+        return len(self._bytes)
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def fits(self, data: bytes) -> bool:
+        """Whether a message has these texts and lengths; bytes behind its end do not count.
+
+        As a rule the bytes that align fields are those of the message before as well, and a few
+        comparisons tell.
+        """
+        if self._parts and all(data[where] == was for where, was in self._parts):
+            return len(data) >= self.size
+        if len(data) < self.size:
+            return False
+        given, own, known = (
+            np.frombuffer(x, dtype=np.uint8, count=self.size)
+            for x in (data, self._bytes, self._known)
+        )
+        if ((given ^ own) & known).any():
+            return False
+        self._parts = tuple((where, data[where]) for where in self._between())
+        return True
+
+    def _between(self) -> list[slice]:
+        """The parts of the message that hold no numbers."""
+        free = [(self._stamp, self._stamp + DOUBLE)] if self._stamp else []
+        starts = [self._first + i * self._stride for i in range(self._rows)]
+        free += [(at, at + DOUBLE * self._count) for at in starts]
+        ends = [0, *(x for pair in free for x in pair), self.size]
+        return [slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
+
+    def read_stamp(self, data: bytes) -> int:
+        """The stamp of a message that fits, ns."""
+        seconds, nanoseconds = struct.unpack_from("<iI", data, self._stamp)
+        return int(seconds * SECOND + nanoseconds)
+
+    def rows(self, data: bytes | bytearray) -> Array:
+        """The sequences of numbers of a message that fits, as rows of a view into its bytes.
+
+        Returns:
+            Numbers, shape (sequences that are not empty, length).
+        """
+        shape, strides = (self._rows, self._count), (self._stride, DOUBLE)
+        return np.ndarray(shape, "<f8", data, self._first, strides)
+
+    @property
+    def _stride(self) -> int:
+        """From one sequence to the next: 4 bytes more for the length of it, and 4 that align.
+
+        Or for that of an empty one between them.
+        """
+        return DOUBLE * (self._count + 1)
+
+    # -- writing ------------------------------------------------------------------------------
+
+    def blank(self) -> bytearray:
+        """A new message with every number zero."""
+        return bytearray(self._bytes)
+
+    def write_stamp(self, data: bytearray, ns: int) -> None:
+        """Put a stamp, ns, into a message of this layout."""
+        struct.pack_into("<iI", data, self._stamp, *divmod(ns, SECOND))

@@ -1,0 +1,211 @@
+"""Messages of the fast loop as serialized bytes, read and written in place.
+
+rclpy builds a Python object for every message and for every number in it. Here texts and lengths
+are compared with those of the last message, and numbers are a view into the bytes. Whatever does
+not match goes through the ordinary message, and is what the next one is compared with.
+See docs/wire.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, Header
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.cdr import Layout
+from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
+from robot_dynamics.nodes.ros.messages import effort_msg, time_msg
+
+MOST_LAYOUTS = 64
+"""Different messages of one topic that are remembered; more can only be a fault."""
+
+
+def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id: str) -> Layout:
+    """A sensor_msgs/JointState."""
+    layout = Layout().stamp().text(frame_id).texts(names)
+    for field in FIELDS:
+        layout.numbers(0 if field in absent else len(names))
+    return layout
+
+
+def efforts_layout(count: int) -> Layout:
+    """A std_msgs/Float64MultiArray without dimensions."""
+    return Layout().whole(0).whole(0).numbers(count)
+
+
+@cache
+def given_rows(absent: tuple[str, ...]) -> tuple[int, ...]:
+    """Rows of `JointValues` whose fields are not absent."""
+    return tuple(i for i, field in enumerate(FIELDS) if field not in absent)
+
+
+class JointStateReader:
+    """Reads the bytes of sensor_msgs/JointState.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._known: dict[int, tuple[Layout, JointValues]] = {}  # by length: several may publish
+
+    def __call__(self, data: bytes) -> JointValues | JointState:
+        """The values of one message; the message itself if lengths do not fit each other.
+
+        Raises:
+            ArgumentError: If these are not the bytes of such a message.
+        """
+        known = self._known.get(len(data))
+        if known is None or not known[0].fits(data):
+            return self._read_ordinarily(data)
+        layout, like = known
+        rows = layout.rows(data)
+        if like.absent:
+            given, rows = rows, like.rows.copy()
+            for i, row in zip(given_rows(like.absent), given, strict=True):
+                rows[i] = row
+        return JointValues(like.names, layout.read_stamp(data), rows, like.absent, like.frame_id)
+
+    def _read_ordinarily(self, data: bytes) -> JointState:
+        msg = deserialized(self._topic, data, JointState)
+        names = tuple(msg.name)
+        lengths = {field: len(getattr(msg, field)) for field in FIELDS}
+        if set(lengths.values()) <= {0, len(names)} and len(self._known) < MOST_LAYOUTS:
+            absent = tuple(field for field in FIELDS if not lengths[field])
+            layout = joint_state_layout(names, absent, msg.header.frame_id)
+            if layout.fits(data):
+                rows = np.full((3, len(names)), np.nan)
+                like = JointValues(names, 0, rows, absent, msg.header.frame_id)
+                self._known[len(data)] = layout, like
+        return msg
+
+
+class EffortsReader:
+    """Reads the bytes of std_msgs/Float64MultiArray; only its numbers count.
+
+    Args:
+        topic: Name of the topic, for messages of errors.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._layout = efforts_layout(0)
+
+    def __call__(self, data: bytes) -> Array:
+        """The numbers of one message, shape (n,).
+
+        Raises:
+            ArgumentError: If these are not the bytes of such a message.
+        """
+        if self._layout.fits(data):
+            return self._layout.rows(data).reshape(-1)
+        msg = deserialized(self._topic, data, Float64MultiArray)
+        self._layout = efforts_layout(len(msg.data))
+        return np.array(msg.data)
+
+
+def deserialized(topic: str, data: bytes, kind: type) -> Any:
+    """The ordinary message.
+
+    Raises:
+        ArgumentError: If the middleware cannot read it.
+    """
+    try:
+        return deserialize_message(data, kind)
+    except (rclpy_implementation.RMWError, UnicodeDecodeError, MemoryError) as error:
+        raise ArgumentError(
+            f"{topic}: {len(data)} bytes are not a {kind.__name__}; the message is ignored; build "
+            "its sender against the same version of the message"
+        ) from error
+
+
+READERS: Mapping[type, Callable[[str], Callable[[bytes], Any]]] = {
+    JointState: JointStateReader,
+    Float64MultiArray: EffortsReader,
+}
+"""What reads the bytes of a message, by its type; made of the name of the topic."""
+
+
+class JointStateWriter:
+    """Writes sensor_msgs/JointState."""
+
+    def __init__(self) -> None:
+        self._like: tuple[tuple[str, ...], tuple[str, ...], str] | None = None
+
+    def __call__(self, values: JointValues) -> bytes | JointState:
+        """The bytes of one message; the message where the middleware writes others."""
+        return self.bytes_of(values) if writes_cdr() else joint_values_msg(values)
+
+    def bytes_of(self, values: JointValues) -> bytes:
+        """The bytes of one message as CDR."""
+        like = values.names, values.absent, values.frame_id
+        if like != self._like:
+            self._like = like
+            self._layout = joint_state_layout(*like)
+            self._data = self._layout.blank()
+            self._rows = self._layout.rows(self._data)
+            self._given = given_rows(values.absent)
+        if values.absent:
+            for row, i in zip(self._rows, self._given, strict=True):
+                row[:] = values.rows[i]
+        else:
+            self._rows[...] = values.rows
+        self._layout.write_stamp(self._data, values.stamp)
+        return bytes(self._data)
+
+
+class EffortsWriter:
+    """Writes std_msgs/Float64MultiArray."""
+
+    def __init__(self) -> None:
+        self._data, self._rows = bytearray(), np.empty((0, 0))
+
+    def __call__(self, efforts: Array) -> bytes | Float64MultiArray:
+        """The bytes of one message; the message where the middleware writes others."""
+        if not writes_cdr():
+            return effort_msg(efforts)
+        if len(efforts) != self._rows.size or not self._data:
+            layout = efforts_layout(len(efforts))
+            self._data = layout.blank()
+            self._rows = layout.rows(self._data)
+        self._rows[...] = efforts
+        return bytes(self._data)
+
+
+WRITERS: Mapping[type, Callable[[], Callable[[Any], Any]]] = {
+    JointState: JointStateWriter,
+    Float64MultiArray: EffortsWriter,
+}
+"""What writes the bytes of a message, by its type."""
+
+
+def joint_values_msg(values: JointValues) -> JointState:
+    """Joint values as the ordinary message."""
+    header = Header(stamp=time_msg(values.stamp), frame_id=values.frame_id)
+    given = {
+        field: row.tolist()
+        for field, row in zip(FIELDS, values.rows, strict=True)
+        if field not in values.absent
+    }
+    return JointState(header=header, name=list(values.names), **given)
+
+
+@cache
+def writes_cdr() -> bool:
+    """Whether the middleware at hand reads what is written here; tried once."""
+    rows = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]])
+    values = JointValues(("a", "joint"), 1_000_000_002, rows, ("velocity",), "base")
+    data = JointStateWriter().bytes_of(values)
+    try:
+        return bool(deserialize_message(data, JointState) == joint_values_msg(values))
+    except rclpy_implementation.RMWError:
+        return False

@@ -1,0 +1,245 @@
+"""Messages as bytes, against rclpy.serialization: what it writes, and what it reads."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy")
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
+
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.cdr import ENCAPSULATION
+from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
+from robot_dynamics.nodes.ros.message_bytes import (
+    EffortsReader,
+    EffortsWriter,
+    JointStateReader,
+    JointStateWriter,
+    efforts_layout,
+    joint_values_msg,
+)
+from robot_dynamics.nodes.ros.messages import nanoseconds, time_msg
+
+NAMES = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9), max_size=8
+)
+NUMBER = st.floats(width=64)
+STAMP = st.integers(0, 2**31 * 10**9 - 1)
+
+
+@st.composite
+def joint_states(draw):
+    """Any JointState: fields for every name, for none, or of lengths that do not fit."""
+    names = draw(NAMES)
+    lengths = st.sampled_from([len(names), len(names), 0, len(names) + 1])
+    values = {
+        field: draw(st.lists(NUMBER, min_size=n, max_size=n))
+        for field, n in zip(FIELDS, draw(st.tuples(lengths, lengths, lengths)), strict=True)
+    }
+    msg = JointState(name=names, **values)
+    msg.header.stamp = time_msg(draw(STAMP))
+    msg.header.frame_id = draw(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=9)
+    )
+    return msg
+
+
+def said(msg):
+    """All that a message says, numbers as bytes, so that NaN is equal to itself."""
+    return (
+        list(msg.name),
+        nanoseconds(msg.header.stamp),
+        msg.header.frame_id,
+        *(np.array(getattr(msg, field)).tobytes() for field in FIELDS),
+    )
+
+
+def as_msg(read):
+    return joint_values_msg(read) if isinstance(read, JointValues) else read
+
+
+def by_hand(msg, order):
+    """A JointState as a sender of that byte order writes it, and which bytes say anything."""
+    data, says = bytearray([0, order == "little", 0, 0]), bytearray(b"\xff" * 4)
+
+    def put(size, value):
+        padding = -(len(data) - 4) % size
+        data.extend(bytes(padding) + value)
+        says.extend(bytes(padding) + b"\xff" * len(value))
+
+    def whole(value):
+        put(4, value.to_bytes(4, order))
+
+    def text(value):
+        encoded = value.encode() + b"\0"
+        whole(len(encoded))
+        put(1, encoded)
+
+    whole(msg.header.stamp.sec)
+    whole(msg.header.stamp.nanosec)
+    text(msg.header.frame_id)
+    whole(len(msg.name))
+    for name in msg.name:
+        text(name)
+    for field in FIELDS:
+        whole(len(getattr(msg, field)))
+        for number in getattr(msg, field):
+            put(8, struct.pack("<d" if order == "little" else ">d", number))
+    return bytes(data), bytes(says)
+
+
+def fits(msg):
+    return {len(getattr(msg, field)) for field in FIELDS} <= {0, len(msg.name)}
+
+
+def values_of(msg):
+    n = len(msg.name)
+    rows = np.array([getattr(msg, field) or [np.nan] * n for field in FIELDS]).reshape(3, n)
+    absent = tuple(field for field in FIELDS if not getattr(msg, field))
+    return JointValues(
+        tuple(msg.name), nanoseconds(msg.header.stamp), rows, absent, msg.header.frame_id
+    )
+
+
+@given(st.lists(joint_states(), min_size=1, max_size=3))
+def test_every_joint_state_is_read_as_rclpy_reads_it_also_after_others(messages):
+    reader = JointStateReader("joint_states")
+    for msg in [m for m in messages for _ in range(3)]:
+        assert said(as_msg(reader(serialize_message(msg)))) == said(msg)
+
+
+@given(joint_states().filter(fits), NUMBER, STAMP)
+def test_a_joint_state_like_the_last_one_is_read_in_place(msg, number, stamp):
+    reader = JointStateReader("joint_states")
+    reader(serialize_message(msg))
+    for field in FIELDS:
+        setattr(msg, field, [number] * len(getattr(msg, field)))
+    msg.header.stamp = time_msg(stamp)
+    read = reader(serialize_message(msg))
+    assert isinstance(read, JointValues)
+    assert said(joint_values_msg(read)) == said(msg)
+
+
+@given(joint_states().filter(fits))
+def test_what_is_written_is_what_rclpy_writes_but_for_bytes_that_say_nothing(msg):
+    written, theirs = JointStateWriter()(values_of(msg)), serialize_message(msg)
+    assert said(deserialize_message(written, JointState)) == said(msg)
+    expected, says = by_hand(msg, "little")
+    assert written == expected
+    ours, given, says = (np.frombuffer(x, np.uint8, len(expected)) for x in (written, theirs, says))
+    np.testing.assert_array_equal(ours & says, given & says)
+
+
+@given(st.lists(joint_states().filter(fits), min_size=2, max_size=4))
+def test_one_writer_writes_messages_of_different_shapes_by_turns(messages):
+    writer = JointStateWriter()
+    for msg in messages * 2:
+        assert said(deserialize_message(writer(values_of(msg)), JointState)) == said(msg)
+
+
+@given(st.lists(st.lists(NUMBER, max_size=9), min_size=1, max_size=3))
+def test_efforts_are_written_and_read_as_by_rclpy(messages):
+    reader, writer = EffortsReader("effort_command"), EffortsWriter()
+    for efforts in messages * 2:
+        given = np.array(efforts, dtype=float)
+        data = writer(given)
+        assert deserialize_message(data, Float64MultiArray).data.tobytes() == given.tobytes()
+        theirs = serialize_message(Float64MultiArray(data=efforts))
+        assert reader(theirs).tobytes() == reader(data).tobytes() == given.tobytes()
+        assert theirs[:16] == data[:16] and theirs[20:] == data[20:]  # 4 bytes align
+
+
+def test_efforts_with_dimensions_are_read_too():
+    layout = MultiArrayLayout(dim=[MultiArrayDimension(label="joints", size=2, stride=2)])
+    msg = Float64MultiArray(layout=layout, data=[1.0, 2.0])
+    reader = EffortsReader("effort_command")
+    for _ in range(2):
+        np.testing.assert_array_equal(reader(serialize_message(msg)), [1.0, 2.0])
+
+
+def test_a_big_endian_message_goes_through_the_ordinary_one():
+    msg = JointState(name=["a", "elbow"], position=[1.0, 2.0], velocity=[3.0, 4.0])
+    msg.header.stamp = time_msg(5_000_000_006)
+    reader = JointStateReader("joint_states")
+    theirs, _ = by_hand(msg, "big")
+    for data in (theirs, serialize_message(msg), theirs):
+        assert said(as_msg(reader(data))) == said(msg)
+
+
+def refused_or_equal(reader, data, kind, msg_of):
+    """Read bytes; what comes out is what rclpy reads, or both refuse."""
+    try:
+        theirs = deserialize_message(data, kind)
+    except Exception:
+        with pytest.raises(ArgumentError, match=r"bytes are not a .*; the message is ignored; "):
+            reader(data)
+    else:
+        assert msg_of(reader(data)) == msg_of(theirs)
+
+
+MESSAGE = JointState(
+    name=["shoulder", "elbow", "wrist"], position=[1.0, 2.0, 3.0], velocity=[4.0, 5.0, 6.0]
+)
+"""A message that is cut and changed."""
+
+
+def numbers_of(read):
+    return (read if isinstance(read, np.ndarray) else np.array(read.data)).tobytes()
+
+
+@given(st.data())
+def test_bytes_that_were_cut_or_changed_are_read_as_by_rclpy_or_refused(data):
+    reader = JointStateReader("joint_states")
+    whole = JointStateWriter()(values_of(MESSAGE))
+    reader(whole)
+    changed = data.draw(mutations(whole))
+    refused_or_equal(reader, changed, JointState, lambda read: said(as_msg(read)))
+    assert said(as_msg(reader(whole))) == said(MESSAGE)
+
+
+@given(st.data())
+def test_efforts_that_were_cut_or_changed_are_read_as_by_rclpy_or_refused(data):
+    reader = EffortsReader("effort_command")
+    whole = EffortsWriter()(np.array([1.0, 2.0, 3.0]))
+    reader(whole)
+    changed = data.draw(mutations(whole))
+    refused_or_equal(reader, changed, Float64MultiArray, numbers_of)
+    np.testing.assert_array_equal(reader(whole), [1.0, 2.0, 3.0])
+
+
+def mutations(whole):
+    """Bytes cut off, added, and changed one by one."""
+    place = st.integers(0, len(whole) - 1)
+    return st.builds(
+        lambda cut, added, changes: _changed(whole[:cut] + added, changes),
+        st.one_of(st.just(len(whole)), place),
+        st.binary(max_size=9),
+        st.lists(st.tuples(place, st.integers(0, 255)), max_size=4),
+    )
+
+
+def _changed(data, changes):
+    result = bytearray(data)
+    for place, value in changes:
+        if place < len(result):
+            result[place] = value
+    return bytes(result)
+
+
+def test_a_layout_tells_its_messages_from_all_others():
+    layout = efforts_layout(2)
+    data = bytes(layout.blank())
+    assert data.startswith(ENCAPSULATION) and len(data) == layout.size == 4 + 16 + 2 * 8
+    for _ in range(2):  # compared with itself, and with the last message
+        assert layout.fits(data) and layout.fits(data + b"more")
+        for i in set(range(16)):  # all before what aligns the numbers
+            assert not layout.fits(data[:i] + b"\x07" + data[i + 1 :])
+        assert not layout.fits(data[:-1])
