@@ -14,7 +14,6 @@ from robot_dynamics.control import continuous_joints, effort_limits
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.messages import SECOND, JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.runtime.loop import take_all
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.simulation import Log
 
@@ -80,20 +79,16 @@ class RecorderNode(RobotNode[RecorderParameters]):
         self._epoch = 0
         self._recording = False
         self._inputs = [
-            self.create_loop_subscription(
-                JointState, "joint_states", self._on_joint_states, RECORDER_QOS
-            ),
-            self.create_loop_subscription(
-                JointState, "reference", self._on_reference, RECORDER_QOS
-            ),
+            self.create_inlet(JointState, "joint_states", self._on_joint_states, RECORDER_QOS),
+            self.create_inlet(JointState, "reference", self._on_reference, RECORDER_QOS),
         ]
 
     def start(self) -> None:
         """Forget what was recorded and record from now on."""
         self._recording = False
         self.loop.remove(self.task)
-        for subscription in self._inputs:
-            take_all(subscription)  # what has come meanwhile
+        for inlet in self._inputs:
+            inlet.take()  # what has come meanwhile
         self._measured.clear()
         self._desired.clear()
         self._epoch = self.get_clock().now().nanoseconds

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from rclpy.publisher import Publisher
-
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators, Controller
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
 from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.nodes.runtime.exchange import Outlet
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
@@ -35,8 +34,8 @@ class ControllerBase(RobotNode[ControllerParameters]):
     tuning: LoopTuning
     states: JointReader
     reference: JointReader
-    command: Publisher
-    named: Publisher
+    command: Outlet
+    named: Outlet
     output: tuple[tuple[str, ...], Actuators | None]
     saturated: Array
     cycles: int

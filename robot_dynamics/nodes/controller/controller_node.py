@@ -44,15 +44,13 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.standby import Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     NAMED_TOPIC,
     SECOND,
     JointReader,
-    effort_msg,
-    named_effort_msg,
-    time_msg,
 )
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
@@ -119,12 +117,12 @@ class ControllerNode(ControllerBase):
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
-        self.command = self.create_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
-        self.named = self.create_publisher(JointState, NAMED_TOPIC, OUTPUT_QOS)
-        self._states_in = self.create_loop_subscription(
+        self.command = self.create_outlet(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
+        self.named = self.create_outlet(JointState, NAMED_TOPIC, OUTPUT_QOS)
+        self._states_in = self.create_inlet(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
-        self._reference_in = self.create_loop_subscription(
+        self._reference_in = self.create_inlet(
             JointState, "reference", self._on_reference, COMMAND_QOS
         )
         self.saturated = np.zeros(len(names), dtype=np.int64)
@@ -251,13 +249,13 @@ class ControllerNode(ControllerBase):
         efforts = command.tau[self._order]
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
-        self.command.publish(effort_msg(efforts))
+        self.command.publish(efforts)
         if self.standby is not None:
             self.standby.note(efforts)
-        if self.named.get_subscription_count():
+        if self.named.listeners:
             blind = command.status is Status.BLIND  # it answers no state
-            stamp = self.get_clock().now().to_msg() if blind else time_msg(self.states.stamp)
-            self.named.publish(named_effort_msg(names, efforts, stamp))
+            stamp = self.get_clock().now().nanoseconds if blind else self.states.stamp
+            self.named.publish(JointValues.of_efforts(names, stamp, efforts))
         self.saturated += command.saturated
         self.cycles += 1
         if not self._unmeasured:
@@ -298,10 +296,10 @@ class ControllerNode(ControllerBase):
         q, qd = then or (reference.position, reference.velocity)
         return Reference(q, qd, reference.effort)
 
-    def _on_joint_states(self, msg: JointState) -> None:
+    def _on_joint_states(self, values: JointState | JointValues) -> None:
         states = self.states
         try:
-            if states.read(msg) and states.complete:
+            if states.read(values) and states.complete:
                 now = monotonic()
                 self.controller.set_state(Measured(states.position, states.velocity), now)
                 self._unmeasured += 1
@@ -315,10 +313,10 @@ class ControllerNode(ControllerBase):
         self.tuning.feed(stamp / SECOND if stamp else now, age, self._unmeasured)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
-    def _on_reference(self, msg: JointState) -> None:
+    def _on_reference(self, values: JointState | JointValues) -> None:
         try:
             reference = self.reference
-            if reference.read(msg) and reference.complete:
+            if reference.read(values) and reference.complete:
                 stamp = reference.stamp / SECOND
                 self._history.add(stamp, reference.position, reference.velocity)
             self._reference_at = monotonic()

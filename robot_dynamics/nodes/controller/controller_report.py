@@ -47,8 +47,8 @@ class ControllerReport:
     @property
     def listened_to(self) -> bool:
         """Whether anybody receives commands: the middleware may take seconds to introduce us."""
-        listeners = self._node.command.get_subscription_count() - self.standbys
-        return listeners > 0 or self._node.named.get_subscription_count() > 0
+        listeners = self._node.command.listeners - self.standbys
+        return listeners > 0 or self._node.named.listeners > 0
 
     def log(self, status: Status) -> None:
         """Tell of a status, and of brakes, if they are new."""
@@ -77,7 +77,7 @@ class ControllerReport:
                 "last efforts: stop the arm, then look why they do not come"
             )
         elif status is Status.HOLDING and not self.listened_to:
-            log.info(f"holding still: nobody listens to {node.command.topic_name} yet")
+            log.info(f"holding still: nobody listens to {node.command.topic} yet")
         else:
             log.info(status.value)
 
@@ -145,7 +145,7 @@ class ControllerReport:
         if self.status is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
         if node.active and not self.listened_to:
-            topic = node.command.topic_name
+            topic = node.command.topic
             found.append(
                 Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")
             )
@@ -176,21 +176,21 @@ class ControllerReport:
 
     def count_standbys(self) -> None:
         """Count the controllers that stand by."""
-        topic = self._node.command.topic_name
+        topic = self._node.command.topic
         listeners = self._node.get_subscriptions_info_by_topic(topic)
         self.standbys = sum(stands_by(info.node_name) for info in listeners)
 
     def look_for_others(self) -> None:
         """Warn, once, of nodes that publish commands to the same topics."""
         node = self._node
-        topics = [node.command.topic_name, node.named.topic_name]
+        topics = [node.command.topic, node.named.topic]
         if node.standby is not None:
             return
         found = {name for name in other_publishers_of(node, topics) if not stands_by(name)}
         new = found - self._others
         if new:
             node.get_logger().warning(
-                f"{_list(new)} publishes {node.command.topic_name} too; stop one of us, or the "
+                f"{_list(new)} publishes {node.command.topic} too; stop one of us, or the "
                 "joints get the commands of both by turns"
             )
         self._others = frozenset(found)

@@ -40,7 +40,7 @@ class Standby:
 
     def __init__(self, node: ControllerBase) -> None:
         self._node = node
-        self.commands = node.create_loop_subscription(
+        self.commands = node.create_inlet(
             Float64MultiArray, COMMAND_TOPIC, self._on_command, COMMAND_QOS
         )
         self.forget()
@@ -56,9 +56,8 @@ class Standby:
         """Note a command of one's own, shape (n,), which comes back as any other does."""
         self._own.append(tuple(efforts.tolist()))
 
-    def _on_command(self, msg: Float64MultiArray) -> None:
-        efforts = np.array(msg.data)
-        if tuple(msg.data) in self._own or len(efforts) != self._node.robot.dof:
+    def _on_command(self, efforts: Array) -> None:
+        if tuple(efforts.tolist()) in self._own or len(efforts) != self._node.robot.dof:
             return
         if not np.isfinite(efforts).all():
             return
@@ -81,13 +80,13 @@ class Standby:
         log = self._node.get_logger()
         if change == "fresh" and self.on_duty:
             self.on_duty = False
-            log.warning(f"{self._node.command.topic_name} is commanded again; standing by")
+            log.warning(f"{self._node.command.topic} is commanded again; standing by")
         elif change == "fresh":
-            log.info(f"standing by: {self._node.command.topic_name} is commanded by another node")
+            log.info(f"standing by: {self._node.command.topic} is commanded by another node")
         elif change == "stale" and self._efforts is not None:
             self.on_duty = True
             log.error(
-                f"no {self._node.command.topic_name} for {1e3 * self._watch.age(now):.0f} ms; "
+                f"no {self._node.command.topic} for {1e3 * self._watch.age(now):.0f} ms; "
                 "taken over: the arm comes to rest and is held"
             )
             return self._efforts

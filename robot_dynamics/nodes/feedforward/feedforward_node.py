@@ -31,12 +31,11 @@ from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goa
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import (
     SECOND,
     JointReader,
-    effort_msg,
-    joint_state_msg,
     nanoseconds,
     time_msg,
     trajectory_msg,
@@ -82,12 +81,12 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._trajectories: Subscription | None = None
         self._forget()
 
-        self._reference = self.create_publisher(JointState, "reference", OUTPUT_QOS)
-        self._effort = self.create_publisher(Float64MultiArray, "feedforward_effort", OUTPUT_QOS)
+        self._reference = self.create_outlet(JointState, "reference", OUTPUT_QOS)
+        self._effort = self.create_outlet(Float64MultiArray, "feedforward_effort", OUTPUT_QOS)
         self._with_effort = self.create_publisher(
             JointTrajectory, "joint_trajectory_with_effort", TRAJECTORY_QOS
         )
-        self._states_in = self.create_loop_subscription(
+        self._states_in = self.create_inlet(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired)
@@ -150,13 +149,13 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def tick(self) -> None:
         """Publish what is due now."""
-        stamp = self.get_clock().now()
-        follower = self._follower or self._start_following(stamp.nanoseconds)
+        stamp = self.get_clock().now().nanoseconds
+        follower = self._follower or self._start_following(stamp)
         if follower is None:
             return
         before, jump = (
             self._motion_clock.now,
-            self._motion_clock.tick(stamp.nanoseconds, monotonic()),
+            self._motion_clock.tick(stamp, monotonic()),
         )
         now = self._motion_clock.now
         if jump:
@@ -168,10 +167,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             )
         state = follower.sample(now)
         tau = self._tau = self._efforts_now(state, monotonic())
-        self._reference.publish(
-            joint_state_msg(self.robot.joint_names, state.q, state.qd, tau, stamp.to_msg())
-        )
-        self._effort.publish(effort_msg(tau[self._order]))
+        desired = np.array((state.q, state.qd, tau))
+        self._reference.publish(JointValues(self.robot.joint_names, stamp, desired))
+        self._effort.publish(tau[self._order])
         if self.goals.active is not None:
             self._judge(follower, now, state, tau)
 
@@ -237,9 +235,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         """Desired positions of the last cycle, shape (n,), if it is known where the arm is."""
         return None if self._follower is None else self._follower.sample(self._motion_clock.now).q
 
-    def _on_joint_states(self, msg: JointState) -> None:
+    def _on_joint_states(self, values: JointState | JointValues) -> None:
         try:
-            self._measurements += self._states.read(msg)
+            self._measurements += self._states.read(values)
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
 
@@ -297,8 +295,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """See `GoalExecutor.execute`."""
-        takers = self._reference, self._with_effort
-        if not any(publisher.get_subscription_count() for publisher in takers):
+        if not (self._reference.listeners or self._with_effort.get_subscription_count()):
             raise TrajectoryError("nobody listens to reference; start or configure controller_node")
         motion = self._follow(msg, "a new goal")
         times = motion.waypoints.times.tolist()

@@ -26,8 +26,10 @@ from robot_dynamics.nodes.ros.diagnostics import (
     array_msg,
     status_msg,
 )
+from robot_dynamics.nodes.ros.message_bytes import READERS
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
+from robot_dynamics.nodes.runtime.exchange import Inlet, Outlet
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
 from robot_dynamics.nodes.runtime.loop_statistics import (
@@ -109,6 +111,7 @@ class RobotNode(ManagedNode, Generic[P]):
         )
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
+        self._ends: list[Inlet | Outlet] = []
         self.counter_deltas = CounterDeltas()
         self._recent: RecentTiming | None = None
         self._without_clock = False
@@ -170,6 +173,8 @@ class RobotNode(ManagedNode, Generic[P]):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `ManagedNode.on_configure`; by its end all groups of parameters are declared."""
         result = super().on_configure(state)
+        if self.configured:
+            self.loop.exchange.join(self, self._ends)
         if self.configured and (line := unknown_parameters(self)):
             self.get_logger().warning(line)
         return result
@@ -190,6 +195,8 @@ class RobotNode(ManagedNode, Generic[P]):
             group.close()
         self._groups.clear()
         self.inputs.clear()
+        self.loop.exchange.leave(self)
+        self._ends.clear()
 
     # -- the robot ----------------------------------------------------------------------------
 
@@ -248,13 +255,26 @@ class RobotNode(ManagedNode, Generic[P]):
             f"{qos.durability.name.lower()}"
         )
 
-    def create_loop_subscription(
+    def create_inlet(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile
-    ) -> Subscription:
+    ) -> Inlet:
         """Subscription whose messages the loop takes; their number and age are reported."""
         counted = Input(topic, callback)
         self.inputs.append(counted)
-        return self.create_subscription(kind, topic, counted, qos, callback_group=self._fast)
+        subscription = self.create_subscription(
+            kind, topic, counted, qos, callback_group=self._fast
+        )
+        reader = READERS.get(kind)
+        read = None if reader is None else reader(topic)
+        inlet = Inlet(subscription, counted, read, partial(self.throttled_log.warn, topic))
+        self._ends.append(inlet)
+        return inlet
+
+    def create_outlet(self, kind: type, topic: str, qos: QoSProfile) -> Outlet:
+        """Publisher of what the loop makes."""
+        outlet = Outlet(self.create_publisher(kind, topic, qos))
+        self._ends.append(outlet)
+        return outlet
 
     def warn_of_missing_joints(self, reader: JointReader) -> None:
         """Say now and then which joints no message has named yet."""

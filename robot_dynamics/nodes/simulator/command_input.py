@@ -8,10 +8,11 @@ from time import monotonic
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, SECOND, nanoseconds
+from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, SECOND, stamp_of
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, LOCKSTEP_QOS
-from robot_dynamics.nodes.runtime.loop import discard, take_all
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.effort_commands import Commands, Pairing
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
@@ -27,8 +28,8 @@ class CommandInput:
         on_command: Called after every command that counts.
 
     Attributes:
-        plain: Subscription to `effort_command`.
-        named: Subscription to `effort_command_named`.
+        plain: Inlet of `effort_command`.
+        named: Inlet of `effort_command_named`.
         pairing: Which state a named command answers.
     """
 
@@ -45,10 +46,8 @@ class CommandInput:
         self.pairing = Pairing()
         # In lockstep every command is a cycle, and a lost one would stop everything
         qos = LOCKSTEP_QOS if node.parameters.lockstep else COMMAND_QOS
-        self.plain = node.create_loop_subscription(
-            Float64MultiArray, COMMAND_TOPIC, self._on_plain, qos
-        )
-        self.named = node.create_loop_subscription(JointState, NAMED_TOPIC, self._on_named, qos)
+        self.plain = node.create_inlet(Float64MultiArray, COMMAND_TOPIC, self._on_plain, qos)
+        self.named = node.create_inlet(JointState, NAMED_TOPIC, self._on_named, qos)
 
     def forget(self) -> None:
         """Start again, as if no command had come; those that wait are kept."""
@@ -57,38 +56,38 @@ class CommandInput:
 
     def discard_waiting(self) -> None:
         """Drop the commands that wait."""
-        for subscription in (self.plain, self.named):
-            discard(subscription)
+        for inlet in (self.plain, self.named):
+            inlet.discard()
 
     def take_plain(self) -> None:
-        """Take plain commands, unless they come by name too: a take costs 10 us."""
+        """Take plain commands, unless they come by name too: a take costs time."""
         if self._commands.named_is_fresh(monotonic(), self._node.parameters.command_timeout):
             self._skipped = True
         elif self._skipped:
             self._skipped = False
-            discard(self.plain)  # it is as old as the last that came by name
+            self.plain.discard()  # it is as old as the last that came by name
         else:
-            take_all(self.plain)
+            self.plain.take()
 
-    def _on_plain(self, msg: Float64MultiArray) -> None:
+    def _on_plain(self, efforts: Array) -> None:
         now = monotonic()
         if self._commands.named_is_fresh(now, self._node.parameters.command_timeout):
             return
         try:
-            self._commands.read_plain(msg, now)
+            self._commands.read_plain(efforts, now)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn(COMMAND_TOPIC, error)
             return
         self._on_command()
 
-    def _on_named(self, msg: JointState) -> None:
+    def _on_named(self, values: JointState | JointValues) -> None:
         now = monotonic()
         if self._node.parameters.lockstep:
             self._commands.renew_named(now)  # whatever it answers: plain ones would answer nothing
         try:
-            if not self._counts(nanoseconds(msg.header.stamp)):
+            if not self._counts(stamp_of(values)):
                 return
-            self._commands.read_named(msg, now)
+            self._commands.read_named(values, now)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn(NAMED_TOPIC, error)
             return

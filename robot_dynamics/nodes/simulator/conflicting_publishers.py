@@ -17,7 +17,8 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.nodes.ros.graph import other_publishers_of
 from robot_dynamics.nodes.ros.messages import nanoseconds
-from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup, take_all
+from robot_dynamics.nodes.runtime.exchange import Inlet
+from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 
 SAMPLE_QOS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
 """As many messages are looked at each time: at 1 kHz of our own a fifth of a second."""
@@ -60,7 +61,7 @@ class ConflictingPublishers:
             self._of_others.clear()
             self._listen(bool(publishers))
         elif self._messages is not None:
-            take_all(self._messages)
+            Inlet(self._messages).take()
             before, self.found = self.found, ()
             if len(self._of_others) >= len(publishers):
                 self._listen(False)

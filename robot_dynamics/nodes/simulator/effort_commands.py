@@ -15,6 +15,7 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     NAMED_TOPIC,
@@ -96,7 +97,7 @@ class Commands:
         """Count commands as coming by name, though this one is not to be used."""
         self._named_at = now
 
-    def read_plain(self, msg: Float64MultiArray, now: float) -> None:
+    def read_plain(self, msg: Float64MultiArray | Array, now: float) -> None:
         """Take the efforts of a plain command.
 
         Raises:
@@ -106,7 +107,7 @@ class Commands:
         self._take(readers.plain.read(msg), readers, now)
         self.form = Form.PLAIN
 
-    def read_named(self, msg: JointState, now: float) -> None:
+    def read_named(self, msg: JointState | JointValues, now: float) -> None:
         """Take the efforts of a named command.
 
         Raises:

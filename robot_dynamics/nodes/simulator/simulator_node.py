@@ -27,7 +27,8 @@ from robot_dynamics.control import Actuators
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import publishers_of
-from robot_dynamics.nodes.ros.messages import SECOND, joint_state_msg, nanoseconds, time_msg
+from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.messages import SECOND, time_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
 from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
 from robot_dynamics.nodes.runtime.process import run
@@ -97,18 +98,18 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._cycles = 0
         self._time = 0 if self._own_time else self.get_clock().now().nanoseconds
         """Time of the state of the plant, ns."""
-        self._last_state: JointState | None = None
+        self._last_state: JointValues | None = None
         self._published_at = 0.0
         self._diverged = 0
         self._lost = 0
 
-        self._names = [joint.name for joint in self.robot.moving_joints]
+        self._names = tuple(joint.name for joint in self.robot.moving_joints)
         leads = [joint.mimic is None for joint in self.robot.moving_joints]
         self._leads = np.flatnonzero(leads)
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._input = CommandInput(self, self._commands, lambda: self._time, self._on_command)
-        self._states = self.create_publisher(JointState, "joint_states", OUTPUT_QOS)
-        self._conflicts = ConflictingPublishers(self, self._states.topic_name, self._names)
+        self._states = self.create_outlet(JointState, "joint_states", OUTPUT_QOS)
+        self._conflicts = ConflictingPublishers(self, self._states.topic, self._names)
         self._clock_out = (
             self.create_publisher(Clock, "/clock", OUTPUT_QOS) if parameters.publish_clock else None
         )
@@ -246,23 +247,18 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._lost += 1
             self._publish_clock()
             return
-        self._input.pairing.published(int(reading.time))
-        efforts = np.zeros(len(self._names))
-        efforts[self._leads] = reading.tau
-        self._publish(
-            joint_state_msg(
-                self._names,
-                coupling.positions(reading.q),
-                coupling.rates(reading.qd),
-                efforts,
-                time_msg(int(reading.time)),
-                self.parameters.frame_id or self.robot.links[0].name,
-            )
-        )
+        stamp = int(reading.time)
+        self._input.pairing.published(stamp)
+        rows = np.zeros((3, len(self._names)))
+        rows[0] = coupling.positions(reading.q)
+        rows[1] = coupling.rates(reading.qd)
+        rows[2, self._leads] = reading.tau
+        frame_id = self.parameters.frame_id or self.robot.links[0].name
+        self._publish(JointValues(self._names, stamp, rows, (), frame_id))
 
-    def _publish(self, state: JointState) -> None:
+    def _publish(self, state: JointValues) -> None:
         self._publish_clock()  # first, so that nobody sees a state from the future
-        self._conflicts.note_own(nanoseconds(state.header.stamp))
+        self._conflicts.note_own(state.stamp)
         self._states.publish(state)
         self._last_state, self._published_at = state, monotonic()
 
@@ -333,9 +329,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             faults.append(Fault(Level.STALE, f"no effort_command for {age:.1f} s; {doing}"))
         if self._paused:
             faults.append(Fault(Level.WARN, "paused"))
-        topics = [
-            subscription.topic_name for subscription in (self._input.plain, self._input.named)
-        ]
+        topics = [inlet.topic for inlet in (self._input.plain, self._input.named)]
         publishers = publishers_of(self, topics)
         if len(publishers) > 1:
             text = f"{len(publishers)} publishers of effort_command; leave only one"

@@ -12,7 +12,8 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import Int64  # noqa: E402
 
-from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup, take_all  # noqa: E402
+from robot_dynamics.nodes.runtime.exchange import Inlet  # noqa: E402
+from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup  # noqa: E402
 from ros_system import wait_for  # noqa: E402
 
 
@@ -30,7 +31,7 @@ def loop(context):
 
 @pytest.fixture
 def topic(node):
-    """A topic whose messages a loop takes: publish function, subscription, what was received."""
+    """A topic whose messages a loop takes: publish function, inlet, what was received."""
     received = []
     publisher = node.create_publisher(Int64, "topic", 10)
     subscription = node.create_subscription(
@@ -41,12 +42,12 @@ def topic(node):
         callback_group=LoopCallbackGroup(),
     )
     wait_for(publisher.get_subscription_count, "the subscription")
-    return (lambda value: publisher.publish(Int64(data=value))), subscription, received
+    return (lambda value: publisher.publish(Int64(data=value))), Inlet(subscription), received
 
 
-def arrived(subscription, received, count):
+def arrived(inlet, received, count):
     """Wait until that many messages have been taken."""
-    wait_for(lambda: bool(take_all(subscription)) or len(received) >= count, f"{count} messages")
+    wait_for(lambda: bool(inlet.take()) or len(received) >= count, f"{count} messages")
 
 
 def test_a_task_runs_at_its_rate(loop):
@@ -75,9 +76,9 @@ def test_due_tasks_run_in_the_order_in_which_they_were_added(loop):
 
 
 def test_inputs_are_taken_before_every_tick(loop, topic):
-    publish, subscription, received = topic
+    publish, inlet, received = topic
     seen = []
-    loop.add("work", 100.0, lambda: seen.append(list(received)), inputs=[subscription])
+    loop.add("work", 100.0, lambda: seen.append(list(received)), inputs=[inlet])
     publish(1)
     publish(2)
     loop.run(until=lambda: bool(seen) and len(seen[-1]) == 2)
@@ -85,9 +86,9 @@ def test_inputs_are_taken_before_every_tick(loop, topic):
 
 
 def test_a_message_that_paces_a_task_runs_it_at_once(loop, topic):
-    publish, subscription, received = topic
+    publish, inlet, received = topic
     at_tick = []
-    loop.add("work", 0.1, lambda: at_tick.append(list(received)), trigger=subscription)
+    loop.add("work", 0.1, lambda: at_tick.append(list(received)), trigger=inlet)
     sender = threading.Timer(0.2, publish, [5])
     sender.start()
     loop.run(until=lambda: [5] in at_tick)  # far sooner than the 20 s without a message
@@ -95,17 +96,17 @@ def test_a_message_that_paces_a_task_runs_it_at_once(loop, topic):
 
 
 def test_without_messages_a_paced_task_runs_all_the_same(loop, topic):
-    _, subscription, _ = topic
+    _, inlet, _ = topic
     ticks = []
-    loop.add("work", 100.0, lambda: ticks.append(1), trigger=subscription)
+    loop.add("work", 100.0, lambda: ticks.append(1), trigger=inlet)
     loop.run(until=lambda: len(ticks) >= 3)
 
 
 def test_messages_that_come_too_fast_do_not_run_a_task_more_often_than_asked(loop, topic):
-    publish, subscription, received = topic
+    publish, inlet, received = topic
     ticks = []
     loop.add("source", 1000.0, lambda: publish(len(ticks)))
-    loop.add("work", 100.0, lambda: ticks.append(time.monotonic()), trigger=subscription)
+    loop.add("work", 100.0, lambda: ticks.append(time.monotonic()), trigger=inlet)
     loop.run(until=lambda: len(ticks) >= 10)
     gaps = sorted(b - a for a, b in pairwise(ticks))
     # Three quarters of a period, less the time to reach the clock, for which one may have to wait
@@ -114,10 +115,10 @@ def test_messages_that_come_too_fast_do_not_run_a_task_more_often_than_asked(loo
 
 
 def test_a_task_that_only_waits_for_its_messages_misses_nothing(loop, topic):
-    publish, subscription, received = topic
+    publish, inlet, received = topic
     ticks = []
     loop.add("source", 50.0, lambda: publish(len(received)))
-    timing = loop.add("work", 1000.0, lambda: ticks.append(len(received)), trigger=subscription)
+    timing = loop.add("work", 1000.0, lambda: ticks.append(len(received)), trigger=inlet)
     loop.run(until=lambda: len(received) >= 50)
     # A few more while its pace is learned and where this machine stands still; ten times as many
     # would run, and nearly all would be missed, if it kept its own rate
@@ -126,7 +127,7 @@ def test_a_task_that_only_waits_for_its_messages_misses_nothing(loop, topic):
 
 
 def test_a_task_that_is_too_slow_for_its_messages_misses_cycles(loop, topic):
-    publish, subscription, _ = topic
+    publish, inlet, _ = topic
     done = threading.Event()
 
     def send():
@@ -135,7 +136,7 @@ def test_a_task_that_is_too_slow_for_its_messages_misses_cycles(loop, topic):
 
     sender = threading.Thread(target=send)
     sender.start()
-    timing = loop.add("work", 200.0, lambda: time.sleep(0.02), trigger=subscription)
+    timing = loop.add("work", 200.0, lambda: time.sleep(0.02), trigger=inlet)
     loop.run(until=lambda: timing.cycles >= 20)
     done.set()
     sender.join()
@@ -143,14 +144,14 @@ def test_a_task_that_is_too_slow_for_its_messages_misses_cycles(loop, topic):
 
 
 def test_an_executor_leaves_the_messages_of_a_loop_alone(node, context, topic):
-    publish, subscription, received = topic
+    publish, inlet, received = topic
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     publish(7)
     for _ in range(5):
         executor.spin_once(timeout_sec=0.02)
     assert received == []
-    arrived(subscription, received, 1)
+    arrived(inlet, received, 1)
     assert received == [7]
     executor.shutdown()
 
@@ -185,21 +186,20 @@ def test_a_priority_that_is_not_asked_for_is_not_taken(loop):
 def test_either_of_two_topics_may_pace_a_task(loop, node):
     """The rate is so low that only a message can be what it runs for after its first cycle."""
     received = []
-    publishers, subscriptions = {}, []
+    publishers, inlets = {}, []
     for name in ("by_name", "in_order"):
         publishers[name] = node.create_publisher(Int64, name, 10)
-        subscriptions.append(
-            node.create_subscription(
-                Int64,
-                name,
-                lambda msg, name=name: received.append(name),
-                10,
-                callback_group=LoopCallbackGroup(),
-            )
+        subscription = node.create_subscription(
+            Int64,
+            name,
+            lambda msg, name=name: received.append(name),
+            10,
+            callback_group=LoopCallbackGroup(),
         )
+        inlets.append(Inlet(subscription))
     for publisher in publishers.values():
         wait_for(publisher.get_subscription_count, "the subscription")
-    loop.add("work", 0.01, lambda: None, trigger=subscriptions)
+    loop.add("work", 0.01, lambda: None, trigger=inlets)
     thread = threading.Thread(target=loop.run)
     thread.start()
     for name in ("in_order", "by_name", "in_order"):
@@ -212,13 +212,13 @@ def test_either_of_two_topics_may_pace_a_task(loop, node):
 
 
 def test_work_comes_and_goes_while_the_loop_runs(loop, topic):
-    publish, subscription, received = topic
+    publish, inlet, received = topic
     first, second = [], []
     loop.add("first", 200.0, lambda: first.append(1))
     thread = threading.Thread(target=loop.run)
     thread.start()
     wait_for(lambda: first, "the first task")
-    loop.add("second", 200.0, lambda: second.append(1), trigger=subscription)
+    loop.add("second", 200.0, lambda: second.append(1), trigger=inlet)
     wait_for(lambda: publish(1) or received, "a message")
     loop.remove("second")
     count = len(second), len(first)
