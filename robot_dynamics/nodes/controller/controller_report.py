@@ -73,7 +73,7 @@ class ControllerReport:
             log.warning(status.value)
         elif status is Status.SILENT:
             log.error(
-                f"{status.value}; what receives {node.command.topic_name} now brakes, or keeps the "
+                f"{status.value}; what receives {node.command.topic} now brakes, or keeps the "
                 "last efforts: stop the arm, then look why they do not come"
             )
         elif status is Status.HOLDING and not self.listened_to:

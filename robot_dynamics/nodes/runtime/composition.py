@@ -1,9 +1,8 @@
-"""Composed: robot, feedforward and controller in one process, over real topics.
+"""Composed: robot, feedforward and controller in one process.
 
 The wiring of `launch/bringup.launch.py` without launch: for programs by `composed`, and as one
 executable, `composed_nodes`, for one robot or for several, each in a namespace of its own.
-Messages leave every node and enter the next one through the middleware, exactly as between
-processes.
+Nodes hand each other values, and publish them for everybody else; see `exchange.py`.
 """
 
 from __future__ import annotations

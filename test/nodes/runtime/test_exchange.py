@@ -1,0 +1,181 @@
+"""Exchange: nodes of one process hand each other values, and everybody else gets messages."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.message_bytes import READERS
+from robot_dynamics.nodes.ros.messages import (
+    effort_msg,
+    joint_state_msg,
+    nanoseconds,
+    time_msg,
+)
+from robot_dynamics.nodes.runtime.composition import composed
+from robot_dynamics.nodes.runtime.exchange import Exchange, Inlet, Outlet
+from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+from ros_system import Peer, lasting_node, wait_for
+
+NAMES = ("joint_1", "joint_2")
+DEEP = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
+
+
+def values(stamp):
+    return JointValues(NAMES, stamp, np.arange(6.0).reshape(3, 2) + stamp)
+
+
+@pytest.fixture
+def node(domain):
+    return lasting_node("in_the_process", domain)
+
+
+@pytest.fixture
+def ends(node):
+    """An outlet and an inlet of two owners that hand to each other, and what was received."""
+    received = []
+    outlet = Outlet(node.create_publisher(JointState, "handed", DEEP))
+    subscription = node.create_subscription(
+        JointState, "handed", received.append, DEEP, callback_group=LoopCallbackGroup()
+    )
+    inlet = Inlet(subscription, read=READERS[JointState]("handed"))
+    exchange = Exchange()
+    exchange.join("sender", [outlet])
+    exchange.join("receiver", [inlet])
+    wait_for(lambda: subscription.get_publisher_count() == 1, "the publisher")
+    yield outlet, inlet, received
+    exchange.leave("sender")
+    exchange.leave("receiver")
+    node.destroy_subscription(subscription)
+    node.destroy_publisher(outlet.publisher)
+
+
+@pytest.fixture
+def peer(domain):
+    peer = Peer(domain)
+    yield peer
+    peer.close()
+
+
+def test_values_come_once_as_they_are_and_at_once(ends):
+    outlet, inlet, received = ends
+    sent = values(1)
+    outlet.publish(sent)
+    assert inlet.take()
+    assert [id(x) for x in received] == [id(sent)]
+    assert inlet.take() is None
+
+
+def test_an_observer_gets_every_message_and_the_node_none_twice(ends, peer):
+    outlet, inlet, received = ends
+    heard = peer.listen(JointState, "handed", DEEP)
+    wait_for(lambda: outlet.listeners == 2, "the observer")
+    for stamp in range(1, 6):
+        outlet.publish(values(stamp))
+        inlet.take()
+    wait_for(lambda: len(heard) == 5, "five messages")
+    inlet.take()
+    assert [x.stamp for x in received] == [1, 2, 3, 4, 5]
+    for msg, sent in zip(heard, received, strict=True):
+        assert tuple(msg.name) == NAMES and nanoseconds(msg.header.stamp) == sent.stamp
+        np.testing.assert_array_equal([msg.position, msg.velocity, msg.effort], sent.rows)
+
+
+def test_messages_of_a_foreign_publisher_are_taken_beside_those_of_our_own(ends, peer):
+    outlet, inlet, received = ends
+    outlet.publish(values(1))
+    inlet.take()
+    foreign = peer.publisher(JointState, "handed", DEEP)
+    wait_for(lambda: inlet.subscription.get_publisher_count() == 2, "the foreign publisher")
+    inlet.take()  # notices
+    assert inlet.listens
+    outlet.publish(values(2))
+    q = np.array([7.0, 8.0])
+    foreign.publish(joint_state_msg(NAMES, q, q, q, time_msg(3)))
+    wait_for(lambda: inlet.take() is not None and len(received) >= 3, "the foreign message")
+    outlet.publish(values(4))
+    inlet.take()
+    time.sleep(0.1)  # what the middleware may bring back of ours
+    inlet.take()
+    stamps = [
+        x.stamp if isinstance(x, JointValues) else nanoseconds(x.header.stamp) for x in received
+    ]
+    assert sorted(stamps) == [1, 2, 3, 4]
+    peer.node.destroy_publisher(foreign)
+    wait_for(lambda: inlet.take() is None and not inlet.listens, "the foreign publisher to go")
+
+
+def test_a_node_does_not_hand_to_itself_but_hears_itself_through_the_middleware(node):
+    received = []
+    outlet = Outlet(node.create_publisher(Float64MultiArray, "own", DEEP))
+    subscription = node.create_subscription(
+        Float64MultiArray, "own", received.append, DEEP, callback_group=LoopCallbackGroup()
+    )
+    inlet = Inlet(subscription, read=READERS[Float64MultiArray]("own"))
+    Exchange().join("both", [outlet, inlet])
+    wait_for(lambda: outlet.listeners, "the subscription")
+    outlet.publish(np.array([1.0, 2.0]))
+    wait_for(inlet.take, "the message")
+    np.testing.assert_array_equal(received, [[1.0, 2.0]])
+
+
+def test_bytes_that_are_no_message_are_refused_with_one_line(node):
+    refused = []
+    publisher = node.create_publisher(JointState, "broken", DEEP)
+    subscription = node.create_subscription(
+        JointState, "broken", print, DEEP, callback_group=LoopCallbackGroup()
+    )
+    inlet = Inlet(subscription, read=READERS[JointState]("broken"), refused=refused.append)
+    wait_for(publisher.get_subscription_count, "the subscription")
+    publisher.publish(b"\x00\x01\x00\x00 no message")
+    wait_for(lambda: inlet.take() is not None or refused, "the bytes")
+    assert [str(error) for error in refused] == [
+        "broken: 15 bytes are not a JointState; the message is ignored; build its sender against "
+        "the same version of the message"
+    ]
+
+
+def test_a_foreign_controller_takes_the_place_of_ours_in_a_composition(domain, peer):
+    """Ours is deactivated; the robot follows what comes from outside, and says who commands."""
+    with composed("planar_2r", rate=200.0, domain=domain) as nodes:
+        heard = {
+            topic: peer.listen(kind, topic)
+            for topic, kind in (
+                ("joint_states", JointState),
+                ("reference", JointState),
+                ("effort_command", Float64MultiArray),
+                ("effort_command_named", JointState),
+                ("feedforward_effort", Float64MultiArray),
+            )
+        }
+        for topic, messages in heard.items():
+            wait_for(lambda messages=messages: len(messages) > 20, topic)
+        command = peer.publisher(Float64MultiArray, "effort_command")
+        faults = lambda: " ".join(fault.text for fault in nodes.simulator.faults())  # noqa: E731
+        wait_for(lambda: "/peer" in faults(), "a word on two publishers")
+        nodes.controller.trigger_deactivate()
+        wait_for(lambda: not nodes.simulator.commanded, "the arm to be held")
+        before = nodes.simulator.plant.q.copy()
+        ending = threading.Event()
+
+        def push():
+            while not ending.wait(0.01):
+                command.publish(effort_msg(np.array([40.0, 0.0])))
+
+        pushing = threading.Thread(target=push)
+        pushing.start()
+        try:
+            wait_for(lambda: nodes.simulator.commanded, "the foreign command")
+            wait_for(lambda: abs(nodes.simulator.plant.q - before).max() > 0.05, "motion")
+        finally:
+            ending.set()
+            pushing.join()
+        peer.node.destroy_publisher(command)
