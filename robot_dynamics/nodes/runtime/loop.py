@@ -22,7 +22,7 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 
 from robot_dynamics.nodes.runtime.exchange import Exchange, Inlet
 from robot_dynamics.nodes.runtime.loop_statistics import NS, Timing
-from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers
+from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2.0
 """A task that messages pace runs no sooner than so many of its periods after the last time, and no
@@ -161,6 +161,8 @@ class Loop:
     Attributes:
         priority: Real-time priority (SCHED_FIFO) of the thread, 1 to 99; 0 for an ordinary one.
         cpus: Processors that the thread may run on; empty for all.
+        lock_memory: Whether the memory of the process is to stay where it is, never on disk.
+        collect_garbage: Whether Python may look for reference cycles meanwhile.
         scheduling: How the system schedules the thread, in words; known once it runs.
         on_scheduled: Called with these words in the thread when it starts.
         exchange: Where the nodes of this loop hand each other values.
@@ -169,6 +171,7 @@ class Loop:
     def __init__(self, context: Context) -> None:
         self.priority = 0
         self.cpus: tuple[int, ...] = ()
+        self.lock_memory, self.collect_garbage = False, True
         self.scheduling = "not started"
         self.on_scheduled: Callable[[str], object] = lambda scheduling: None
         self.exchange = Exchange()
@@ -242,6 +245,11 @@ class Loop:
             sys.setswitchinterval(SWITCH_INTERVAL_S)
             sharpen_timers()
             self.scheduling = scheduled(self.priority, self.cpus, stack)
+            if self.lock_memory:
+                self.scheduling += f", {with_locked_memory(stack)}"
+            if not self.collect_garbage:
+                gc.disable()
+                stack.callback(gc.enable)
             self.on_scheduled(self.scheduling)
             stack.callback(gc.unfreeze)
             stack.callback(self._rest)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robot_dynamics.compiler.native.cache import folder
+from robot_dynamics.nodes.runtime.scheduling import lockable_memory
 
 LOOP_PRIORITY = 80
 """Real-time priority that leaves room for the interrupt threads of the kernel above it."""
@@ -80,13 +81,11 @@ def _priority() -> Finding:
 
 
 def _locked_memory() -> Finding:
-    import resource  # noqa: PLC0415
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    if soft == resource.RLIM_INFINITY:
-        return Finding("memlock", "unlimited")
+    allowed = lockable_memory()
+    if allowed is None:
+        return Finding("memlock", "unlimited; ask for it by the parameter lock_memory")
     remedy = "'@realtime - memlock unlimited' in /etc/security/limits.conf"
-    return Finding("memlock", f"{soft // 1024} KiB (ulimit -l)", remedy, missing=True)
+    return Finding("memlock", f"{allowed // 1024} KiB (ulimit -l)", remedy, missing=True)
 
 
 def _governor() -> Finding:

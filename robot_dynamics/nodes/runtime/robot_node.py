@@ -59,7 +59,7 @@ class LoopParameters(RobotParameters):
     """Parameters of nodes whose work is fast."""
 
     rate: float = parameter(
-        1000.0, "Rate of the node's work, Hz", low=1.0, high=2000.0, read_only=True
+        1000.0, "Rate of the node's work, Hz", low=1.0, high=10000.0, read_only=True
     )
     realtime_priority: int = parameter(
         0,
@@ -70,6 +70,15 @@ class LoopParameters(RobotParameters):
     )
     cpu_affinity: tuple[int, ...] = parameter(
         (), "Processors that the node's fast work may run on; empty for all", low=0, read_only=True
+    )
+    lock_memory: bool = parameter(
+        False, "Keep the memory of the node's process where it is, never on disk", read_only=True
+    )
+    collect_garbage: bool = parameter(
+        True,
+        "Let Python look for reference cycles while the node works: milliseconds at a time; "
+        "without, memory grows slowly with every service that is called",
+        read_only=True,
     )
 
 

@@ -9,6 +9,9 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
+MCL_CURRENT, MCL_FUTURE = 1, 2
+"""Of sys/mman.h: lock what there is, and what there will be."""
+
 
 def sharpen_timers() -> None:
     """Ask Linux to wake this thread on time: by default it may add 50 us to every sleep."""
@@ -30,6 +33,37 @@ def scheduled(priority: int, cpus: Sequence[int], stack: ExitStack) -> str:
     """
     words = with_priority(priority, stack)
     return f"{words}, {on_processors(cpus, stack)}" if cpus else words
+
+
+def with_locked_memory(stack: ExitStack) -> str:
+    """Keep all memory of this process where it is, never on disk, until `stack` ends.
+
+    Only where the system sets no limit: beyond one, the next allocation would fail.
+
+    Returns:
+        What came of it, in words.
+    """
+    if sys.platform != "linux":
+        return "memory not locked (lock_memory is only supported on Linux)"
+    allowed = lockable_memory()
+    if allowed is not None:
+        return (
+            f"memory not locked (lock_memory refused: {allowed // 1024} KiB allowed; allow it with "
+            "ulimit -l unlimited or in /etc/security/limits.conf)"
+        )
+    system = ctypes.CDLL(None, use_errno=True)
+    if system.mlockall(MCL_CURRENT | MCL_FUTURE):
+        return f"memory not locked (lock_memory refused: {os.strerror(ctypes.get_errno())})"
+    stack.callback(system.munlockall)
+    return "memory locked"
+
+
+def lockable_memory() -> int | None:
+    """How much memory this process may lock, bytes; None without a limit."""
+    import resource  # noqa: PLC0415  # not on every system
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    return None if soft == resource.RLIM_INFINITY or os.geteuid() == 0 else soft
 
 
 def on_processors(cpus: Sequence[int], stack: ExitStack) -> str:

@@ -1,9 +1,13 @@
 """Loop: steady work and work that messages pace, in one thread, without an executor."""
 
+import gc
 import os
+import subprocess
+import sys
 import threading
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +18,7 @@ from std_msgs.msg import Int64  # noqa: E402
 
 from robot_dynamics.nodes.runtime.exchange import Inlet  # noqa: E402
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup  # noqa: E402
+from robot_dynamics.nodes.runtime.scheduling import lockable_memory  # noqa: E402
 from ros_system import wait_for  # noqa: E402
 
 
@@ -249,3 +254,42 @@ def test_a_loop_stays_on_the_processor_it_is_given_and_leaves_it_at_the_end(loop
     loop.run(until=lambda: bool(during))
     assert during[0] == {max(before)}
     assert os.sched_getaffinity(0) == before
+
+
+def locked_memory():
+    """Memory of this process that stays where it is, KiB."""
+    (line,) = [x for x in Path("/proc/self/status").read_text().splitlines() if "VmLck" in x]
+    return int(line.split()[1])
+
+
+def test_a_hard_loop_locks_memory_and_collects_nothing_or_says_why_not(loop):
+    told, during = [], []
+    loop.on_scheduled = told.append
+    loop.lock_memory, loop.collect_garbage = True, False
+    loop.add("work", 100.0, lambda: during.append((gc.isenabled(), locked_memory())))
+    loop.run(until=lambda: bool(during))
+    collects, locked = during[0]
+    assert not collects and gc.isenabled()
+    if lockable_memory() is None:
+        assert told[0].endswith("memory locked") and locked > 0
+    else:
+        assert "lock_memory refused" in told[0] and locked == 0
+    assert locked_memory() == 0
+
+
+def test_memory_is_not_locked_where_the_system_sets_a_limit():
+    """In a process of its own that gives up the right to lock what it likes."""
+    code = (
+        "import os, resource\n"
+        "from contextlib import ExitStack\n"
+        "from robot_dynamics.nodes.runtime.scheduling import with_locked_memory\n"
+        "resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))\n"
+        "os.geteuid() or os.setuid(65534)\n"
+        "with ExitStack() as stack:\n"
+        "    print(with_locked_memory(stack))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == (
+        "memory not locked (lock_memory refused: 64 KiB allowed; allow it with ulimit -l unlimited "
+        "or in /etc/security/limits.conf)"
+    )
