@@ -1,4 +1,5 @@
 # make demo   a real arm model follows a trajectory by computed torque, over ROS 2 topics
+#             VIEW=1 shows it in the browser too; RECORD=run.mcap records it
 # make test   the test suite
 # make test-thorough   what it leaves out: every formulation of every robot at hand
 # make bench  speed beside that of peers, written to docs/benchmark.md
@@ -25,8 +26,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 
-demo: $(VENV)/.demo
-	$(BIN)/robot-dynamics demo --robot "$(ROBOT)"
+demo: $(VENV)/$(if $(VIEW)$(RECORD),.view,.demo)
+	$(BIN)/robot-dynamics demo "$(ROBOT)" $(if $(VIEW),--view) $(if $(RECORD),--record "$(RECORD)")
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
@@ -50,10 +51,15 @@ $(VENV)/.demo: setup.py | $(VENV)/bin/python
 	$(PIP) -e ".[$(ROS_EXTRA)demo]"
 	@touch $@
 
+$(VENV)/.view: setup.py | $(VENV)/bin/python
+	@echo "Installing robot_dynamics with what demo and page need into $(VENV) ..."
+	$(PIP) -e ".[$(ROS_EXTRA)demo,view]"
+	@touch $@ $(VENV)/.demo
+
 $(VENV)/.test: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with what the tests need into $(VENV) ..."
 	$(PIP) -e ".[$(ROS_EXTRA)test]"
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.demo $(VENV)/.view
 
 $(VENV)/.bench: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with its peers into $(VENV) ..."

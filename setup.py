@@ -130,6 +130,8 @@ setup(
             "controller_node = robot_dynamics.nodes.executables:controller_node",
             "simulator_node = robot_dynamics.nodes.executables:simulator_node",
             "trajectory_node = robot_dynamics.nodes.executables:trajectory_node",
+            "viewer_node = robot_dynamics.nodes.executables:viewer_node",
+            "recorder_node = robot_dynamics.nodes.executables:recorder_node",
             "composed_nodes = robot_dynamics.nodes.executables:composed_nodes",
         ],
     },

@@ -24,6 +24,7 @@ from robot_dynamics.nodes.runtime.online_model import (
 )
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
+from robot_dynamics.nodes.viewer_node import ViewerParameters
 
 PAGE = Path(__file__).with_name("nodes.md")
 
@@ -48,6 +49,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
         *MODEL,
     ),
     "trajectory_node": (("", TrajectoryParameters),),
+    "viewer_node": (("", ViewerParameters),),
 }
 """Groups of parameters of every node: prefix and dataclass."""
 

@@ -13,6 +13,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.robot import Robot, find_robot, read_urdf
+from robot_dynamics.viewer.address import LOOPBACK, PORT
 
 LONGEST = 3600.0
 """Longest motion of a verb, s."""
@@ -53,6 +54,18 @@ def add_motion(parser: argparse.ArgumentParser, *, mass_error: float) -> None:
         metavar="PERCENT",
         help="how much heavier than its model says every link of the robot is "
         f"(default: {mass_error:g})",
+    )
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Options of the verbs that serve a page."""
+    parser.add_argument(
+        "--port", type=int, default=PORT, help=f"port of the page (default: {PORT})"
+    )
+    parser.add_argument(
+        "--host",
+        default=LOOPBACK,
+        help="address to serve; 0.0.0.0 opens the page to the network (default: this machine only)",
     )
 
 

@@ -11,6 +11,9 @@ import signal
 import sys
 from importlib import import_module
 
+OF_VIEW = ("viser", "trimesh", "mcap", "rosbags")
+"""What the page and the recording need beside ROS."""
+
 
 def feedforward_node() -> None:
     """Run feedforward_node."""
@@ -32,6 +35,16 @@ def trajectory_node() -> None:
     _run("trajectory_node")
 
 
+def viewer_node() -> None:
+    """Run viewer_node."""
+    _run("viewer_node")
+
+
+def recorder_node() -> None:
+    """Run recorder_node."""
+    _run("recorder_node")
+
+
 def composed_nodes() -> None:
     """Run simulator, feedforward and controller in one process."""
     _run("runtime.composition")
@@ -45,10 +58,12 @@ def _run(module: str) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("robot_dynamics"):
             raise
-        name = module.rpartition(".")[2]
+        name, missing = module.rpartition(".")[2], (error.name or "").partition(".")[0]
+        remedy = "source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
+        if missing in OF_VIEW:
+            remedy = "pip install 'robot_dynamics[view]'"
         print(
-            f"{name}: there is no Python module '{error.name}'; source a ROS 2 installation, or "
-            "pip install 'robot_dynamics[ros]'",
+            f"{name}: there is no Python module '{error.name}'; {remedy}",
             file=sys.stderr,
         )
         sys.exit(1)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import io
-import ipaddress
 import logging
 import os
-import socket
 from contextlib import redirect_stdout
 from typing import NamedTuple
 
@@ -17,17 +14,14 @@ import viser
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 from robot_dynamics.statics.ellipsoids import velocity_ellipsoid
+from robot_dynamics.viewer.address import LOOPBACK, PORT, address, announcement, check_free
 from robot_dynamics.viewer.effort_causes import EffortCauses, EffortSplitter
 from robot_dynamics.viewer.link_shapes import link_shapes
 from robot_dynamics.viewer.plots import Plots
 from robot_dynamics.viewer.scene import RobotScene
 from robot_dynamics.viewer.snapshot import Snapshot
-
-LOOPBACK = "127.0.0.1"
-PORT = 8080
 
 RATE = 25.0
 """Moments shown a second."""
@@ -37,10 +31,6 @@ DRAW_EVERY = 3
 
 RESIDUAL_SHARE = 0.1
 """Part of its limit by which a joint's effort is off when its link is red by residual."""
-
-
-class PortError(RobotDynamicsError, OSError):
-    """A port that cannot be served."""
 
 
 class _Shown(NamedTuple):
@@ -65,7 +55,7 @@ class Page:
     """
 
     def __init__(self, host: str = LOOPBACK, port: int = PORT) -> None:
-        _check_free(host, port)
+        check_free(host, port)
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # of browsers that leave
         with redirect_stdout(io.StringIO()):  # we say it in one line
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
@@ -76,8 +66,7 @@ class Page:
     @property
     def address(self) -> str:
         """Where a browser finds it."""
-        name = socket.gethostname() if self.host in ("0.0.0.0", "::") else self.host
-        return f"http://{name}:{self.server.get_port()}"
+        return address(self.host, self.server.get_port())
 
     @property
     def watched(self) -> bool:
@@ -86,12 +75,7 @@ class Page:
 
     def announcement(self) -> str:
         """The line that tells where it is, and who may see it."""
-        try:
-            local = ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            local = self.host == "localhost"
-        who = "this machine only" if local else "open to the network: anybody may move the robot"
-        return f"viewer: {self.address} ({who})"
+        return announcement(self.host, self.server.get_port())
 
     def open(self, robot: Robot, source: str | os.PathLike[str], dynamics: Dynamics,
              limit: Array) -> None:  # fmt: skip
@@ -181,18 +165,3 @@ def _load(now: Snapshot, causes: EffortCauses, limit: Array, residual: bool) -> 
     if residual:
         return np.abs(now.tau - causes.total) / (RESIDUAL_SHARE * limit)
     return np.abs(now.tau) / limit
-
-
-def _check_free(host: str, port: int) -> None:
-    """Refuse a port that is taken: the server itself would take the next one and not say so."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((host, port))
-        except OSError as error:
-            taken = error.errno == errno.EADDRINUSE
-            why = "is in use" if taken else f"cannot be served ({error.strerror})"
-            raise PortError(f"port {port} of {host} {why}; choose another port") from None
-        except OverflowError:
-            raise PortError(f"port {port} does not exist; choose one from 1 to 65535") from None

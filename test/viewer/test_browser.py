@@ -13,9 +13,10 @@ import pytest
 pytest.importorskip("viser")
 Image = pytest.importorskip("PIL.Image")
 
+from robot_dynamics.viewer.address import PortError  # noqa: E402
 from robot_dynamics.viewer.live_arm import BY_HAND  # noqa: E402
 from robot_dynamics.viewer.live_view import LiveView  # noqa: E402
-from robot_dynamics.viewer.page import Page, PortError  # noqa: E402
+from robot_dynamics.viewer.page import Page  # noqa: E402
 
 PATIENCE_S = 60.0  # of a machine that draws by software while other tests run
 

@@ -8,6 +8,8 @@ with the same gains, each on a robot as its URDF says and on one whose links are
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +17,15 @@ from rich.console import Console, Group
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_motion, folder, load_robot, positive
+from robot_dynamics.cli.arguments import add_motion, add_server, folder, load_robot, positive
+from robot_dynamics.cli.companions import companion, wait_for_page
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
+from robot_dynamics.viewer.address import announcement, check_free
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.runtime.composition import Composed
@@ -42,7 +47,8 @@ class RosMissingError(RobotDynamicsError):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
-    parser.add_argument("--robot", default="panda", help="name or URDF path (default: panda)")
+    parser.add_argument("robot", nargs="?", default=None, help="name or URDF path (default: panda)")
+    parser.add_argument("--robot", dest="named", default=None, help=argparse.SUPPRESS)
     add_motion(parser, mass_error=10.0)
     parser.add_argument(
         "--share",
@@ -53,6 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=folder, default=Path("out"), help="folder for the picture (default: out)"
     )
+    parser.add_argument(
+        "--view", action="store_true", help="show it in the browser too, until Ctrl-C"
+    )
+    add_server(parser)
     parser.add_argument(
         "--domain",
         type=int,
@@ -76,14 +86,18 @@ def run(arguments: argparse.Namespace) -> int:
         RosMissingError: If there is no rclpy.
     """
     try:
-        from robot_dynamics.nodes.runtime.composition import composed  # noqa: PLC0415
+        from robot_dynamics.nodes.runtime.composition import composed, own_domain  # noqa: PLC0415
     except ImportError as error:
         raise RosMissingError(
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         ) from None
 
     console = Console(width=None if Console().is_terminal else 120)
-    robot = load_robot(arguments.robot)
+    name = arguments.robot or arguments.named or "panda"
+    robot = load_robot(name)
+    domain = own_domain() if arguments.domain is None else arguments.domain
+    if arguments.view:
+        check_free(arguments.host, arguments.port)
     console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
     motion = {
         "duration": arguments.duration,
@@ -95,46 +109,74 @@ def run(arguments: argparse.Namespace) -> int:
         "masses as in the URDF": 1.0,
         f"every link's mass {arguments.mass_error:+g} %": 1.0 + arguments.mass_error / 100.0,
     }
-    with composed(
-        arguments.robot,
-        rate=arguments.rate,
-        domain=arguments.domain,
-        priority=arguments.priority,
-        trajectory_node=motion,
-    ) as nodes:
-        console.print(f"connected; {nodes.scheduling}")
-        # PD alone is shown as far behind as it is; in simulation that hurts nobody
-        unstopped = {f"limits.{name}.tracking_error": 0.0 for name in robot.joint_names}
-        nodes.set(nodes.controller, **unstopped)
-        with Progress(
-            TextColumn("{task.description:26}"),
-            BarColumn(),
-            TextColumn("{task.percentage:3.0f} %  {task.fields[state]}"),
-            console=console,
-            auto_refresh=False,
-        ) as progress:
-            comparisons, timings = [], []
-            for title, factor in masses.items():
-                nodes.set(nodes.simulator, mass_factor=factor)
-                logs = {}
-                for mode, name in CONTROL.items():
-                    nodes.set(nodes.controller, mode=mode)
-                    logs[mode], timing = _follow(nodes, f"{name}, mass x {factor:g}", progress)
-                    timings.append(timing)
-                comparisons.append(Comparison(title, **logs))
-
-    picture = arguments.output / f"{robot.name}.png"
-    draw(comparisons, robot, picture)
-    console.print(
-        Group(
-            *(tracking_table(comparison, robot) for comparison in comparisons),
-            _rates_table(timings),
+    with ExitStack() as stack:
+        if arguments.view:
+            page = {"urdf_path": name, "host": arguments.host, "port": arguments.port}
+            viewer = stack.enter_context(companion("viewer_node", domain, **page))
+        nodes = stack.enter_context(
+            composed(
+                name,
+                rate=arguments.rate,
+                domain=domain,
+                priority=arguments.priority,
+                trajectory_node=motion,
+            )
         )
-    )
-    for comparison in comparisons:
-        console.print(f"{comparison.title}: {comparison.summary}")
-    console.print(f"picture: {picture}", soft_wrap=True)
+        console.print(f"connected; {nodes.scheduling}")
+        if arguments.view:
+            wait_for_page(viewer, arguments.host, arguments.port)
+            console.print(announcement(arguments.host, arguments.port), soft_wrap=True)
+        comparisons, timings = _compare(nodes, robot, masses, console)
+        picture = arguments.output / f"{robot.name}.png"
+        draw(comparisons, robot, picture)
+        console.print(
+            Group(
+                *(tracking_table(comparison, robot) for comparison in comparisons),
+                _rates_table(timings),
+            )
+        )
+        for comparison in comparisons:
+            console.print(f"{comparison.title}: {comparison.summary}")
+        console.print(f"picture: {picture}", soft_wrap=True)
+        if arguments.view:
+            _go_on(nodes, console)
     return 0
+
+
+def _compare(
+    nodes: Composed, robot: Robot, masses: Mapping[str, float], console: Console
+) -> tuple[list[Comparison], list[dict[str, TimingReport]]]:
+    """Follow the motion in every mode of control, on every robot."""
+    # PD alone is shown as far behind as it is; in simulation that hurts nobody
+    unstopped = {f"limits.{name}.tracking_error": 0.0 for name in robot.joint_names}
+    nodes.set(nodes.controller, **unstopped)
+    comparisons, timings = [], []
+    with Progress(
+        TextColumn("{task.description:26}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %  {task.fields[state]}"),
+        console=console,
+        auto_refresh=False,
+    ) as progress:
+        for title, factor in masses.items():
+            nodes.set(nodes.simulator, mass_factor=factor)
+            logs = {}
+            for mode, name in CONTROL.items():
+                nodes.set(nodes.controller, mode=mode)
+                logs[mode], timing = _follow(nodes, f"{name}, mass x {factor:g}", progress)
+                timings.append(timing)
+            comparisons.append(Comparison(title, **logs))
+    return comparisons, timings
+
+
+def _go_on(nodes: Composed, console: Console) -> None:
+    """Follow the motion again and again, for whoever watches."""
+    nodes.set(nodes.controller, mode="feedforward")
+    nodes.set(nodes.trajectory, repeat=True)
+    nodes.trajectory.send()
+    console.print("the motion goes on for the page; Ctrl-C ends it")
+    while True:
+        nodes.sleep(1.0)
 
 
 def _follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[str, TimingReport]]:

@@ -15,7 +15,7 @@ import signal
 import threading
 from pathlib import Path
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.arguments import add_robot, add_server, load_robot
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 
@@ -26,16 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--motion", type=Path, metavar="FILE", help="a .csv or .yaml trajectory to follow"
     )
     add_server(parser)
-
-
-def add_server(parser: argparse.ArgumentParser) -> None:
-    """Options of the verbs that serve a page."""
-    parser.add_argument("--port", type=int, default=8080, help="port of the page (default: 8080)")
-    parser.add_argument(
-        "--host",
-        default="127.0.0.1",
-        help="address to serve; 0.0.0.0 opens the page to the network (default: this machine only)",
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:

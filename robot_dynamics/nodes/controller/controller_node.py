@@ -359,9 +359,13 @@ class ControllerNode(ControllerBase):
         refuses = self.tuning.lowered and self.parameters.on_slow_states == REFUSE
         self.refusal = line if refuses else ""
         self.controller.refuse(self.refusal)
-        log = self.get_logger()
-        say = log.error if refuses else log.warning if self.arm.base.coupled else log.info
-        say(f"references are not followed: {line}" if refuses else line)
+        log = self.get_logger()  # which refuses another severity from the same line of code
+        if refuses:
+            log.error(f"references are not followed: {line}")
+        elif self.arm.base.coupled:
+            log.warning(line)
+        else:
+            log.info(line)
 
     def diagnostics(self) -> Mapping[str, object]:
         """What it does, how well, and with which terms and load."""

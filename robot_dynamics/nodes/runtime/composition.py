@@ -128,6 +128,11 @@ class Composed:
             self.sleep(0.05)
 
 
+def own_domain() -> int:
+    """A ROS domain that depends on the process."""
+    return SAFE_DOMAINS[os.getpid() % len(SAFE_DOMAINS)]
+
+
 @contextmanager
 def composed(
     robot: str,
@@ -151,7 +156,7 @@ def composed(
     """
     os.environ.setdefault(LOCAL, "LOCALHOST")
     if domain is None:
-        domain = SAFE_DOMAINS[os.getpid() % len(SAFE_DOMAINS)]
+        domain = own_domain()
     context = Context()
     rclpy.init(context=context, domain_id=domain)
     try:

@@ -1,0 +1,69 @@
+"""Nodes beside those of a verb, in processes of their own: they look on and take no time."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from robot_dynamics.errors import RobotDynamicsError
+
+PATIENCE_S = 60.0
+"""Time within which a page must be there, s: much is imported and compiled before."""
+
+ENDING_S = 10.0
+"""Time within which a companion must end, s."""
+
+LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+
+
+@contextmanager
+def companion(node: str, domain: int, **parameters: object) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a node in a process of its own.
+
+    Args:
+        node: Its executable, such as "viewer_node".
+        domain: ROS domain.
+        parameters: Those of the node.
+    """
+    given = [word for key, value in parameters.items() for word in ("-p", f"{key}:={value}")]
+    code = f"from robot_dynamics.nodes.executables import {node}; {node}()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "--ros-args", "--log-level", "warn", *given],
+        env={**_environment(), "ROS_DOMAIN_ID": str(domain)},
+        start_new_session=True,  # Ctrl-C is for the verb, which ends it in order
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(ENDING_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def wait_for_page(process: subprocess.Popen[bytes], host: str, port: int) -> None:
+    """Wait until a page is served.
+
+    Raises:
+        RobotDynamicsError: If its process ends instead, or it takes too long.
+    """
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            socket.create_connection((host, port), timeout=1.0).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    why = "takes too long" if process.poll() is None else "has ended; its last line says why"
+    raise RobotDynamicsError(f"the page of viewer_node: {why}")
+
+
+def _environment() -> Mapping[str, str]:
+    return {LOCAL: "LOCALHOST", **os.environ}
