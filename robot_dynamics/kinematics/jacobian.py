@@ -59,27 +59,27 @@ def _columns_in_base(
     tree: Robot, changes: Mapping[int, ChangeOfFrame], place: Frame
 ) -> dict[int, tuple[Array, Array]]:
     """Linear and angular velocity of the frame for a unit velocity of every joint on its path."""
-    R, o = np.eye(3), np.zeros(3)  # of the link that joint k carries
+    R_WL, p_WL = np.eye(3), np.zeros(3)  # link L that joint k carries, in the root W
     axes: dict[int, tuple[Array, Array]] = {}
     for k, change in changes.items():
-        o = o + R @ change.p
-        R = np.array([change.vector_to_child(row) for row in R])
-        axes[k] = o, R @ tree.joints[k].axis
-    p = o + R @ place.pose.translation
-    return {k: _screw(tree.joints[k], b, p - o) for k, (o, b) in axes.items()}
+        p_WL = p_WL + R_WL @ change.p
+        R_WL = np.array([change.vector_to_child(row) for row in R_WL])
+        axes[k] = p_WL, R_WL @ tree.joints[k].axis
+    p_WF = p_WL + R_WL @ place.pose.translation
+    return {k: _screw(tree.joints[k], b, p_WF - p_WL) for k, (p_WL, b) in axes.items()}
 
 
 def _columns_in_frame(
     tree: Robot, changes: Mapping[int, ChangeOfFrame], place: Frame
 ) -> dict[int, tuple[Array, Array]]:
     """As `_columns_in_base`, by going inward: only the joints outward of joint k matter."""
-    R, p = place.pose.rotation, place.pose.translation  # in the link that joint k carries
+    R_LF, p_LF = place.pose.rotation, place.pose.translation  # in the link L that joint k carries
     columns: dict[int, tuple[Array, Array]] = {}
     for k, change in reversed(list(changes.items())):
-        linear, angular = _screw(tree.joints[k], tree.joints[k].axis, p)
-        columns[k] = R.T @ linear, R.T @ angular
-        R = np.column_stack([change.vector_to_parent(column) for column in R.T])
-        p = change.vector_to_parent(p) + change.p
+        linear, angular = _screw(tree.joints[k], tree.joints[k].axis, p_LF)
+        columns[k] = R_LF.T @ linear, R_LF.T @ angular
+        R_LF = np.column_stack([change.vector_to_parent(column) for column in R_LF.T])
+        p_LF = change.vector_to_parent(p_LF) + change.p
     return columns
 
 

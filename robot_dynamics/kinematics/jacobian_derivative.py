@@ -35,26 +35,27 @@ def frame_jacobian_derivative(
     tree, positions = tree_positions(robot, q)
     rates = tree.coupling.matrix @ vector("qd", qd, robot.dof)
     place = tree.frame(frame)
-    R, o, v, w = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)  # of the link reached so far
-    axes: list[tuple[int, Array, Array, Array, Array]] = []
+    # Link L reached so far, in axes of the root W: its axes, origin, and how fast these move
+    R_WL, p_WL, v_WL, w_WL = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)
+    axes: list[tuple[int, Array, Array, Array, Array]] = []  # (3,) each, axes of W
     for k in tree.path_to(place.link):
         joint, change = tree.joints[k], ChangeOfFrame(tree.joints[k], positions[k])
-        arm = R @ change.p
-        o, v = o + arm, v + cross(w, arm)
-        R = np.array([change.vector_to_child(row) for row in R])
-        b = R @ joint.axis
-        bd = cross(w, b)  # a joint does not turn its own axis
+        arm = R_WL @ change.p
+        p_WL, v_WL = p_WL + arm, v_WL + cross(w_WL, arm)
+        R_WL = np.array([change.vector_to_child(row) for row in R_WL])
+        b = R_WL @ joint.axis
+        bd = cross(w_WL, b)  # a joint does not turn its own axis
         if joint.type.rotates:
-            w = w + b * rates[k]
+            w_WL = w_WL + b * rates[k]
         else:
-            v = v + b * rates[k]
-        axes.append((k, o, v, b, bd))
-    arm = R @ place.pose.translation
-    p, pd = o + arm, v + cross(w, arm)
+            v_WL = v_WL + b * rates[k]
+        axes.append((k, p_WL, v_WL, b, bd))
+    arm = R_WL @ place.pose.translation
+    p_WF, v_WF = p_WL + arm, v_WL + cross(w_WL, arm)
     Jd: Any = np.zeros((6, len(tree.joints)), dtype=np.result_type(positions, rates))
-    for k, o, v, b, bd in axes:
+    for k, p_WL, v_WL, b, bd in axes:
         if tree.joints[k].type.rotates:
-            Jd[:3, k], Jd[3:, k] = cross(bd, p - o) + cross(b, pd - v), bd
+            Jd[:3, k], Jd[3:, k] = cross(bd, p_WF - p_WL) + cross(b, v_WF - v_WL), bd
         else:
             Jd[:3, k] = bd
     return Jd @ tree.coupling.matrix
