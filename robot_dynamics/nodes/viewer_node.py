@@ -74,8 +74,8 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._epoch = 0
         self._open()
         self._inputs = [
-            self.create_loop_subscription(JointState, "joint_states", self._on_state, STATES_QOS),
-            self.create_loop_subscription(JointState, "reference", self._on_reference, COMMAND_QOS),
+            self.create_inlet(JointState, "joint_states", self._on_state, STATES_QOS),
+            self.create_inlet(JointState, "reference", self._on_reference, COMMAND_QOS),
         ]
         self.create_subscription(InertiaStamped, "payload", self._on_payload, TRAJECTORY_QOS)
         self._loads = self.create_publisher(InertiaStamped, "payload", TRAJECTORY_QOS)
