@@ -15,6 +15,7 @@ from robot_dynamics.compiler.backends import backend_named, compile_program
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.native.entry.native_methods import is_entry
 from robot_dynamics.errors import ArgumentError, RobotError, check_known
 from robot_dynamics.forking import imported
 from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics, formulation_named
@@ -27,7 +28,6 @@ from robot_dynamics.kernels import (
     equations_of,
     robot_digest,
 )
-from robot_dynamics.native_methods import is_entry
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 

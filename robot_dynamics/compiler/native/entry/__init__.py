@@ -6,5 +6,6 @@ NumPy array, of the right type, shape and layout), makes the result and runs the
 any other call goes to an ordinary Python function, which converts or raises.
 
 Reading order: array_layout (what is read of objects), entry_writer and entry_functions
-(the text), builtin_function (the function that Python sees).
+(the text), builtin_function (the function that Python sees), native_methods (how it takes a
+method's place).
 """
