@@ -1,0 +1,91 @@
+"""Arms and motions of the examples of Asada and Slotine that have no room elsewhere.
+
+[AsadaSlotine1986], chapter 3. Figure 3-7, the track of example 3-2, is not in the copies at hand:
+the text names its points A to D, where rates are excessive and why, and a constant speed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot.denavit_hartenberg import Row, Table
+from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.robot import Robot
+
+REACH = 1.999
+"""Distance of A and D from the origin, m: just inside the boundary, where rates are infinite."""
+
+CORNER = 0.1
+"""Distance of B and C from the origin, m."""
+
+
+def polar_arm(l_0: float = 0.0) -> Robot:
+    """The arm of example 3-1, figure 3-5: two revolute joints and one prismatic, at height l_0."""
+    right = np.pi / 2.0
+    rows = (
+        Row(JointType.REVOLUTE, 0.0, -right, l_0, 0.0),
+        Row(JointType.REVOLUTE, 0.0, right, 0.0, 0.0),
+        Row(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
+    )
+    return Table(rows, name="polar arm").to_robot()
+
+
+class Track(NamedTuple):
+    """Example 3-2: N points of a track of the unit arm.
+
+    Attributes:
+        times: Shape (N,), s.
+        position: Of the endpoint, shape (N, 2), m.
+        angles: theta_1 and theta_2, shape (N, 2), rad.
+        rates: Their derivatives, shape (N, 2), rad/s.
+    """
+
+    times: Array
+    position: Array
+    angles: Array
+    rates: Array
+
+
+def singular_track(speed: float = 1.0, points: int = 1001) -> Track:
+    """The endpoint of the unit arm goes from A to B, C and D along straight lines.
+
+    A = (`REACH`, 0) and D = (0, `REACH`) lie at the boundary of what it reaches, B = (`CORNER`, 0)
+    and C = (0, `CORNER`) by the origin: A and D, and the origin, are singular points.
+
+    Args:
+        speed: Of the endpoint, constant, m/s.
+        points: Number of points.
+    """
+    corners = np.array([(REACH, 0.0), (CORNER, 0.0), (0.0, CORNER), (0.0, REACH)])
+    steps = np.diff(corners, axis=0)
+    lengths = np.linalg.norm(steps, axis=1)
+    passed = np.concatenate(([0.0], np.cumsum(lengths)))
+    s = np.linspace(0.0, passed[-1], points)
+    position = np.column_stack([np.interp(s, passed, column) for column in corners.T])
+    side = np.clip(np.searchsorted(passed, s, side="right") - 1, 0, 2)
+    velocity = speed * steps[side] / lengths[side, None]
+    angles = unit_arm_angles(position)
+    rates = np.array([unit_arm_rates(q, v) for q, v in zip(angles, velocity, strict=True)])
+    return Track(s / speed, position, angles, rates)
+
+
+def unit_arm_angles(position: npt.ArrayLike) -> Array:
+    """Angles of the arm with links of 1 m, the elbow with theta_2 in (0, pi), shape (N, 2), rad."""
+    x, y = np.asarray(position, dtype=np.float64).T
+    theta_2 = np.arccos(np.clip((x**2 + y**2) / 2.0 - 1.0, -1.0, 1.0))
+    theta_1 = np.arctan2(y, x) - theta_2 / 2.0  # both links make the same angle with the chord
+    return np.column_stack((theta_1, theta_2))
+
+
+def unit_arm_rates(q: npt.ArrayLike, velocity: npt.ArrayLike) -> Array:
+    """Joint velocities (3-35) and (3-36) of a velocity of the endpoint, shape (2,), rad/s."""
+    theta_1, theta_2 = np.asarray(q, dtype=np.float64)
+    v_x, v_y = np.asarray(velocity, dtype=np.float64)
+    c_1, s_1 = np.cos(theta_1), np.sin(theta_1)
+    c_12, s_12 = np.cos(theta_1 + theta_2), np.sin(theta_1 + theta_2)
+    first = (v_x * c_12 + v_y * s_12) / np.sin(theta_2)
+    return np.array([first, -(v_x * (c_1 + c_12) + v_y * (s_1 + s_12)) / np.sin(theta_2)])
