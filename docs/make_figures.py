@@ -1,4 +1,4 @@
-"""Draw the worked examples of two papers into docs/figures, and write docs/worked-examples.md.
+"""Draw the worked examples of the publications into docs/figures, and write their page.
 
 Run it as `python docs/make_figures.py`.
 """

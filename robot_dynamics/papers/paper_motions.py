@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.interpolate import BSpline, make_interp_spline
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.errors import RobotError
+from robot_dynamics.errors import RobotError, check_known
 from robot_dynamics.formulations.zero_reference_hand import HandMotion, hand_motion
 from robot_dynamics.kinematics.inverse_kinematics import InverseKinematics
 from robot_dynamics.kinematics.jacobian import frame_jacobian
@@ -209,13 +210,34 @@ LINE_TIME = 1.0
 """Duration of the motion on the line, s."""
 
 
-def line_law(t: npt.ArrayLike) -> tuple[Array, Array, Array]:
+LINE_KNOTS = (1.0 / 3.0, 2.0 / 3.0)
+"""Where the pieces of the normal spline meet, parts of the duration: the fewest, equally spaced."""
+
+LINE_LAWS = ("normal_spline", "polynomial")
+"""How y grows on the line: by the paper's spline, or by the polynomial 3-4-5."""
+
+
+def line_law(t: npt.ArrayLike, law: str = "normal_spline") -> tuple[Array, Array, Array]:
     """y, its rate and acceleration on the line from -1 m to 1 m, shape (N,) each.
 
-    The paper takes a spline whose definition is elsewhere; this polynomial has what is said of
-    it: no velocity and no acceleration at either end.
+    The paper takes a normal spline with "zero initial and final velocities and accelerations". A
+    natural cubic spline has no acceleration at its ends and a complete one a given velocity; to
+    have both it needs two knots inside, and with `LINE_KNOTS` it is determined. Its figure 6 is not
+    in the copies at hand, so that this condition, and no curve, chooses.
+
+    Args:
+        t: Times, shape (N,), s, from 0 to `LINE_TIME`.
+        law: One of `LINE_LAWS`; the polynomial has no acceleration at the ends either, and no jump
+            of the jerk.
+
+    Raises:
+        UnknownNameError: If there is no such law.
     """
+    check_known("law", law, "the line of Thomas and Tesar", LINE_LAWS)
     u = np.atleast_1d(np.asarray(t, dtype=np.float64)) / LINE_TIME
+    if law == "normal_spline":
+        y, yd, ydd = (_line_spline()(u, order) / LINE_TIME**order for order in range(3))
+        return y, yd, ydd
     return (
         -1.0 + 2.0 * u**3 * (10.0 - 15.0 * u + 6.0 * u**2),
         60.0 * u**2 * (1.0 - u) ** 2 / LINE_TIME,
@@ -223,7 +245,15 @@ def line_law(t: npt.ArrayLike) -> tuple[Array, Array, Array]:
     )
 
 
-def line_motion(t: npt.ArrayLike) -> JointMotion:
+@functools.lru_cache(maxsize=1)
+def _line_spline() -> BSpline:
+    """From -1 to 1 over (0, 1), cubic, at rest and without acceleration at both ends."""
+    at_rest = [(1, 0.0), (2, 0.0)]
+    knots = [0.0] * 4 + list(LINE_KNOTS) + [1.0] * 4
+    return make_interp_spline([0.0, 1.0], [-1.0, 1.0], k=3, t=knots, bc_type=(at_rest, at_rest))
+
+
+def line_motion(t: npt.ArrayLike, law: str = "normal_spline") -> JointMotion:
     """Joint motion of the arm of Thomas and Tesar whose tip moves along a line without turning.
 
     The tip is at x = 1.33 m, z = 1.80 m and moves in y. In closed form: the wrist moves on a
@@ -232,11 +262,12 @@ def line_motion(t: npt.ArrayLike) -> JointMotion:
 
     Args:
         t: Times, shape (N,), s, from 0 to `LINE_TIME`.
+        law: One of `LINE_LAWS`.
 
     Returns:
         theta_1 to theta_6 and their derivatives, shape (N, 6), rad.
     """
-    y, yd, ydd = line_law(t)
+    y, yd, ydd = line_law(t, law)
     x, h, arm = 1.33 - 0.41, 1.80 - 1.5, 1.02  # of the wrist from the shoulder; both arm lengths
     rho = np.hypot(x, y)  # horizontal distance of the wrist
     rho_d = y * yd / rho

@@ -13,13 +13,16 @@ from robot_dynamics.statics.ellipsoids import (
     inertia_ellipsoid,
     velocity_ellipsoid,
 )
+from robot_dynamics.statics.link_balance import CouplingForces, coupling_forces
 from robot_dynamics.statics.wrenches import moved_wrench, wrench_transform
 
 __all__ = [
     "Balance",
+    "CouplingForces",
     "Ellipsoid",
     "EndpointStiffness",
     "balancing_wrench",
+    "coupling_forces",
     "endpoint_compliance",
     "endpoint_stiffness",
     "force_ellipsoid",

@@ -25,7 +25,7 @@ def test_the_page_of_worked_examples_is_the_one_in_docs(folder):
 
 def test_every_figure_of_the_page_is_drawn_and_shipped(folder):
     linked = re.findall(r"\(figures/([\w.]+)\)", (folder / "worked-examples.md").read_text())
-    assert len(linked) == 9
+    assert len(linked) == 11
     drawn = {path.name for path in (folder / "figures").iterdir()}
     assert drawn == set(linked)
     assert drawn <= {path.name for path in (DOCS / "figures").iterdir()}

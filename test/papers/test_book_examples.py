@@ -10,12 +10,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from planar_two_link import planar_two_link
-from robot_dynamics.coordinates import (
-    absolute_angles,
-    endpoint_coordinates,
-    remote_drives,
-    transformed_equations,
-)
+from robot_dynamics.coordinates.drives import absolute_angles, remote_drives
+from robot_dynamics.coordinates.endpoint_coordinates import endpoint_coordinates
+from robot_dynamics.coordinates.transformed_equations import transformed_equations
 from robot_dynamics.formulations import inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.kinematics import (
     InverseKinematics,
@@ -95,8 +92,8 @@ def test_section_2_3_2_solutions_of_the_5_r_1_p_arm():
         reach = x * np.cos(q_1) + y * np.sin(q_1)
         q_2 = np.arctan2(reach, z - l_0)  # (2-53), in the quadrant of d_3 > 0
         d_3 = np.hypot(reach, z - l_0)  # (2-54)
-        _, t, b = (frame_pose(arm, [q_1, q_2, d_3, 0, 0, 0], TOOL).rotation.T @ R).T  # (2-56)
-        n = (frame_pose(arm, [q_1, q_2, d_3, 0, 0, 0], TOOL).rotation.T @ R)[:, 0]
+        forearm = frame_pose(arm, [q_1, q_2, d_3, 0, 0, 0], TOOL).rotation
+        n, t, b = (forearm.T @ R).T  # (2-56)
         q_4 = np.arctan2(b[1], b[0])  # (2-60)
         q_5 = np.arctan2(b[0] * np.cos(q_4) + b[1] * np.sin(q_4), b[2])  # (2-61)
         across = np.array([-np.sin(q_4), np.cos(q_4)])

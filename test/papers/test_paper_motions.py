@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from robot_dynamics.errors import RobotError
+from robot_dynamics.errors import RobotError, UnknownNameError
 from robot_dynamics.kinematics.forward_kinematics import frame_pose
 from robot_dynamics.papers.paper_arms import INCH, puma_type_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
+    LINE_KNOTS,
+    LINE_LAWS,
     LINE_TIME,
     STANFORD_TIME,
     circle_motion,
@@ -40,28 +42,46 @@ def test_stanford_rates_are_derivatives():
 # -- Thomas-Tesar arm -------------------------------------------------------------------------
 
 
-def test_the_tip_of_the_thomas_tesar_arm_moves_along_the_line_without_turning():
+@pytest.mark.parametrize("law", LINE_LAWS)
+def test_the_tip_of_the_thomas_tesar_arm_moves_along_the_line_without_turning(law):
     arm, t = thomas_tesar_arm(), np.linspace(0.0, LINE_TIME, 21)
-    y = line_law(t)[0]
-    for k, q in enumerate(line_motion(t).q):
+    y = line_law(t, law)[0]
+    for k, q in enumerate(line_motion(t, law).q):
         tip = frame_pose(arm, q, "link_6")
         assert_allclose(tip.translation, [1.33, y[k], 1.80], atol=1e-14)
         # x6, y6, z6 as columns
         assert_allclose(tip.rotation, [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], atol=1e-14)
 
 
-def test_thomas_tesar_rates_are_derivatives():
+@pytest.mark.parametrize("law", LINE_LAWS)
+def test_thomas_tesar_rates_are_derivatives(law):
     t, h = np.linspace(0.05, 0.95, 19), 1e-5
-    before, now, after = (line_motion(t + shift) for shift in (-h, 0.0, h))
+    before, now, after = (line_motion(t + shift, law) for shift in (-h, 0.0, h))
     # h^2 times third derivatives of up to 1e3 rad/s^3, and round-off over h
+    away = np.abs(t[:, None] - LINE_KNOTS).min(axis=1) > h  # from jumps of the spline's jerk
+    before, now, after = (type(x)(*(part[away] for part in x)) for x in (before, now, after))
     assert_allclose((after.q - before.q) / (2 * h), now.qd, atol=1e-6)
     assert_allclose((after.qd - before.qd) / (2 * h), now.qdd, atol=1e-5)
 
 
-def test_the_line_starts_and_ends_at_rest():
-    y, yd, ydd = line_law([0.0, LINE_TIME])
-    assert_allclose(y, [-1.0, 1.0])
-    assert_allclose([yd, ydd], 0.0, atol=1e-15)
+@pytest.mark.parametrize("law", LINE_LAWS)
+def test_the_line_starts_and_ends_at_rest(law):
+    y, yd, ydd = line_law([0.0, LINE_TIME], law)
+    assert_allclose(y, [-1.0, 1.0], atol=1e-14)
+    assert_allclose([yd, ydd], 0.0, atol=1e-13)
+
+
+def test_the_normal_spline_has_an_acceleration_of_straight_lines():
+    """A cubic spline that is natural and complete at once: 0, 9, -9, 0 for a path of length 1."""
+    ends = np.array([0.0, *LINE_KNOTS, 1.0])
+    assert_allclose(line_law(ends * LINE_TIME)[2], [0.0, 18.0, -18.0, 0.0], atol=1e-12)
+    t = np.linspace(0.0, LINE_TIME, 301)
+    assert_allclose(line_law(t)[2], np.interp(t, ends, [0.0, 18.0, -18.0, 0.0]), atol=1e-12)
+
+
+def test_an_unknown_law_of_the_line_is_named():
+    with pytest.raises(UnknownNameError, match="no law 'spline' in the line of Thomas and Tesar"):
+        line_law([0.0], "spline")
 
 
 def test_the_printed_start_angles_are_those_of_the_ends_of_the_line():

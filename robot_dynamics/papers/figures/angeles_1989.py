@@ -71,10 +71,13 @@ def thomas_tesar_figures(points: int) -> Iterator[PaperFigure]:
     t = np.linspace(0.0, LINE_TIME, points)
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     labels = ("y (m)", "velocity (m/s)", "acceleration (m/s$^2$)")
-    for axis, values, label in zip(figure.subplots(1, 3), line_law(t), labels, strict=True):
-        axis.plot(t, values, color=COLOURS[0])
+    laws = zip(line_law(t), line_law(t, "polynomial"), labels, strict=True)
+    for axis, (values, other, label) in zip(figure.subplots(1, 3), laws, strict=True):
+        axis.plot(t, values, color=COLOURS[0], label="normal spline")
+        axis.plot(t, other, color="0.6", linestyle=":", label="polynomial 3-4-5")
         axis.set(xlabel="time (s)", ylabel=label)
         axis.grid(alpha=0.25)
+    shared_legend(figure, figure.axes[0])
     yield PaperFigure(6, "motion along the line", "kane_6_line", figure)
 
     motion = line_motion(t)
@@ -98,8 +101,11 @@ THOMAS_TESAR = WorkedExample(
     "The arm of Thomas and Tesar",
     """\
 [Angeles1989], section 7.2, figures 6 to 8. The tip moves 2 m along a line in one second without
-turning. The spline of the paper is defined elsewhere; a polynomial that starts and ends at rest and
-without acceleration stands for it. The inertial data have two readings: "printed", in the frame
-that the paper states, and "distal", at the far end of each link, where they make better sense.""",
+turning. The normal spline of the paper is defined elsewhere, and its curve is not in the copies at
+hand. Of it is said that it has no velocity and no acceleration at its ends: a natural spline does
+not suffice for that, nor a complete one. Drawn is the cubic spline that is both at once, with the
+fewest knots that allow it, at thirds of the way, beside the polynomial of fifth degree with the
+same ends. The inertial data have two readings: "printed", in the frame that the paper states, and
+"distal", at the far end of each link, where they make better sense.""",
     thomas_tesar_figures,
 )

@@ -28,7 +28,7 @@ class PaperFigure(NamedTuple):
         figure: The drawing.
     """
 
-    number: int
+    number: int | str
     title: str
     name: str
     figure: Figure

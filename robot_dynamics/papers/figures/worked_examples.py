@@ -9,10 +9,11 @@ from typing import Any
 import matplotlib as mpl
 
 from robot_dynamics.papers.figures.angeles_1989 import STANFORD, THOMAS_TESAR
+from robot_dynamics.papers.figures.asada_slotine_1986 import SINGULAR_TRACK
 from robot_dynamics.papers.figures.curves import WorkedExample
 from robot_dynamics.papers.figures.gupta_1986 import CIRCLE
 
-WORKED_EXAMPLES = (CIRCLE, STANFORD, THOMAS_TESAR)
+WORKED_EXAMPLES = (SINGULAR_TRACK, CIRCLE, STANFORD, THOMAS_TESAR)
 
 POINTS = 361
 """Points of a curve."""
@@ -20,11 +21,13 @@ POINTS = 361
 STYLE: dict[Any, Any] = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
 
 INTRODUCTION = """\
-# The worked examples of two papers
+# The worked examples of three publications
 
-Redrawn by `robot-dynamics papers`, in the layout of the papers' figures. The papers print curves
-and no numbers; what is drawn here is what the tests check against two independent computations
-(Pinocchio, and Lagrange's equations differentiated automatically)."""
+Redrawn by `robot-dynamics papers`, in the layout of the printed figures. The publications print
+curves and no numbers, and the copies at hand have lost the curves: what is drawn here is what the
+tests check against other computations (torques against Pinocchio, and against Lagrange's equations
+differentiated automatically), and what the texts say of their figures. Lee, Lee and Nigam, and
+Renaud, print no curves."""
 
 
 def write_worked_examples(
