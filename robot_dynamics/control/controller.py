@@ -171,6 +171,15 @@ class Controller:
         """What it does, from the last `update` on."""
         return self._supervisor.status
 
+    def sees(self, now: float) -> bool:
+        """Whether states come."""
+        return not self._supervisor.states.stale(now)
+
+    @property
+    def answers(self) -> bool:
+        """Whether any joint has moved since references are followed."""
+        return self._supervisor.answers
+
     @property
     def stopped_by(self) -> str | None:
         """Name of the joint whose tracking error stopped the arm, if one did."""
@@ -200,7 +209,7 @@ class Controller:
         error = self._error(measured, now) if supervisor.watches_tracking else None
         status = supervisor.next_status(now, error)
         if status is not supervisor.status:
-            self._enter(status, measured, now)
+            self._enter(status, measured, last.tau, now)
         elif self._led_by_hand:
             self._go_on_from(State(measured.q, measured.qd, self._none), now)
         self._led_by_hand = False
@@ -232,13 +241,13 @@ class Controller:
         self._renew = True
         return self._last
 
-    def _enter(self, status: Status, measured: Measured, now: float) -> None:
-        """Take up another status, going on from where the arm is, or is meant to be."""
+    def _enter(self, status: Status, measured: Measured, last: Array, now: float) -> None:
+        """Take up another status, going on from where the arm is, or is meant to be, and `last`."""
         start = start_of(self._supervisor.status, status, by_hand=not self._law.feedback)
         at = self._at(start, measured, now)
         if start is Start.MEASURED:
             self._integral = self._none
-        self._supervisor.enter(status, measured.q, self.model.gravity(measured.q))
+        self._supervisor.enter(status, measured.q, last)
         self._renew = True
         self._go_on_from(at, now)
 

@@ -59,7 +59,9 @@ class Brakes:
     """Notices joints that do not move however they are pushed: their brakes are still closed.
 
     That is a joint that has not moved since the arm began to follow, although
-    for a while its effort has been far from the one that held it there.
+    for a while its effort has been far from the one that held it there. Where no
+    joint has moved at all, nobody may be using the efforts, and less will do:
+    whoever begins to would let the arm go with a jerk.
     """
 
     STILL = 1e-4
@@ -70,6 +72,9 @@ class Brakes:
 
     DELAY_S = 0.05
     """Time in which such a change moves any joint that is free."""
+
+    UNANSWERED_SHARE, UNANSWERED_S = 0.1, 0.2
+    """The same two while no joint of the arm has moved."""
 
     LOOK_S = 0.01
     """Time from one look to the next."""
@@ -100,10 +105,18 @@ class Brakes:
         self._all_free = bool(self._free.all())
         if self._all_free:
             return None
-        pushed = (np.abs(tau - self._tau) > self.SHARE * limit) & ~self._free
+        share, delay = self.SHARE, self.DELAY_S
+        if not self.answers:
+            share, delay = self.UNANSWERED_SHARE, self.UNANSWERED_S
+        pushed = (np.abs(tau - self._tau) > share * limit) & ~self._free
         self._since = np.where(pushed, np.minimum(self._since, now), np.inf)
         i = int(np.argmin(self._since))
-        return i if now - self._since[i] > self.DELAY_S else None
+        return i if now - self._since[i] > delay else None
+
+    @property
+    def answers(self) -> bool:
+        """Whether any joint has moved."""
+        return bool(self._free.any())
 
     def free(self, i: int) -> bool:
         """Whether joint i has moved."""

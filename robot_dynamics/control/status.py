@@ -187,17 +187,22 @@ class Supervisor:
             return Status.PAUSED
         return Status.SETTLING if now < self._settled_at else Status.TRACKING
 
-    def enter(self, status: Status, q: Array, gravity: Array) -> None:
+    @property
+    def answers(self) -> bool:
+        """Whether any joint has moved since references are followed."""
+        return self._brakes.answers
+
+    def enter(self, status: Status, q: Array, tau: Array) -> None:
         """Take up another status.
 
         Args:
             status: From `next_status`.
             q: Measured positions, shape (n,).
-            gravity: Efforts that hold the arm there, shape (n,).
+            tau: Efforts that have held the arm there, shape (n,).
         """
         self.status = status
         if status is Status.TRACKING:
-            self._brakes.begin(q, gravity)
+            self._brakes.begin(q, tau)
         elif status is not Status.SETTLING:
             self.braked_by = None
 

@@ -54,6 +54,13 @@ def test_a_joint_pushed_with_half_of_its_limit_that_does_not_move_is_braked():
     assert found[70] == 1  # a look or two after the 50 ms that a free joint may take
 
 
+def test_where_no_joint_moves_at_all_a_tenth_of_a_limit_tells_that_nobody_uses_the_efforts():
+    found = looks([0.0, 0.0], [10.0, 10.0], [0.5, -1.5], seconds=0.3)
+    assert found[:200] == [None] * 200  # arms with friction are slow to begin
+    assert found[230] == 1
+    assert set(looks([0.0, 0.0], [10.0, 10.0], [0.5, -0.9], seconds=0.5)) == {None}
+
+
 @pytest.mark.parametrize(
     ("moves", "limit", "tau"),
     [

@@ -128,6 +128,23 @@ def test_commands_that_are_late_unseen_are_noticed_by_the_swing_and_end_it(name,
     assert told == 1 or "swings" in loop.lines[1]
 
 
+def test_what_a_swing_has_told_of_is_believed_until_it_is_recovered_from():
+    loop = Loop(ROBOTS["ur5"], 1000, commands_late=20e-3)
+    loop.run(0.6)
+    loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
+    loop.run(5.0)
+    assert loop.model.coupled and "a swing told" in loop.tuning.describe()
+    loop.late = (0, 0)  # whatever it was is mended
+    loop.run(2.0)
+    assert loop.model.coupled
+    told = len(loop.lines)
+    assert loop.tuning.recover() and not loop.tuning.recover()
+    loop.run(2.0)
+    assert not loop.model.coupled
+    assert len(loop.lines) == told + 1
+    assert swing(loop.run(1.0)) < SWING
+
+
 def test_a_slow_arm_still_follows_and_comes_to_rest():
     loop = Loop(ROBOTS["ur5"], 100, states_late=5e-3)
     loop.run(1.0)

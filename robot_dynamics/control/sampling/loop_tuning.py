@@ -135,13 +135,25 @@ class LoopTuning:
         before, self._told = self._told, (model.coupled, self.lowered)
         return model, why + self.describe() if why or before != self._told else ""
 
+    def recover(self) -> bool:
+        """Believe no longer in the delay that a swing has told of; return whether one had."""
+        meter = self._meter
+        told, meter.unseen = meter.unseen, 0.0
+        if told and (measured := meter.measured) is not None:
+            meter.measured = measured._replace(delay=measured.delay - told)
+            self._measured, self._told = False, None
+        return told > 0.0
+
     def describe(self) -> str:
         """How the loop is sampled, and what feedback fits that, in words."""
         if not self._measured:
             return "how fast states come is not known yet"
+        unseen = 1e3 * self._meter.unseen
         return (
             f"states come every {1e3 * self.sampling.period:.3g} ms and are answered within "
-            f"{1e3 * self.sampling.delay:.3g} ms; {self._does}"
+            f"{1e3 * self.sampling.delay:.3g} ms"
+            + (f", {unseen:.3g} ms of which a swing told, until resumed" if unseen else "")
+            + f"; {self._does}"
         )
 
     def _with_unseen(self, measured: Sampling, swing: Swing) -> Sampling:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators, Controller
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
@@ -10,6 +12,10 @@ from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.runtime.exchange import Outlet
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.controller.controller_report import ControllerReport
+    from robot_dynamics.nodes.controller.standby import Standby, Watch
 
 
 class ControllerBase(RobotNode[ControllerParameters]):
@@ -23,6 +29,9 @@ class ControllerBase(RobotNode[ControllerParameters]):
         reference: Desired motion.
         command: Publishes efforts.
         named: Publishes them with names.
+        standby: Watches another one's commands, if it only stands by.
+        watch: Its right to command, if it does not stand by.
+        report: Tells of it.
         output: Names of the commands in their order, and the actuators if these are theirs.
         saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
         cycles: All cycles.
@@ -36,7 +45,17 @@ class ControllerBase(RobotNode[ControllerParameters]):
     reference: JointReader
     command: Outlet
     named: Outlet
+    standby: Standby | None
+    watch: Watch | None
+    report: ControllerReport
     output: tuple[tuple[str, ...], Actuators | None]
     saturated: Array
     cycles: int
     refusal: str
+
+    @property
+    def doubled(self) -> bool:
+        """Whether another node commands, and this one only stands by."""
+        if self.watch is not None:
+            return self.watch.ended
+        return self.standby is not None and not self.standby.on_duty

@@ -42,7 +42,8 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
-from robot_dynamics.nodes.controller.standby import Standby
+from robot_dynamics.nodes.controller.rest import wait_for_rest
+from robot_dynamics.nodes.controller.standby import Standby, Watch
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
@@ -70,12 +71,6 @@ MEASURING_PERIOD_S = 4e-3
 
 RETUNE_PERIOD_S = 0.1
 """Time between two looks whether other feedback is due."""
-
-STANDS_STILL = 0.01
-"""Speed below which a joint stands, rad/s or m/s."""
-
-LONGEST_STOP_S = 3.0
-"""Time for which an arm that does not come to rest is commanded on when the node ends."""
 
 MAX_EXTRAPOLATION_S = 0.02
 """Time by which a reference is brought ahead to that of a newer state."""
@@ -147,6 +142,7 @@ class ControllerNode(ControllerBase):
             )
         self.create_service(Trigger, "~/resume", self._on_resume)
         self.standby = Standby(self) if parameters.standby else None
+        self.watch = None if parameters.standby else Watch(self)
         self.report = ControllerReport(self)
         self.create_timer(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.create_timer(
@@ -168,38 +164,20 @@ class ControllerNode(ControllerBase):
         inputs = [self._reference_in]
         if self.standby is not None:
             self.standby.forget()
-            inputs.append(self.standby.commands)
+            inputs += self.standby.inputs
+        if self.watch is not None:
+            self.watch.begin()
+            inputs.append(self.watch.reliefs)
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
 
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
-            self._wait_for_rest()
+            wait_for_rest(self)
             if self.parameters.on_deactivate == ZERO_EFFORT:
                 sleep(self.controller.let_go())
         super().deactivate()
-
-    def _wait_for_rest(self) -> None:
-        """Command on until the arm is measured to stand, but not for ever."""
-        moving, end = "", monotonic() + LONGEST_STOP_S
-        while (
-            self.active and self.states.complete and self.report.listened_to and not self._doubled
-        ):
-            speed = np.abs(self.states.velocity)
-            i = int(np.argmax(speed))
-            if not speed[i] > STANDS_STILL:
-                return
-            moving = f"joint '{self.robot.joint_names[i]}' still moves at {speed[i]:.2g}"
-            if monotonic() > end:
-                self.get_logger().error(f"commands end although {moving} rad/s or m/s")
-                return
-            sleep(0.01)
-
-    @property
-    def _doubled(self) -> bool:
-        """Whether another node commands, and this one only stands by."""
-        return self.standby is not None and not self.standby.on_duty
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts pass over to the new equations over `fade`."""
@@ -230,11 +208,12 @@ class ControllerNode(ControllerBase):
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
         if self.standby is not None:
-            efforts = self.standby.relieve(now, self.tuning.sampling.period)
+            sees = self.controller.sees(now)
+            efforts = self.standby.relieve(now, self.tuning.sampling.period, sees)
             if efforts is not None:
                 self._relieve(efforts)
-            if not self.standby.on_duty:
-                return
+        if self.doubled:
+            return
         if not self.report.listened_to:  # and followed no longer, or feedback would push at nothing
             self.controller.postpone(now)
         elif self.reference.complete:
@@ -337,7 +316,8 @@ class ControllerNode(ControllerBase):
         self.arm.changed()
         self._use_settings()
 
-    def _on_joint_changed(self) -> None:
+    def _on_joint_changed(self, values: str) -> None:
+        self.get_logger().info(values)
         self.tuning.wanted = self._joints.gains()
         self.arm.base = self.tuning.model(self.arm.base)
         self._use_settings()
@@ -378,7 +358,13 @@ class ControllerNode(ControllerBase):
     # -- the rest of the system, in the executor's thread -------------------------------------
 
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        response.success = self.controller.resume()
+        resumed = self.controller.resume()
+        if recovers := self.tuning.recover():
+            self.get_logger().info("feedback as before the joint swung, for it was resumed")
+        if relieved := self.watch is not None and self.watch.ended:
+            self._fresh = True  # the first command holds the arm where it is
+            self.watch.begin()
+        response.success = resumed or recovers or relieved
         response.message = "following the reference" if response.success else "not stopped"
         return response
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -189,7 +189,7 @@ class JointParameters:
         robot: The robot, of n joints.
         default: Gains where none are given.
         inertia: Inertia that each joint moves, shape (n,), kg m^2 or kg.
-        changed: Called after some have changed.
+        changed: Called after some have changed, with what they are now, in words.
     """
 
     def __init__(
@@ -198,19 +198,23 @@ class JointParameters:
         robot: Robot,
         default: Gains,
         inertia: Array,
-        changed: Callable[[], None],
+        changed: Callable[[str], None],
     ) -> None:
         joint_names = self._names = robot.joint_names
         tracking = default_tracking_errors(robot)
         self._told: dict[str, float] = {}
         """Joints whose limit on the change of effort has been told of, and that limit."""
+
+        def tell(name: str, value: GainParameters | LimitParameters) -> None:
+            changed(f"{name}: " + ", ".join(f"{k} {v:g}" for k, v in asdict(value).items()))
+
         self._gains = [
             group(
                 GainParameters,
                 f"gains.{name}",
                 defaults=GainParameters(p=float(default.kp[i]), d=float(default.kd[i])),
                 check=partial(check_gains, name, float(inertia[i])),
-                changed=lambda _: changed(),
+                changed=partial(tell, f"gains.{name}"),
             )
             for i, name in enumerate(joint_names)
         ]
@@ -219,7 +223,7 @@ class JointParameters:
                 LimitParameters,
                 f"limits.{name}",
                 defaults=LimitParameters(tracking_error=float(tracking[i])),
-                changed=lambda _: changed(),
+                changed=partial(tell, f"limits.{name}"),
             )
             for i, name in enumerate(joint_names)
         ]

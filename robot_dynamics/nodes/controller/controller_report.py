@@ -18,6 +18,9 @@ SATURATED_SHARE = 0.1
 """Part of the cycles since the last report from where on a saturated joint is worth a word."""
 
 
+RELIEVED = "relieved: a controller that stood by commands"
+
+
 class ControllerReport:
     """Tells of a controller node, each thing once when it changes.
 
@@ -98,6 +101,11 @@ class ControllerReport:
 
     @property
     def _closed_brakes(self) -> str:
+        if not self._node.controller.answers:
+            return (
+                f"no joint moves although '{self.braked_by}' is pushed with a tenth of its effort "
+                f"limit; is what receives {self._node.command.topic} active?"
+            )
         return (
             f"joint '{self.braked_by}' does not move although it is pushed with half of its "
             "effort limit; are its brakes closed?"
@@ -131,6 +139,8 @@ class ControllerReport:
         standby = self._node.standby
         if standby is not None and not standby.on_duty:
             return "standing by: another node commands"
+        if self._node.watch is not None and self._node.watch.ended:
+            return RELIEVED
         return (self.status or Status.WAITING).value
 
     def faults(self) -> list[Fault]:
@@ -138,6 +148,8 @@ class ControllerReport:
         node, found = self._node, []
         if node.standby is not None and node.standby.on_duty:
             found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
+        if node.watch is not None and node.watch.ended:
+            found.append(Fault(Level.ERROR, f"{RELIEVED}; call {node.get_name()}/resume"))
         if self.status in (Status.BLIND, Status.SILENT):
             found.append(Fault(Level.ERROR, self.status.value))
         if self.status is Status.STOPPED:

@@ -8,21 +8,58 @@ from __future__ import annotations
 
 from collections import deque
 from time import monotonic
+from uuid import uuid4
 
 import numpy as np
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.safety import Watchdog
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
+from robot_dynamics.nodes.controller.duty import Change, Duty
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC
-from robot_dynamics.nodes.ros.qos import COMMAND_QOS
+from robot_dynamics.nodes.ros.qos import COMMAND_QOS, DESCRIPTION_QOS, OUTPUT_QOS
 
 FEWEST_PERIODS = 3.0
 """Periods of the states without a command before the other controller is taken for dead."""
 
 OWN_KEPT = 32
 """Commands of one's own that are told from others when they come back."""
+
+ON_DUTY, RELIEVED = "on_duty", "relieved"
+"""Below the topic of commands: the watch that begins, and the one that ends."""
+
+
+class Watch:
+    """The right of a controller to command, which one that stands by may end.
+
+    Args:
+        node: The node that commands.
+
+    Attributes:
+        ended: Whether another one commands in its place.
+        reliefs: The subscription to watches that end.
+    """
+
+    def __init__(self, node: ControllerBase) -> None:
+        self._node, self._name = node, ""
+        topic = node.command.topic
+        self._announce = node.create_publisher(String, f"{topic}/{ON_DUTY}", DESCRIPTION_QOS)
+        self.reliefs = node.create_inlet(String, f"{topic}/{RELIEVED}", self._on_relief, OUTPUT_QOS)
+        self.ended = False
+
+    def begin(self) -> None:
+        """Begin another watch, and tell of it."""
+        self._name, self.ended = f"{self._node.get_name()} {uuid4()}", False
+        self._announce.publish(String(data=self._name))
+
+    def _on_relief(self, msg: String) -> None:
+        if msg.data == self._name and not self.ended:
+            self.ended = True
+            node = self._node
+            node.get_logger().error(
+                "relieved by a controller that stands by, as no command came from here for too "
+                f"long; call {node.get_name()}/resume to command again"
+            )
 
 
 class Standby:
@@ -35,59 +72,79 @@ class Standby:
 
     Attributes:
         on_duty: Whether the node commands, as the other controller does not.
-        commands: The subscription to what is commanded.
+        inputs: The subscriptions to what is commanded, and by whom.
     """
 
     def __init__(self, node: ControllerBase) -> None:
         self._node = node
-        self.commands = node.create_inlet(
-            Float64MultiArray, COMMAND_TOPIC, self._on_command, COMMAND_QOS
-        )
+        topic = node.command.topic
+        self._relieve = node.create_publisher(String, f"{topic}/{RELIEVED}", OUTPUT_QOS)
+        self.inputs = [
+            node.create_inlet(String, f"{topic}/{ON_DUTY}", self._on_announcement, DESCRIPTION_QOS),
+            node.create_inlet(Float64MultiArray, COMMAND_TOPIC, self._on_command, COMMAND_QOS),
+        ]
+        self._announced = ""
         self.forget()
 
     def forget(self) -> None:
         """Wait for the first command of another controller."""
-        self.on_duty = False
-        self._watch = Watchdog(self._node.parameters.standby_timeout)
+        self._duty = Duty(self._node.parameters.standby_timeout)
+        self._duty.announced(self._announced)
         self._efforts: Array | None = None
         self._own: deque[tuple[float, ...]] = deque(maxlen=OWN_KEPT)
+
+    @property
+    def on_duty(self) -> bool:
+        """Whether the node commands, as the other controller does not."""
+        return self._duty.on_duty
 
     def note(self, efforts: Array) -> None:
         """Note a command of one's own, shape (n,), which comes back as any other does."""
         self._own.append(tuple(efforts.tolist()))
+
+    def _on_announcement(self, msg: String) -> None:
+        self._announced = msg.data
+        self._duty.announced(msg.data)
 
     def _on_command(self, efforts: Array) -> None:
         if tuple(efforts.tolist()) in self._own or len(efforts) != self._node.robot.dof:
             return
         if not np.isfinite(efforts).all():
             return
-        self._watch.feed(monotonic())
+        self._duty.commanded(monotonic())
         self._efforts = efforts
 
-    def relieve(self, now: float, period: float) -> Array | None:
+    def relieve(self, now: float, period: float, sees: bool) -> Array | None:
         """Look who is to command.
 
         Args:
             now: Steady time, s.
             period: Time from a state to the next, s.
+            sees: Whether states come.
 
         Returns:
             The last efforts of the other controller, in the order of its commands, in the cycle
             in which they are taken over; else None.
         """
-        self._watch.timeout = max(self._node.parameters.standby_timeout, FEWEST_PERIODS * period)
-        change = self._watch.change(now)
-        log = self._node.get_logger()
-        if change == "fresh" and self.on_duty:
-            self.on_duty = False
-            log.warning(f"{self._node.command.topic} is commanded again; standing by")
-        elif change == "fresh":
-            log.info(f"standing by: {self._node.command.topic} is commanded by another node")
-        elif change == "stale" and self._efforts is not None:
-            self.on_duty = True
+        timeout = max(self._node.parameters.standby_timeout, FEWEST_PERIODS * period)
+        age = self._duty.age(now)
+        change = self._duty.change(now, timeout, sees=sees)
+        if change is None:
+            return None
+        if change in (Change.TAKES_OVER, Change.INSISTS) and self._duty.relieved:
+            self._relieve.publish(String(data=self._duty.relieved))
+        self._log(change, age)
+        return self._efforts if change is Change.TAKES_OVER else None
+
+    def _log(self, change: Change, age: float) -> None:
+        topic, log = self._node.command.topic, self._node.get_logger()
+        if change is Change.TAKES_OVER:
             log.error(
-                f"no {self._node.command.topic} for {1e3 * self._watch.age(now):.0f} ms; "
-                "taken over: the arm comes to rest and is held"
+                f"no {topic} for {1e3 * age:.0f} ms; taken over: the arm comes to rest and is held"
             )
-            return self._efforts
-        return None
+        elif change is Change.STANDS_BY:
+            log.info(f"standing by: {topic} is commanded by another node")
+        elif change is Change.YIELDS:
+            log.warning(f"{topic} is commanded again; standing by")
+        elif change is Change.GIVES_WAY:
+            log.warning(f"{topic} is commanded on by a node that does not listen; standing by")

@@ -78,6 +78,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         turning = continuous_joints(robot)
         self._turning = turning if turning.any() else None
         self.goals = Goals(robot.joint_names)
+        self._limits = self.parameters.limits
         self._trajectories: Subscription | None = None
         self._forget()
 
@@ -250,6 +251,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def changed(self, value: FeedforwardParameters) -> None:
         """Use new terms, another gravity and other times from now on."""
         self._fade.duration = value.fade
+        if value.limits != self._limits:
+            self.get_logger().info(f"limits '{value.limits}', before '{self._limits}'")
+            self._limits = value.limits
         self._wrench.use(value)
         self.arm.changed()
 

@@ -270,6 +270,9 @@ class OnlineModel:
         gravity = self._gravity(self.base.dynamics.robot)
         if not np.array_equal(gravity, self.load.gravity.target):
             self.load.gravity.aim(gravity)
+            if self._begun and self._imu_gravity is None:
+                why = "" if parameters.compensate_gravity else ", as compensate_gravity is false"
+                self._node.get_logger().info(f"gravity: {self.load.describe()['gravity']}{why}")
 
     def _gravity(self, robot: Robot) -> Array:
         """Acceleration of free fall that efforts work against, m/s^2."""

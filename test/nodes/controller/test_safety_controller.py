@@ -186,7 +186,7 @@ def test_a_joint_above_its_velocity_limit_is_braked(arm, peer):
     arm.becomes(DYNAMICS.gravity(Q) - np.array([brake, 0.0]), "the brake")
 
 
-def test_a_joint_that_does_not_move_is_named_and_pushed_with_half_of_its_limit_at_most(arm, peer):
+def test_an_arm_that_does_not_answer_is_told_of_and_pushed_with_little(arm, peer):
     arm.use(limits__joint_1__tracking_error=0.01)
     arm.q_d = Q + [0.02, 0.0]
     arm.node.wait_for_log("stopped: tracking error too large, of joint 'joint_1'")
@@ -194,12 +194,15 @@ def test_a_joint_that_does_not_move_is_named_and_pushed_with_half_of_its_limit_a
     heard, count = len(arm.node.log), len(arm.named)
     arm.q_d = Q + [1.5, 0.0]
     assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
-    told = "joint 'joint_1' does not move although it is pushed with half of its effort limit; are "
+    told = (
+        "no joint moves although 'joint_1' is pushed with a tenth of its effort limit; is what "
+        "receives /effort_command active? It is tried again and again"
+    )
     arm.node.wait_for_log(told, heard)
     wait_for(lambda: len(arm.named) > count + 400, "another push")
     pushes = [msg.effort[0] - DYNAMICS.gravity(Q)[0] for msg in arm.named[count:]]
-    # The command of the last cycle before 50 ms are over; a busy machine may be late with it
-    assert 0.5 < max(pushes) / effort_limits(ROBOT)[0] < 1.0
+    # The command of the last cycle before 0.2 s are over; a busy machine may be late with it
+    assert 0.1 < max(pushes) / effort_limits(ROBOT)[0] < 0.5
     assert arm.node.log[heard:].count(told) == 1
 
     def moves():
