@@ -1,9 +1,10 @@
 """Joint friction, for compensation in control and for the plant in simulation.
 
-    tau_f = viscous qd + (coulomb + stiction exp(-(qd / stribeck)^2)) sign(qd)
+    tau_f = viscous qd + (coulomb + load |tau| + stiction exp(-(qd / stribeck)^2)) sign(qd) + offset
 
-The sign makes control chatter at rest, so compensation replaces it by a smooth
-crossing of a stated width. The plant keeps the true sign, and stiction.
+Gears that bear more rub more: tau is what the bodies ask of the joint. The sign makes control
+chatter at rest, so compensation replaces it by a smooth crossing of a stated width. The
+plant keeps the true sign, and stiction.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.control.per_joint import per_joint
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot.robot import Robot
 
 DEFAULT_WIDTH = 0.01
@@ -28,28 +30,43 @@ class Friction:
         viscous: N m s/rad or N s/m.
         coulomb: Sliding friction, N m or N.
         stiction: By how much friction at rest exceeds sliding friction, N m or N; by default zero.
+            Negative where friction bends as it rises with speed, but no more so than `coulomb`.
         stribeck: Speed at which that excess has fallen to 1/e, rad/s or m/s.
+        load: Sliding friction per effort that the joint bears, by default zero.
+        offset: Effort in one direction at all speeds, N m or N, by default zero.
+        width: Speed at which smoothed dry friction reaches tanh(1) = 76 %, rad/s or m/s; zero
+            (the default) for the width that `smooth` is given.
 
     Raises:
         ShapeError: If the fields differ in length.
-        ArgumentError: If a number is negative or not finite, or a Stribeck speed is zero.
+        ArgumentError: If a number is negative that cannot be, or not finite, or a Stribeck speed is
+            zero.
     """
 
     viscous: Array
     coulomb: Array
     stiction: Array = field(default_factory=lambda: frozen([0.0]))
     stribeck: Array = field(default_factory=lambda: frozen([DEFAULT_WIDTH]))
+    load: Array = field(default_factory=lambda: frozen([0.0]))
+    offset: Array = field(default_factory=lambda: frozen([0.0]))
+    width: Array = field(default_factory=lambda: frozen([0.0]))
 
     def __post_init__(self) -> None:
         n = max(np.size(getattr(self, setting.name)) for setting in fields(self))
         for setting in fields(self):
-            checked = per_joint(
-                f"friction: {setting.name}",
-                getattr(self, setting.name),
-                n,
-                positive=setting.name == "stribeck",
+            what, values = f"friction: {setting.name}", getattr(self, setting.name)
+            signed = setting.name in ("stiction", "offset")
+            size = per_joint(what, np.abs(values) if signed else values, n,
+                             positive=setting.name == "stribeck")  # fmt: skip
+            sign = np.where(np.asarray(values) < 0.0, -1.0, 1.0) if signed else 1.0
+            object.__setattr__(self, setting.name, frozen(sign * size))
+        at_rest = self.coulomb + self.stiction
+        if (at_rest < -1e-9 * self.coulomb).any():
+            i = int(np.argmin(at_rest))
+            raise ArgumentError(
+                f"friction: stiction[{i}] is {self.stiction[i]:.6g}; give {-self.coulomb[i]:.6g} "
+                "or more, or friction at rest would drive the joint"
             )
-            object.__setattr__(self, setting.name, checked)
 
     @staticmethod
     def none(n: int) -> Friction:
@@ -70,21 +87,27 @@ class Friction:
     @property
     def is_dry(self) -> bool:
         """Whether any joint can stick."""
-        return bool((self.coulomb + self.stiction).any())
+        return bool((self.coulomb + np.abs(self.stiction)).any())
 
     def resistance(self, qd: Array) -> Array:
-        """Size of dry friction while sliding at qd, shape (n,), N m or N, never negative."""
-        return self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2))
+        """Size of dry friction while sliding at qd without load, shape (n,), never negative."""
+        dry = self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2))
+        return np.asarray(np.maximum(dry, 0.0))
 
-    def smooth(self, qd: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
+    def smooth(
+        self, qd: Array, width: float | Array = DEFAULT_WIDTH, tau: Array | None = None
+    ) -> Array:
         """Effort that makes up for friction at velocity qd, without a step at rest.
 
         Args:
             qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s: best the desired ones,
                 which carry no noise.
-            width: Speed scale of the crossing, rad/s or m/s.
+            width: Speed scale of the crossing where the friction has none, rad/s or m/s.
+            tau: What the bodies ask of the joints, same shape as qd, where friction grows with it.
 
         Returns:
             Efforts, same shape as qd, N m or N, in the direction of qd.
         """
-        return self.viscous * qd + self.resistance(qd) * np.tanh(qd / width)
+        dry = self.resistance(qd) + (0.0 if tau is None else self.load * np.abs(tau))
+        widths = np.where(self.width > 0.0, self.width, width)
+        return self.viscous * qd + dry * np.tanh(qd / widths) + self.offset
