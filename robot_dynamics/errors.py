@@ -60,6 +60,14 @@ class TrajectoryError(RobotDynamicsError, ValueError):
     """A trajectory that cannot be followed; the previous one stays in force."""
 
 
+class RecordingError(RobotDynamicsError, ValueError):
+    """A recorded motion that cannot be read, or that no model can be identified from."""
+
+
+class MissingPackageError(RobotDynamicsError, ImportError):
+    """A package that is not installed; the message names the extra that brings it."""
+
+
 class SimulationError(RobotDynamicsError, ArithmeticError):
     """A simulated motion that ran away to infinity."""
 

@@ -1,0 +1,1 @@
+"""Recorded motions: read, matched to the joints of a robot, and doubted."""

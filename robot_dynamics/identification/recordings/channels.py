@@ -1,0 +1,120 @@
+"""What a file of a recorded motion holds, before it is matched to a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import RecordingError
+
+ALIKE = 0.6
+"""Similarity of names, from 0 to 1, above which one is suggested for the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Channels:
+    """Columns of a recording by the names that its file has; a column without values is NaN.
+
+    Args:
+        source: Path or topic, for messages.
+        names: Of the m joints.
+        time: Shape (N,), s, as recorded: perhaps unordered.
+        position: Shape (N, m), rad or m.
+        velocity: Shape (N, m).
+        effort: Shape (N, m).
+    """
+
+    source: str
+    names: tuple[str, ...]
+    time: Array
+    position: Array
+    velocity: Array
+    effort: Array
+
+
+def matched(
+    names: Sequence[str], joints: Sequence[str], mapping: Mapping[str, str] | None, source: str
+) -> list[int]:
+    """Index into `names` of every joint.
+
+    A joint is found by the name that `mapping` gives it, else by its own. Where no name of the
+    robot stands in the file but its names are those of the robot with another prefix
+    (`fer_joint1`, `panda_joint1`), these are taken.
+
+    Args:
+        names: Names in the recording.
+        joints: Names of the independent joints of the robot.
+        mapping: Name in the recording, by joint of the robot.
+        source: For messages.
+
+    Raises:
+        RecordingError: If a joint is not found; the message suggests a mapping.
+    """
+    given = dict(mapping or {})
+    for joint, name in given.items():
+        if joint not in joints or name not in names:
+            raise RecordingError(
+                f"{source}: joint names map '{joint}' to '{name}', but the robot has joints "
+                f"{', '.join(joints)} and the recording {', '.join(names)}"
+            )
+    wanted = [given.get(joint, joint) for joint in joints]
+    missing = [joint for joint, name in zip(joints, wanted, strict=True) if name not in names]
+    if missing and not given and len(missing) == len(joints):
+        by_suffix = _by_suffix(names, joints)
+        if by_suffix:
+            return by_suffix
+    if missing:
+        raise RecordingError(f"{source}: no joint '{missing[0]}' in it{_hint(names, missing)}")
+    return [list(names).index(name) for name in wanted]
+
+
+def _by_suffix(names: Sequence[str], joints: Sequence[str]) -> list[int] | None:
+    """Indices of names that differ from the joints by a prefix that all of them share, or none."""
+    first = _common_prefix(names), _common_prefix(joints)
+    tails = [name[len(first[0]) :] for name in names]
+    wanted = [joint[len(first[1]) :] for joint in joints]
+    if not all(wanted) or any(tails.count(tail) != 1 for tail in wanted):
+        return None
+    return [tails.index(tail) for tail in wanted]
+
+
+def _common_prefix(names: Sequence[str]) -> str:
+    low, high = min(names), max(names)
+    same = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), 0)
+    return low[:same].rstrip("0123456789")
+
+
+def _hint(names: Sequence[str], missing: Sequence[str]) -> str:
+    pairs = []
+    for joint in missing:
+        likeness, best = max((SequenceMatcher(None, joint, name).ratio(), name) for name in names)
+        if likeness > ALIKE:
+            pairs.append(f"{joint}={best}")
+    if pairs:
+        return f" (joints: {', '.join(names)}); give joint names {','.join(pairs)}"
+    return (
+        f" (joints: {', '.join(names)}); is it of another robot? If not, say which joint is which "
+        "by joint names"
+    )
+
+
+def of_rows(source: str, names: Sequence[str], rows: Mapping[str, Sequence[Array]]) -> Channels:
+    """Channels of rows that were gathered in lists; fields without rows are NaN.
+
+    Raises:
+        RecordingError: If there are no rows.
+    """
+    N, m = len(rows["time"]), len(names)
+    if not N:
+        raise RecordingError(f"{source}: holds no joint states; record `joint_states` and try anew")
+    fields = [
+        np.array(rows[field], dtype=float).reshape(N, m)
+        if len(rows.get(field, ()))
+        else np.full((N, m), np.nan)
+        for field in ("position", "velocity", "effort")
+    ]
+    return Channels(source, tuple(names), np.array(rows["time"], dtype=float), *fields)

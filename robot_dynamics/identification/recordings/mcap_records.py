@@ -1,0 +1,85 @@
+"""Messages of an MCAP file, also of one that ends in the middle.
+
+A recorder that was killed leaves a file without index and summary, which readers refuse.
+The records before them hold all messages, one after the other: https://mcap.dev/spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from struct import Struct, error
+from typing import Any
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.packages import needed
+
+MAGIC = b"\x89MCAP0\r\n"
+SCHEMA, CHANNEL, MESSAGE, CHUNK = 0x03, 0x04, 0x05, 0x06
+
+_HEAD = Struct("<BQ")  # kind and length of a record
+_LENGTH = Struct("<I")  # of a text
+_IDS = Struct("<HH")  # of a channel and its schema
+_MESSAGE = Struct("<HIQQ")  # channel, sequence, time of arrival and of publication
+_CHUNK = Struct("<QQQI")  # first and last time, size, checksum
+
+
+def mcap_messages(file: Path, message_type: str) -> Iterator[tuple[str, tuple[int, bytes]]]:
+    """Topic, time of arrival (ns) and content of every message of a type, as far as they go.
+
+    Raises:
+        RecordingError: If it is no MCAP file, or holds nothing whole.
+    """
+    data = memoryview(file.read_bytes())
+    if not data:
+        raise RecordingError(f"{file}: is empty; record again")
+    if bytes(data[: len(MAGIC)]) != MAGIC:
+        raise RecordingError(f"{file}: is no MCAP file; give a .mcap or .db3 bag")
+    schemas: dict[int, str] = {}
+    topics: dict[int, str] = {}
+    for kind, record in _records(data[len(MAGIC) :]):
+        if kind == SCHEMA:
+            schemas[int.from_bytes(record[:2], "little")] = _text(record, 2)
+        elif kind == CHANNEL:
+            channel, schema = _IDS.unpack_from(record)
+            if schemas.get(schema) == message_type:
+                topics[channel] = _text(record, _IDS.size)
+        elif kind == MESSAGE:
+            channel, _, arrival, _ = _MESSAGE.unpack_from(record)
+            if channel in topics:
+                yield topics[channel], (arrival, bytes(record[_MESSAGE.size :]))
+
+
+def _records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Whole records, those inside chunks included."""
+    at = 0
+    while at + _HEAD.size <= len(data):
+        kind, length = _HEAD.unpack_from(data, at)
+        at += _HEAD.size
+        if at + length > len(data) and kind != CHUNK:  # cut off here
+            return
+        record = data[at : at + length]  # of a chunk, what there is of it
+        at += length
+        if kind == CHUNK:
+            try:
+                yield from _records(memoryview(_unpacked(record)))
+            except (ValueError, error, RuntimeError):  # a chunk that was half written
+                return
+        else:
+            yield kind, record
+
+
+def _unpacked(chunk: memoryview) -> bytes:
+    size = _CHUNK.unpack_from(chunk)[2]
+    compression = _text(chunk, _CHUNK.size)
+    content = bytes(chunk[_CHUNK.size + _LENGTH.size + len(compression) + 8 :])
+    decompressors: Any = needed("rosbags.rosbag2.storage_mcap", "reading bags").DECOMPRESSORS
+    if compression not in decompressors:
+        raise RecordingError(f"compression '{compression}' is not known; use zstd, lz4 or none")
+    return bytes(decompressors[compression](content, size))
+
+
+def _text(record: memoryview, at: int) -> str:
+    (length,) = _LENGTH.unpack_from(record, at)
+    start = at + _LENGTH.size
+    return bytes(record[start : start + length]).decode()
