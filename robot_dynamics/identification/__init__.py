@@ -1,0 +1,20 @@
+"""Identification: from a recorded motion to a robot that fits."""
+
+from robot_dynamics.identification.estimation import Identification, identify
+from robot_dynamics.identification.parameter_file import Drives, read_parameters, write_parameters
+from robot_dynamics.identification.recordings.recording import Recording
+from robot_dynamics.identification.validation import Report, validate
+from robot_dynamics.identification.write_back import with_identified, write_urdf
+
+__all__ = [
+    "Drives",
+    "Identification",
+    "Recording",
+    "Report",
+    "identify",
+    "read_parameters",
+    "validate",
+    "with_identified",
+    "write_parameters",
+    "write_urdf",
+]

@@ -1,0 +1,159 @@
+"""Weighted least squares on all joints at once, iterated against outliers.
+
+The unknowns are base parameters, rotor inertias and friction of all drives, a column each.
+Each joint is weighted by the size of its own residuals, each sample less the further it lies
+off (Huber). What a motion does not show stays at the value that it had before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+
+HUBER = 2.0
+"""Residuals beyond this many standard deviations pull no harder."""
+
+INDEPENDENT = 1e-10
+"""Eigenvalue of the scaled normal equations, of the largest, below which nothing is seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """tau = X z + noise.
+
+    Args:
+        X: Shape (N, n, c).
+        tau: Efforts, shape (N, n).
+        prior: Values where data say nothing, shape (c,).
+        usable: Whether a sample of a joint counts, shape (N, n).
+    """
+
+    X: Array
+    tau: Array
+    prior: Array
+    usable: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """What least squares found.
+
+    Args:
+        z: Values, shape (c,).
+        deviation: Standard deviations, shape (c,); infinite where data say nothing.
+        sigma: Standard deviation of a sample of each joint, shape (n,).
+        weight: Of every sample, shape (N, n): from 0 to 1.
+        independent: For how many samples in a row one counts, by joint, shape (n,).
+        residual: tau - X z, shape (N, n).
+    """
+
+    z: Array
+    deviation: Array
+    sigma: Array
+    weight: Array
+    independent: Array
+    residual: Array
+
+    @property
+    def sample_weight(self) -> Array:
+        """Inverse variance of every sample, correlation in time counted, shape (N, n)."""
+        return self.weight / (self.sigma**2 * self.independent)
+
+
+def estimate(problem: Problem, iterations: int = 6, start: Estimate | None = None) -> Estimate:
+    """Solve a problem.
+
+    Args:
+        problem: With N n rows.
+        iterations: Of weights.
+        start: Estimate whose weights are the first.
+    """
+    n = problem.tau.shape[1]
+    size = np.sqrt(np.mean(problem.tau**2, axis=0)) + 1e-9
+    sigma = 0.1 * size if start is None else start.sigma
+    weight = problem.usable.astype(float) if start is None else start.weight
+    for _ in range(iterations):
+        z = solved(*normal(problem, weight / sigma**2), problem.prior)
+        residual = problem.tau - problem.X @ z
+        sigma = np.array([_spread(residual[problem.usable[:, j], j]) for j in range(n)])
+        sigma = np.maximum(sigma, 1e-6 * size)
+        far = np.abs(residual) / (HUBER * sigma)
+        weight = problem.usable / np.maximum(1.0, far)
+    times = np.array([correlation_time(residual[:, j]) for j in range(n)])
+    deviation = _deviation(problem, weight / sigma**2, times)
+    return Estimate(z, deviation, sigma, weight, times, residual)
+
+
+def normal(
+    problem: Problem, weight: Array, rows: Array | slice = slice(None)
+) -> tuple[Array, Array]:
+    """Normal matrix (c, c) and right-hand side (c,) of some samples."""
+    c = problem.X.shape[2]
+    root = np.sqrt(weight[rows])
+    A = (problem.X[rows] * root[:, :, None]).reshape(-1, c)
+    return A.T @ A, A.T @ (problem.tau[rows] * root).reshape(-1)
+
+
+def solved(gram: Array, right: Array, prior: Array) -> Array:
+    """Solve gram z = right for z, at the prior in directions that gram does not see."""
+    scale, values, vectors = _eigen(gram)
+    seen = values > INDEPENDENT * values[-1]
+    V = vectors[:, seen]
+    change = V @ ((V.T @ ((right - gram @ prior) / scale)) / values[seen])
+    return np.asarray(prior + change / scale)
+
+
+def held_out(problem: Problem, fit: Estimate, blocks: Sequence[Array]) -> Array:
+    """Residuals of every block by a model that did not see it, shape (N, n)."""
+    weight = fit.weight / fit.sigma**2
+    parts = [normal(problem, weight, rows) for rows in blocks]
+    gram, right = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
+    residual = fit.residual.copy()
+    for rows, (G, r) in zip(blocks, parts, strict=True):
+        z = solved(gram - G, right - r, problem.prior)
+        residual[rows] = problem.tau[rows] - problem.X[rows] @ z
+    return residual
+
+
+def correlation_time(residual: Array) -> float:
+    """For how many samples in a row one counts: 1 + 2 sum of autocorrelations, at least 1."""
+    x = residual - residual.mean()
+    N = len(x)
+    spectrum = np.abs(np.fft.rfft(x, 2 * N)) ** 2
+    rho = np.fft.irfft(spectrum)[: N // 2]
+    if rho[0] <= 0.0:
+        return 1.0
+    rho = rho / rho[0]
+    end = int(np.argmax(rho < 0.05)) or len(rho)
+    return float(max(1.0, 1.0 + 2.0 * rho[1:end].sum()))
+
+
+def _spread(residual: Array) -> float:
+    """Standard deviation that outliers do not blow up: of the middle, but no less than a third."""
+    if not len(residual):
+        return 1.0
+    middle = 1.4826 * float(np.median(np.abs(residual)))
+    return max(middle, float(residual.std()) / 3.0)
+
+
+def _deviation(problem: Problem, weight: Array, times: Array) -> Array:
+    """Sandwich: rows that repeat each other tell less than their number."""
+    gram, _ = normal(problem, weight)
+    meat, _ = normal(problem, weight * times)
+    scale, values, vectors = _eigen(gram)
+    seen = values > INDEPENDENT * values[-1]
+    inverse = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T
+    variance = np.diag(inverse @ (meat / np.outer(scale, scale)) @ inverse) / scale**2
+    unseen = (vectors[:, ~seen] ** 2).sum(axis=1) > 1e-3
+    return np.where(unseen, np.inf, np.sqrt(np.maximum(variance, 0.0)))
+
+
+def _eigen(gram: Array) -> tuple[Array, Array, Array]:
+    scale = np.sqrt(np.diag(gram))
+    scale = np.where(scale > 1e-9 * scale.max(initial=1e-300), scale, np.inf)
+    values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
+    return scale, values, vectors

@@ -1,0 +1,222 @@
+"""From recorded samples to the positions, velocities, accelerations and efforts of a fit.
+
+A recording is cut where it has gaps; each part is laid on equal steps, low-passed forth
+and back (which shifts nothing in time), differentiated, and thinned out. Efforts and what the
+model makes of the motion pass the same filter: what it takes away is missing on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.signal import butter, sosfiltfilt
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError, RecordingError
+from robot_dynamics.identification.recordings.recording import FEWEST, Recording
+
+GAP = 5.0
+"""A distance of samples above this many of the usual ones is a gap ..."""
+
+SHORTEST_GAP = 0.03
+"""... if it is this long, s: less does not matter to a filter of some hertz."""
+
+ORDER = 4
+"""Of the Butterworth filter; forth and back it counts twice."""
+
+ABOVE_MOTION = 5.0
+"""Edge of the filter over the highest frequency of the motion: far enough to leave it alone."""
+
+LOWEST_EDGE = 3.0
+"""Hz: below it friction that changes its sign is no longer seen as a step."""
+
+HIGHEST_EDGE = 10.0
+"""Hz: above it arms vibrate, which no rigid body does."""
+
+EDGE_OVER_RATE = 0.2
+"""Highest edge that is chosen, over the sampling rate."""
+
+PER_EDGE = 5
+"""Samples that are kept per period of the edge: more would repeat each other."""
+
+FINER = 5
+"""Samples per kept one where friction is filtered: its steps are sharper than the motion."""
+
+DISAGREEMENT = 0.25
+"""Part by which measured velocities may differ from those of the positions, rms."""
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """Filtered samples of a motion, N times of n joints.
+
+    Args:
+        time: Shape (N,), s.
+        q: Shape (N, n), rad or m.
+        qd: Shape (N, n).
+        qdd: Shape (N, n).
+        tau: Shape (N, n), filtered as the motion is.
+        raw: Efforts without filter at the same times, shape (N, n).
+        edge: Of the low-pass, Hz.
+        part: Number of the part without gaps that a sample belongs to, shape (N,).
+        low_pass: The filter, for what the model makes of the motion: of a function of
+            velocities (M, n) that gives columns (M, k), returns (N, k).
+    """
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    raw: Array
+    edge: float
+    part: Array
+    low_pass: Callable[[Callable[[Array], Array]], Array]
+
+
+def signals(recording: Recording, edge: float | None = None, *, thinned: bool = True) -> Signals:
+    """Filter and differentiate a recording.
+
+    Args:
+        recording: The motion.
+        edge: Of the low-pass, Hz; by default from the motion, see `edge_of`.
+        thinned: Whether to keep only as many samples as the edge needs.
+
+    Raises:
+        ArgumentError: If the edge is not between zero and half the sampling rate.
+        RecordingError: If no part without gaps is long enough.
+    """
+    rate = recording.rate
+    if edge is None:
+        edge = edge_of(recording)
+    elif not 0.0 < edge < 0.5 * rate:
+        raise ArgumentError(
+            f"filter edge is {edge:g} Hz; give more than 0 and less than {0.5 * rate:g}, half the "
+            "sampling rate"
+        )
+    fine = max(1, int(rate / (FINER * PER_EDGE * edge))) if thinned else 1
+    coarse = max(1, int(rate / fine / (PER_EDGE * edge))) if thinned else 1
+    margin = int(rate / edge) if thinned else 0  # where the filter feels the end of the part
+    parts = [
+        _Part.of(rows, recording, edge, fine)
+        for rows in _without_gaps(recording.time)
+        if len(rows) > 2 * margin + FEWEST // 2
+    ]
+    if not parts:
+        raise RecordingError(
+            f"{recording.source}: no part without gaps is longer than {2 * margin / rate:.1f} s; "
+            "record longer, or give a higher filter edge"
+        )
+    cut = margin // fine
+    kept = slice(cut, -cut or None, coarse)
+    sos = _filter(edge, rate / fine)
+
+    def low_pass(columns: Callable[[Array], Array]) -> Array:
+        return np.concatenate([_both_ways(sos, columns(part.qd))[kept] for part in parts])
+
+    fields = {
+        name: np.concatenate([getattr(part, name)[kept] for part in parts])
+        for name in ("time", "q", "qd", "qdd", "tau", "raw")
+    }
+    numbers = [np.full(len(part.time[kept]), i) for i, part in enumerate(parts)]
+    return Signals(**fields, edge=edge, part=np.concatenate(numbers), low_pass=low_pass)
+
+
+def joined(several: Sequence[Signals]) -> Signals:
+    """Samples of several motions, one after the other."""
+    if len(several) == 1:
+        return several[0]
+
+    def low_pass(columns: Callable[[Array], Array]) -> Array:
+        return np.concatenate([one.low_pass(columns) for one in several])
+
+    names = ("time", "q", "qd", "qdd", "tau", "raw", "part")
+    fields = {name: np.concatenate([getattr(one, name) for one in several]) for name in names}
+    parts = np.cumsum([0, *(one.part[-1] + 1 for one in several[:-1])])
+    fields["part"] = np.concatenate(
+        [one.part + first for one, first in zip(several, parts, strict=True)]
+    )
+    return Signals(**fields, edge=several[0].edge, low_pass=low_pass)
+
+
+def edge_of(recording: Recording) -> float:
+    """Edge of a low-pass that leaves the motion as it is, Hz.
+
+    The motion ends where 99 % of the power of the velocities lie below, noise (the floor of
+    the upper half of the spectrum) taken off.
+    """
+    rate = recording.rate
+    time = np.arange(recording.time[0], recording.time[-1], 1.0 / rate)
+    q = CubicSpline(recording.time, recording.q)(time)
+    window = np.hanning(len(time))[:, None]
+    swing = q - np.linspace(0.0, 1.0, len(time))[:, None] * (q[-1] - q[0]) - q[0]
+    frequency = np.fft.rfftfreq(len(time), 1.0 / rate)
+    power = np.abs(np.fft.rfft(window * (swing - swing.mean(axis=0)), axis=0)) ** 2
+    floor = np.median(power[len(power) // 2 :], axis=0)
+    velocity = np.where(power > 10.0 * floor, power, 0.0) * frequency[:, None] ** 2
+    share = np.cumsum(velocity, axis=0) / np.maximum(velocity.sum(axis=0), 1e-300)
+    highest = max(
+        (frequency[np.searchsorted(share[:, j], 0.99)] for j in np.flatnonzero(velocity.any(0))),
+        default=LOWEST_EDGE,
+    )
+    return float(min(max(ABOVE_MOTION * highest, LOWEST_EDGE), HIGHEST_EDGE, EDGE_OVER_RATE * rate))
+
+
+def gaps(time: Array) -> Array:
+    """Indices of the samples before a gap."""
+    step = np.diff(time)
+    return np.flatnonzero(step > max(GAP * float(np.median(step)), SHORTEST_GAP))
+
+
+def _without_gaps(time: Array) -> list[Array]:
+    return np.split(np.arange(len(time)), gaps(time) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A stretch without gaps, filtered, on equal steps."""
+
+    time: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    tau: Array
+    raw: Array
+
+    @staticmethod
+    def of(index: Array, recording: Recording, edge: float, every: int) -> _Part:
+        """From the samples of that index; one of `every` steps stays."""
+        rate, recorded = recording.rate, recording.time[index]
+        sos = _filter(edge, rate)
+        time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
+        q = _both_ways(sos, CubicSpline(recorded, recording.q[index])(time))
+        raw = _linear(time, recorded, recording.tau[index])
+        qd = np.gradient(q, 1.0 / rate, axis=0)
+        if recording.qd is not None:
+            measured = _both_ways(sos, CubicSpline(recorded, recording.qd[index])(time))
+            qd = np.where(disagreement(qd, measured) < DISAGREEMENT, measured, qd)
+        qdd = np.gradient(qd, 1.0 / rate, axis=0)
+        columns = (time, q, qd, qdd, _both_ways(sos, raw), raw)
+        return _Part(*(column[::every] for column in columns))
+
+
+def disagreement(derived: Array, measured: Array) -> Array:
+    """Measured velocities less those of the positions over the latter, rms, shape (n,)."""
+    size = np.sqrt(np.mean(derived**2, axis=0))
+    return np.sqrt(np.mean((derived - measured) ** 2, axis=0)) / np.maximum(size, 1e-12)
+
+
+def _linear(time: Array, recorded: Array, values: Array) -> Array:
+    """On equal steps without overshoot: efforts have steps."""
+    return np.column_stack([np.interp(time, recorded, column) for column in values.T])
+
+
+def _filter(edge: float, rate: float) -> Array:
+    return np.asarray(butter(ORDER, edge, fs=rate, output="sos"))
+
+
+def _both_ways(sos: Array, values: Array) -> Array:
+    return np.asarray(sosfiltfilt(sos, values, axis=0))

@@ -1,0 +1,218 @@
+"""How well efforts are predicted, joint by joint, and what to make of it in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.identification.effort_model import EffortModel
+from robot_dynamics.identification.recordings.doubts import Doubt, doubts, refuse_hopeless
+from robot_dynamics.identification.recordings.recording import Recording
+from robot_dynamics.identification.signals import Signals, joined, signals
+from robot_dynamics.robot.robot import Robot
+
+GOOD = 0.15
+"""Part of the effort that a good model leaves unexplained."""
+
+SMALL = 0.01
+"""Residual over the effort limit that no controller notices."""
+
+USABLE = 0.5
+"""Part of the effort above which a model is worse than none."""
+
+
+STANDING = 0.03
+"""Part of its highest speed below which a joint stands, held by friction of any size."""
+
+
+@dataclass(frozen=True)
+class JointFit:
+    """How well the effort of one joint is predicted.
+
+    Args:
+        joint: Its name.
+        relative: Residual over effort, both rms.
+        rms: Residual, N m or N, rms.
+        bias: Its mean, N m or N.
+        correlation: Of predicted and measured effort.
+        moving: As `relative`, of the samples in which the joint moves: friction at rest may be
+            anything up to its limit, which no function of speed predicts.
+        verdict: By `moving`: "good", "gravity only" or "do not use".
+    """
+
+    joint: str
+    relative: float
+    rms: float
+    bias: float
+    correlation: float
+    moving: float
+    verdict: str
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A verdict with its reasons.
+
+    Args:
+        robot: Name.
+        fits: Of every joint.
+        doubts: What is odd about the recordings.
+        verdict: "good", "usable for gravity only", or "do not use".
+        reasons: Why, and what to record next.
+        time: Shape (N,), s.
+        measured: Filtered efforts, shape (N, n).
+        predicted: Shape (N, n).
+        unseen: Residuals on samples that the fit did not see, shape (N, n).
+        edge: Of the filter, Hz.
+    """
+
+    robot: str
+    fits: tuple[JointFit, ...]
+    doubts: tuple[Doubt, ...]
+    verdict: str
+    reasons: tuple[str, ...]
+    time: Array
+    measured: Array
+    predicted: Array
+    unseen: Array
+    edge: float
+
+    @property
+    def relative(self) -> Array:
+        """Residual over effort of every joint, rms, shape (n,)."""
+        return np.array([fit.relative for fit in self.fits])
+
+    def __str__(self) -> str:
+        width = max(len(fit.joint) for fit in self.fits)
+        lines = [f"{self.robot}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
+        lines += [f"  ? {doubt.text}" for doubt in self.doubts]
+        lines.append(
+            f"{'joint':{width}}  residual  moving  N m or N rms      bias  correlation  verdict"
+        )
+        lines += [
+            f"{fit.joint:{width}}  {100 * fit.relative:6.1f} %  {100 * fit.moving:4.1f} %"
+            f"  {fit.rms:12.4g}  {fit.bias:8.3g}  {fit.correlation:11.4f}  {fit.verdict}"
+            for fit in self.fits
+        ]
+        return "\n".join(lines)
+
+
+def validate(
+    robot: Robot,
+    recording: Recording | Sequence[Recording],
+    *,
+    friction: Friction | None = None,
+    rotor_inertia: Array | None = None,
+    edge: float | None = None,
+) -> Report:
+    """Judge a robot by recordings that it was not fitted on.
+
+    Args:
+        robot: The robot, identified or not.
+        recording: One motion or several.
+        friction: By default that of the URDF.
+        rotor_inertia: As the joints feel it, shape (n,), kg m^2 or kg; by default none.
+        edge: Of the low-pass, Hz; by default from the motion.
+
+    Raises:
+        RecordingError: If the recording cannot be used.
+    """
+    recordings = [recording] if isinstance(recording, Recording) else list(recording)
+    found = [doubt for one in recordings for doubt in doubts(robot, one)]
+    refuse_hopeless(found)
+    motion = joined([signals(one, edge) for one in recordings])
+    model = EffortModel.of(robot, friction or Friction.of(robot), rotor_inertia)
+    predicted = model.efforts(motion)
+    return reported(robot, motion, motion.tau - predicted, predicted, None, found)
+
+
+def reported(
+    robot: Robot,
+    motion: Signals,
+    unseen: Array,
+    predicted: Array,
+    deviation: Array | None,
+    found: Sequence[Doubt],
+) -> Report:
+    """Judge a model.
+
+    Args:
+        robot: Whose joints these are.
+        motion: Filtered samples, N of n joints.
+        unseen: Measured less predicted efforts where the model did not see them, shape (N, n).
+        predicted: Efforts of the model, shape (N, n).
+        deviation: Standard deviations of base parameters, if any were identified.
+        found: What is odd about the recordings.
+    """
+    tau, limit = motion.tau, robot.limits.effort
+    fits = tuple(
+        _fit(robot.joint_names[j], tau[:, j], unseen[:, j], limit[j],
+             np.abs(motion.qd[:, j]))
+        for j in range(robot.dof)
+    )  # fmt: skip
+    verdict, reasons = _verdict(fits, found)
+    if deviation is not None and not np.isfinite(deviation).all():
+        count = int((~np.isfinite(deviation)).sum())
+        reasons.append(
+            f"the motion does not show {count} of {len(deviation)} base parameters, which stay as "
+            "the URDF has them; record a motion of `robot-dynamics excite`"
+        )
+    return Report(
+        robot.name, fits, tuple(found), verdict, tuple(reasons), motion.time, tau, predicted,
+        unseen, motion.edge,
+    )  # fmt: skip
+
+
+def _fit(name: str, tau: Array, residual: Array, limit: float, speed: Array) -> JointFit:
+    moves = speed > STANDING * speed.max(initial=0.0)
+    size = _rms(tau)
+    predicted = tau - residual
+    spread = float(predicted.std() * tau.std())
+    covariance = float(np.mean((predicted - predicted.mean()) * (tau - tau.mean())))
+    moving = _ratio(_rms(residual[moves]), _rms(tau[moves])) if moves.any() else np.inf
+    if spread <= 1e-12 * size**2:
+        verdict = "do not use"  # a constant effort is explained by any model with an offset
+    elif moving <= GOOD or _rms(residual[moves]) <= SMALL * limit < np.inf:
+        verdict = "good"
+    else:
+        verdict = "gravity only" if moving <= USABLE else "do not use"
+    return JointFit(
+        name, _ratio(_rms(residual), size), _rms(residual), float(residual.mean()),
+        covariance / spread if spread > 0.0 else 0.0, moving, verdict,
+    )  # fmt: skip
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole > 0.0 else np.inf
+
+
+def _verdict(fits: Sequence[JointFit], found: Sequence[Doubt]) -> tuple[str, list[str]]:
+    bad = [fit for fit in fits if fit.verdict == "do not use"]
+    half = [fit for fit in fits if fit.verdict == "gravity only"]
+    reasons = []
+    for fit in (*bad, *half):
+        cause = next((doubt.text for doubt in found if doubt.joint == fit.joint), "")
+        reasons.append(
+            f"joint '{fit.joint}': {100 * fit.moving:.0f} % of its effort stays unexplained while "
+            f"it moves ({fit.rms:.3g} N m or N rms in all)" + (f"; {cause}" if cause else "")
+        )
+    if bad:
+        reasons.append("record these joints faster and further, with nothing touching the arm")
+        return "do not use", reasons
+    if half:
+        reasons.append("record a longer motion that turns these joints back at several speeds")
+        return "usable for gravity only", reasons
+    worst = max(fits, key=lambda fit: fit.moving)
+    reasons.append(
+        f"at most {100 * worst.relative:.1f} % of an effort stays unexplained (joint "
+        f"'{worst.joint}'), on samples that the fit did not see"
+    )
+    return "good", reasons

@@ -1,0 +1,132 @@
+import functools
+
+import numpy as np
+import pytest
+
+from recorded_motion import Simulated
+from robot_dynamics import Dynamics
+from robot_dynamics.control import Friction
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification import Recording, identify, validate
+from robot_dynamics.robot.inertial_parameters import pseudo_inertia
+
+NOISE = 0.02  # of the largest effort of each joint, in every sample
+
+
+@functools.cache
+def arm(name="ur5"):
+    return Simulated.of(name)
+
+
+@functools.cache
+def found(name="ur5"):
+    return identify(arm(name).urdf, arm(name).recording(noise=NOISE))
+
+
+def test_base_parameters_are_those_of_the_true_robot_to_within_their_deviations():
+    true = [p.value for p in Dynamics(arm().true).base_parameters]
+    off = [(p.value - t) / p.deviation for p, t in zip(found().parameters, true, strict=True)]
+    # of 36 normal numbers one in ten exceeds three; filtering leaves a little more
+    assert np.abs(off).max() < 4.0
+    assert np.mean(np.abs(off) < 3.0) > 0.95
+
+
+def test_efforts_of_another_motion_are_predicted_to_a_part_of_the_noise():
+    other = arm().recording(seed=7, noise=0.0)
+    error = found().predict(other) - other.tau
+    # Filters feel the ends, and a step of friction is as wide as noise let it be seen
+    error = np.where(np.abs(other.qd) > 0.1, error, 0.0)[200:-200]
+    assert (np.sqrt(np.mean(error**2, axis=0)) < NOISE * np.abs(other.tau).max(axis=0)).all()
+
+
+def test_friction_is_found():
+    friction, true = found().friction, arm().friction
+    moving = np.abs(Simulated.of("ur5").recording().qd).max(axis=0)
+    fast, slow = 0.8 * moving, 0.3 * moving
+    for speed in (fast, slow, -fast):
+        at = friction.smooth(speed) - friction.offset
+        np.testing.assert_allclose(at, true.smooth(speed), rtol=0.1, atol=0.15)
+
+
+def test_every_body_that_is_found_exists():
+    for link in found().robot.links:
+        if link.inertia.mass:
+            assert np.linalg.eigvalsh(pseudo_inertia(link.inertia))[0] > 0.0, link.name
+
+
+def test_mass_matrix_is_positive_definite_at_random_poses():
+    robot = found().robot
+    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (1000, robot.dof))
+    assert np.linalg.eigvalsh(Dynamics(robot).mass_matrix(q)).min() > 0.0
+
+
+def test_the_robot_that_is_found_has_the_efforts_of_the_base_parameters():
+    result, other = found(), arm().recording(seed=3)
+    qdd = np.gradient(other.qd, other.time, axis=0)
+    Y = Dynamics(arm().urdf).regressor(other.q, other.qd, qdd)
+    tau = Dynamics(result.robot).inverse(other.q, other.qd, qdd)
+    base = np.array([p.consistent for p in result.parameters])
+    # the same numbers by two ways, both in double precision
+    np.testing.assert_allclose(Y @ base, tau, atol=1e-9 * np.abs(tau).max())
+
+
+def test_a_wrong_urdf_is_told_from_the_identified_robot():
+    other = arm().recording(seed=5)
+    before = validate(arm().urdf, other)
+    after = validate(found().robot, other, friction=found().friction)
+    assert after.verdict == "good"
+    assert (after.relative < 0.3 * before.relative).all()
+
+
+def test_a_few_wild_samples_change_little():
+    recording = arm().recording(noise=NOISE)
+    tau = recording.tau.copy()
+    tau[::97] += 3.0 * np.abs(tau).max(axis=0)
+    wild = identify(arm().urdf, Recording(recording.time, recording.q, recording.qd, tau))
+    true = np.array([p.value for p in Dynamics(arm().true).base_parameters])
+    urdf = np.array([p.value for p in Dynamics(arm().urdf).base_parameters])
+    values = np.array([p.value for p in wild.parameters])
+    assert np.abs(values - true).max() < 0.3 * np.abs(urdf - true).max()
+
+
+def test_irregular_stamps_without_velocities_serve_as_well():
+    recording = arm().recording(noise=0.005, jitter=0.8, velocities=False)
+    result = identify(arm().urdf, recording)
+    assert result.report.verdict == "good"
+
+
+def test_rotor_inertia_is_found_where_it_acts():
+    simulated = Simulated.of("planar_2r", friction=(0.1, 0.1))
+    recording = simulated.recording(noise=0.002)
+    qdd = np.gradient(recording.qd, recording.time, axis=0)
+    rotor = np.array([0.0, 0.4])
+    driven = Recording(recording.time, recording.q, recording.qd, recording.tau + rotor * qdd)
+    # only the second: that of the first joint cannot be told from the link that it turns
+    assert identify(simulated.urdf, driven).rotor_inertia[1] == pytest.approx(0.4, rel=0.1)
+    assert not identify(simulated.urdf, recording).rotor_inertia.any()
+
+
+def test_friction_that_grows_with_load_and_falls_with_speed_is_found():
+    simulated = Simulated.of("planar_2r")
+    n = simulated.urdf.dof
+    simulated.friction = Friction(
+        np.full(n, 0.3), np.full(n, 1.0), stiction=np.full(n, 1.0), stribeck=np.full(n, 0.3),
+        load=np.full(n, 0.1), width=np.full(n, 0.02),
+    )  # fmt: skip
+    result = identify(simulated.urdf, simulated.recording(noise=0.002, duration=30.0))
+    np.testing.assert_allclose(result.friction.load, 0.1, atol=0.03)
+    np.testing.assert_allclose(result.friction.coulomb, 1.0, atol=0.25)
+
+
+def test_several_motions_are_identified_from_together():
+    parts = [arm().recording(seed=s, duration=8.0) for s in (0, 1)]
+    assert identify(arm().urdf, parts).report.verdict == "good"
+    with pytest.raises(RecordingError, match="no recording is given"):
+        identify(arm().urdf, [])
+
+
+def test_a_payload_is_seen_as_a_model_that_no_longer_fits():
+    loaded = Simulated(arm().urdf, arm().true.with_payload("tool0", mass=5.0), arm().friction)
+    report = validate(found().robot, loaded.recording(seed=4), friction=found().friction)
+    assert report.verdict != "good"
+    assert "unexplained" in report.reasons[0]

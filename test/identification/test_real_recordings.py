@@ -1,0 +1,70 @@
+"""Recordings of real robots, where ROBOT_DYNAMICS_RECORDINGS says they are."""
+
+import functools
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics
+from robot_dynamics.identification import Recording, identify
+from robot_dynamics.identification.signals import signals
+from robot_dynamics.robot import find_robot, read_urdf
+
+FOLDER = os.environ.get("ROBOT_DYNAMICS_RECORDINGS")
+pytestmark = pytest.mark.skipif(
+    not FOLDER, reason="ROBOT_DYNAMICS_RECORDINGS names no folder of recordings"
+)
+
+# Percent by joint that plain weighted least squares with viscous and Coulomb friction and offset
+# leaves of the last 30 % when it is fitted on the first 70 %
+PLAIN_UR10 = (16.7, 6.6, 5.8, 12.8, 13.3, 15.7)
+
+
+@functools.cache
+def split(name):
+    """Robot, what was found on the first 70 %, and the last 30 %."""
+    if name == "ur10":
+        robot, file = read_urdf(find_robot("ur10")), "ur10/ur10_exciting_trajectory.db3"
+    else:
+        robot = read_urdf(find_robot("panda")).with_locked({"panda_finger_joint1": 0.0})
+        file = "fer/panda_exciting_trajectory.db3"
+    recording = Recording.read(Path(FOLDER) / file, robot)
+    middle = 0.7 * recording.duration
+    found = identify(robot, recording.between(0.0, middle))
+    return robot, found, recording.between(middle, np.inf)
+
+
+def percent(model, motion):
+    residual = motion.tau - model.efforts(motion)
+    return 100 * np.sqrt(np.sum(residual**2, axis=0) / np.sum(motion.tau**2, axis=0))
+
+
+def test_a_ur10_fits_unseen_data_better_than_by_plain_least_squares_in_every_joint():
+    _, found, last = split("ur10")
+    error = 100 * np.sqrt(
+        np.sum((found.predict(last) - last.tau) ** 2, axis=0) / np.sum(last.tau**2, axis=0)
+    )
+    assert (error < PLAIN_UR10).all(), error
+    assert error.mean() < 0.9 * np.mean(PLAIN_UR10)
+
+
+@pytest.mark.parametrize("name", ["ur10", "fer"])
+def test_bodies_that_exist_fit_as_well_as_any_to_within_three_tenths_of_a_percent(name):
+    _, found, last = split(name)
+    motion = signals(last, found.edge)
+    assert percent(found.model, motion).mean() < percent(found.free, motion).mean() + 0.3
+
+
+@pytest.mark.parametrize("name", ["ur10", "fer"])
+def test_mass_matrix_is_positive_definite_at_ten_thousand_poses(name):
+    robot = split(name)[1].robot
+    q = np.random.default_rng(0).uniform(-np.pi, np.pi, (10_000, robot.dof))
+    assert np.linalg.eigvalsh(Dynamics(robot).mass_matrix(q)).min() > 0.0
+
+
+def test_joints_of_a_panda_are_found_under_another_prefix():
+    robot, found, _ = split("fer")
+    assert robot.joint_names[0] == "panda_joint1"
+    assert found.report.fits[1].relative < 0.02  # the shoulder carries the arm

@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+
+from recorded_motion import Simulated, series
+from robot_dynamics.errors import ArgumentError, RecordingError
+from robot_dynamics.identification import Recording
+from robot_dynamics.identification.signals import edge_of, signals
+
+ARM = Simulated.of("planar_2r")
+
+
+def test_motion_below_the_edge_passes_without_shift():
+    recording = ARM.recording(noise=0.0, duration=20.0)
+    motion = signals(recording)
+    for got, true in zip((motion.q, motion.qd, motion.qdd), series(motion.time, 2), strict=True):
+        # a Butterworth of fourth order, twice, takes 1e-4 at a third of its edge
+        inside = slice(10, -10)
+        np.testing.assert_allclose(got[inside], true[inside], atol=2e-3 * np.abs(true).max())
+
+
+def test_derivatives_of_irregular_samples_are_those_of_regular_ones():
+    recording = ARM.recording(noise=0.0, duration=20.0, jitter=0.9, velocities=False)
+    motion = signals(recording)
+    true = series(motion.time, 2)
+    inside = slice(10, -10)
+    np.testing.assert_allclose(
+        motion.qdd[inside], true[2][inside], atol=5e-3 * np.abs(true[2]).max()
+    )
+
+
+def test_model_columns_pass_the_filter_of_the_efforts():
+    recording = ARM.recording(noise=0.0)
+    sign = np.sign(recording.qd)
+    stepping = Recording(recording.time, recording.q, recording.qd, sign)
+    motion = signals(stepping)
+    difference = np.abs(motion.low_pass(np.sign) - motion.tau)
+    assert np.quantile(difference, 0.99) < 0.1  # a zero crossing may fall between other samples
+    assert np.abs(np.sign(motion.qd) - motion.tau).max() > 0.5
+
+
+def test_edge_follows_the_motion():
+    edges = []
+    for period in (10.0, 4.0):
+        time = np.arange(0.0, 20.0, 0.004)
+        q, qd, _ = series(time, 2, period=period)
+        edges.append(edge_of(Recording(time, q, qd, q)))
+    assert edges[0] == 3.0  # the lowest
+    assert 5.0 < edges[1] <= 10.0
+
+
+def test_parts_between_gaps_do_not_mix():
+    recording = ARM.recording(noise=0.0, duration=20.0)
+    kept = (recording.time < 9.0) | (recording.time > 11.0)
+    cut = Recording(
+        recording.time[kept], recording.q[kept], recording.qd[kept], recording.tau[kept]
+    )
+    motion = signals(cut)
+    assert set(motion.part) == {0, 1}
+    assert not ((motion.time > 9.0) & (motion.time < 11.0)).any()
+    true = series(motion.time, 2)[2]
+    np.testing.assert_allclose(motion.qdd, true, atol=4e-2 * np.abs(true).max())
+
+
+def test_an_edge_beyond_half_the_rate_is_refused():
+    with pytest.raises(ArgumentError, match="filter edge is 200 Hz; give more than 0 and less"):
+        signals(ARM.recording(), 200.0)
+
+
+def test_a_recording_that_is_too_short_is_refused():
+    short = ARM.recording(duration=0.3)
+    with pytest.raises(RecordingError, match="record longer, or give a higher filter edge"):
+        signals(short, 1.0)
