@@ -22,6 +22,8 @@ VERBS: Mapping[str, str] = {
     "compare": "the formulations beside each other: agreement, operations, time",
     "simplify": "simplified models: operations saved, torque lost",
     "effort": "a trajectory in, the same with the effort of each point out",
+    "identify": "bodies and friction that fit a recorded motion, as a URDF",
+    "validate": "how well a URDF predicts the efforts of a recorded motion",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "papers": "figures and tables of the publications, redrawn and counted anew",

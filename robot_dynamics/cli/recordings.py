@@ -1,0 +1,98 @@
+"""Options of the verbs that read recorded motions."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.cli.arguments import joint_values, positive
+from robot_dynamics.control.actuators import Actuators
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.identification import Recording
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.catalogue import find_robot
+from robot_dynamics.robot.urdf.transmissions import read_transmissions
+
+
+def add_recordings(parser: argparse.ArgumentParser) -> None:
+    """Positional arguments for recordings, and what must be known to read them."""
+    parser.add_argument(
+        "recordings",
+        nargs="+",
+        type=Path,
+        metavar="RECORDING",
+        help="bag (.mcap, .db3 or its folder), .csv (q.<joint>, qd.<joint>, tau.<joint>) or .npz",
+    )
+    parser.add_argument("--topic", help="of the joint states, where a bag has several")
+    parser.add_argument(
+        "--joints",
+        metavar="JOINT=NAME,...",
+        help="what the recording calls the joints, where it differs by more than a prefix",
+    )
+    parser.add_argument(
+        "--lock",
+        metavar="JOINT=POSITION,...",
+        help="joints that were not recorded, and where they stood (rad or m)",
+    )
+    parser.add_argument(
+        "--degrees", action="store_true", help="positions and velocities are in degrees"
+    )
+    parser.add_argument(
+        "--drive-gains",
+        metavar="GAINS",
+        help="efforts are currents: N m per unit of each joint, 0.1,0.2,... or JOINT=GAIN,...",
+    )
+    parser.add_argument(
+        "--motor-side",
+        action="store_true",
+        help="positions and efforts are those of the motors behind the URDF's <transmission>s",
+    )
+    parser.add_argument(
+        "--edge", type=positive, help="of the low-pass, Hz (default: from the motion)"
+    )
+
+
+def locked(robot: Robot, text: str | None) -> Robot:
+    """The robot without the joints that were not recorded."""
+    if text is None:
+        return robot
+    pairs = _pairs("--lock", text)
+    try:
+        return robot.with_locked({name: float(value) for name, value in pairs.items()})
+    except ValueError as error:
+        raise ArgumentError(f"--lock: {error}") from None
+
+
+def read_recordings(arguments: argparse.Namespace, robot: Robot) -> list[Recording]:
+    """All recordings of the command line."""
+    gains: Array | None = None
+    if arguments.drive_gains is not None:
+        gains = joint_values("--drive-gains", arguments.drive_gains, robot, np.ones(robot.dof))
+    actuators = None
+    if arguments.motor_side:
+        source = find_robot(arguments.robot)
+        actuators = Actuators.of_transmissions(robot, read_transmissions(source))
+    names = None if arguments.joints is None else _pairs("--joints", arguments.joints)
+    return [
+        Recording.read(
+            path,
+            robot,
+            joint_names=names,
+            topic=arguments.topic,
+            degrees=arguments.degrees,
+            drive_gains=gains,
+            actuators=actuators,
+        )
+        for path in arguments.recordings
+    ]
+
+
+def _pairs(option: str, text: str) -> Mapping[str, str]:
+    pairs = [entry.partition("=") for entry in text.split(",") if entry.strip()]
+    if not all(name and value for name, _, value in pairs):
+        raise ArgumentError(f"{option}: '{text}' is not JOINT=VALUE,JOINT=VALUE,...")
+    return {name.strip(): value.strip() for name, _, value in pairs}

@@ -1,0 +1,52 @@
+"""How well a URDF predicts the efforts of a recorded motion, and what to make of it.
+
+    robot-dynamics validate arm_identified.urdf other_run.mcap
+    robot-dynamics validate arm.urdf run.mcap --report report.html     # before identification
+
+Friction and rotor inertia are read from the .yaml beside the URDF that `identify` has written.
+Exit status 0 says good, 3 anything less.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
+from robot_dynamics.identification import read_parameters, validate
+from robot_dynamics.identification.html_report import html_report
+from robot_dynamics.identification.write_back import write_whole
+from robot_dynamics.robot import find_robot
+
+NOT_GOOD = 3
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    add_recordings(parser)
+    parser.add_argument(
+        "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
+    )
+    parser.add_argument("--report", type=Path, help="report to write, .html")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the verdict."""
+    robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
+    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
+    parameters = arguments.parameters or (beside if beside.is_file() else None)
+    drives = None if parameters is None else read_parameters(parameters, robot)
+    report = validate(
+        robot,
+        read_recordings(arguments, robot),
+        friction=None if drives is None else drives.friction,
+        rotor_inertia=None if drives is None else drives.rotor_inertia,
+        edge=arguments.edge,
+    )
+    print(report)
+    if arguments.report is not None:
+        write_whole(arguments.report, html_report(report).encode())
+        print(f"wrote {arguments.report}")
+    return 0 if report.verdict == "good" else NOT_GOOD

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from recorded_motion import Simulated
+from robot_dynamics.cli import main
+from robot_dynamics.identification import Recording
+from robot_dynamics.robot import find_robot, read_urdf
+
+ARM = Simulated.of("planar_2r")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for name, seed in (("run", 0), ("other", 5)):
+        recording: Recording = ARM.recording(seed=seed, noise=0.005)
+        np.savez(
+            folder / f"{name}.npz",
+            time=recording.time, q=recording.q, qd=recording.qd, tau=recording.tau,
+        )  # fmt: skip
+    return folder
+
+
+def test_a_recording_becomes_a_urdf_that_another_recording_confirms(runs, capsys):
+    out, report = runs / "fits.urdf", runs / "report.html"
+    command = ["identify", "planar_2r", str(runs / "run.npz"), "--out", str(out)]
+    assert main([*command, "--report", str(report)]) == 0
+    assert "planar_2r: good" in capsys.readouterr().out
+    page = report.read_text()
+    assert "http" not in page and "data:image/png" in page and "Base parameters" in page
+    assert main(["validate", str(out), str(runs / "other.npz")]) == 0
+    assert main(["validate", "planar_2r", str(runs / "other.npz")]) == 3
+    assert "unexplained" in capsys.readouterr().out
+    assert read_urdf(out).joint_names == read_urdf(find_robot("planar_2r")).joint_names
+
+
+def test_a_bad_recording_is_one_line_and_writes_nothing(runs, tmp_path, capsys):
+    bad = tmp_path / "bad.npz"
+    np.savez(bad, time=np.arange(100.0), q=np.zeros((100, 2)))
+    out = tmp_path / "out.urdf"
+    assert main(["identify", "planar_2r", str(bad), "--out", str(out)]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_options_are_refused_by_name(runs, capsys):
+    run = str(runs / "run.npz")
+    assert main(["identify", "planar_2r", run, "--lock", "elbow"]) == 1
+    assert "--lock: 'elbow' is not JOINT=VALUE" in capsys.readouterr().err
+    assert main(["identify", "planar_2r", run, "--drive-gains", "1"]) == 1
+    assert "--drive-gains: 1 numbers for 2 joints" in capsys.readouterr().err
