@@ -78,14 +78,19 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like another one, None if none is."""
+    import difflib  # noqa: PLC0415  # slow to import, and most names are right
+
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
+
+
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownNameError:
     """Build the error for a name that `owner` does not have, with the nearest one that it has."""
     names = list(known)
     shown = ", ".join(names[:12]) + (f", ... {len(names)} in all" if len(names) > 12 else "")
-    import difflib  # noqa: PLC0415  # slow to import, and most names are right
-
-    close = difflib.get_close_matches(str(name), names, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
+    close = nearest(str(name), names)
+    hint = f"; did you mean '{close}'?" if close else ""
     return UnknownNameError(f"no {kind} '{name}' in {owner} ({kind}s: {shown or 'none'}){hint}")
 
 

@@ -11,7 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, UrdfError, shown
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotError,
+    UnknownNameError,
+    UrdfError,
+    nearest,
+    shown,
+)
 
 PACKAGE = "robot_dynamics"
 
@@ -181,10 +188,8 @@ def _folder_name(path: Path) -> str:
 def _unknown(name: str) -> UnknownNameError:
     examples = example_robots()
     known = known_robots()
-    import difflib  # noqa: PLC0415  # slow to import, and most names are right
-
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean '{close[0]}'?" if close else ""
+    close = nearest(name, known)
+    hint = f"; did you mean '{close}'?" if close else ""
     folders = _by_folder(examples.values())
     names = {path: name for name, path in sorted(examples.items(), key=lambda x: -len(x[0]))}
     inside = (

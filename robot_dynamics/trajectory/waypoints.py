@@ -7,7 +7,6 @@ column per joint, finite numbers, times that increase.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, nearest
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 """What a point may give for each joint, as `trajectory_msgs/JointTrajectoryPoint` names it."""
@@ -251,8 +250,8 @@ def _check_names(names: Sequence[str]) -> None:
 def _check_known(names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean '{close[0]}'?" if close else ""
+            close = nearest(name, known)
+            hint = f"; did you mean '{close}'?" if close else ""
             raise TrajectoryError(
                 f"trajectory: no joint '{name}' (trajectory: {_list(names)}; "
                 f"robot: {_list(known)}){hint}"

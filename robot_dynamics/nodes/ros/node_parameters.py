@@ -7,7 +7,6 @@ describe` and the documentation all read from the fields of that dataclass.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -21,7 +20,7 @@ from rcl_interfaces.msg import (
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, nearest
 
 P = TypeVar("P")
 
@@ -309,18 +308,18 @@ def _hint(name: str, known: Sequence[str]) -> str:
     meant: list[str] = []
     for part in name.split("."):
         there = _parts_after(meant, known)
-        close = [part] if part in there else difflib.get_close_matches(part, there, n=1)
-        if not close:
+        close = part if part in there else nearest(part, there)
+        if close is None:
             break
-        meant += close
-    nearest = ".".join(meant)
-    if nearest in known:
-        return f"did you mean '{nearest}'?" if nearest != name else ""
+        meant.append(close)
+    likely = ".".join(meant)
+    if likely in known:
+        return f"did you mean '{likely}'?" if likely != name else ""
     if not meant:
         return ""
     there = _parts_after(meant, known)
     more = f", ... {len(there)} in all" if len(there) > _MOST_SHOWN else ""
-    return f"{nearest} has {', '.join(there[:_MOST_SHOWN])}{more}"
+    return f"{likely} has {', '.join(there[:_MOST_SHOWN])}{more}"
 
 
 def _parts_after(start: list[str], known: Sequence[str]) -> list[str]:

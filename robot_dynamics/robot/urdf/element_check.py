@@ -8,7 +8,6 @@ what the robot needs. Whether the elements make a tree is the question of `urdf_
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 import sys
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from robot_dynamics.errors import nearest
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.urdf.document import Document, Element
 
@@ -161,8 +161,8 @@ def _children_of_joint(document: Document, joint: Element) -> Mapping[str, bool]
         remedy = UNSUPPORTED_TYPES[kind]
         raise document.error(joint, f"{kind} joints are not supported; {remedy}")
     if kind not in JOINT_TYPES:
-        close = difflib.get_close_matches(kind, JOINT_TYPES, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"use one of {', '.join(JOINT_TYPES)}"
+        close = nearest(kind, JOINT_TYPES)
+        hint = f"did you mean '{close}'?" if close else f"use one of {', '.join(JOINT_TYPES)}"
         raise document.error(joint, f"unknown joint type '{kind}'; {hint}")
     if kind == JointType.FIXED.value:
         return OF_ALL_JOINTS

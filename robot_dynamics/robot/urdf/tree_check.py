@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 
+from robot_dynamics.errors import nearest
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.urdf.document import Document, Element
 
@@ -124,8 +124,8 @@ def _first_first(loop: list[str], order: Iterable[str]) -> list[str]:
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f"did you mean '{close[0]}'?" if close else "define it, or correct the name"
+    close = nearest(name, known)
+    hint = f"did you mean '{close}'?" if close else "define it, or correct the name"
     return f"{kind} '{name}' does not exist; {hint}"
 
 
