@@ -26,6 +26,7 @@ VERBS: Mapping[str, str] = {
     "validate": "how well a URDF predicts the efforts of a recorded motion",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
+    "study": "thousands of closed loops: how wrong the model may be before a limit is broken",
     "papers": "figures and tables of the publications, redrawn and counted anew",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
     "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
@@ -43,6 +44,9 @@ EXTRAS: Mapping[str, str] = {
     "trimesh": "view",
     "mcap": "view",
     "rosbags": "view",
+    "distributed": "study",
+    "pyarrow": "study",
+    "toppra": "study",
 }
 """Which extra of the package brings what may be missing."""
 

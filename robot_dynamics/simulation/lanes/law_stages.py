@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compiler.native.loop.steps import (
+from robot_dynamics.compiler.native.loop.loop_steps import (
     LookUp,
     Normals,
     Recall,

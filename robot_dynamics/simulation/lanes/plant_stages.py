@@ -15,7 +15,7 @@ import numpy as np
 
 from robot_dynamics.algorithms import composite_body
 from robot_dynamics.arrays import Array
-from robot_dynamics.compiler.native.loop.steps import Repeat, Run, Step, When
+from robot_dynamics.compiler.native.loop.loop_steps import Repeat, Run, Step, When
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
 from robot_dynamics.simulation.lanes.choices import clipped, greater, lesser, where_less

@@ -7,7 +7,7 @@ from typing import Any
 
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.native.loop.steps import Run
+from robot_dynamics.compiler.native.loop.loop_steps import Run
 
 _NEW = "new_"
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from robot_dynamics.compiler.native.loop.loop_steps import Normals, Record
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.compiler.native.loop.normals import normals
-from robot_dynamics.compiler.native.loop.steps import Normals, Record
 
 # Logarithm, sine and cosine of two libraries: 2 units in the last place of a number up to 8
 ROUND_OFF = 1e-14

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native import cache, cache_key, llvm
 from robot_dynamics.compiler.native.ir import Lanes, module
-from robot_dynamics.compiler.native.loop.steps import Record, Step
+from robot_dynamics.compiler.native.loop.loop_steps import Record, Step
 from robot_dynamics.compiler.native.loop.writer import LoopWriter, nested
 from robot_dynamics.compiler.native.parallel import run_blocks
 
@@ -20,7 +20,7 @@ _ALIGNMENT = 64  # bytes, of a vector
 
 
 class NativeLoop:
-    """Steps on named arrays, for blocks of lanes; see `steps`.
+    """Steps on named arrays, for blocks of lanes; see `loop_steps`.
 
     Args:
         sizes: Number of entries of every array.

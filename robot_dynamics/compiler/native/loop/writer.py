@@ -1,4 +1,4 @@
-"""A loop over time as LLVM text: see `steps` for what it does in each step.
+"""A loop over time as LLVM text: see `loop_steps` for what it does in each step.
 
     run(memory, first, last, mask, record, rings...)    one block, steps first to last - 1
 
@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from robot_dynamics.compiler.native.arctangent import arctangent
 from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane, emit_body
 from robot_dynamics.compiler.native.llvm import Host
-from robot_dynamics.compiler.native.loop.normals import normal_values
-from robot_dynamics.compiler.native.loop.steps import (
+from robot_dynamics.compiler.native.loop.loop_steps import (
     LookUp,
     Normals,
     Recall,
@@ -25,6 +24,7 @@ from robot_dynamics.compiler.native.loop.steps import (
     Step,
     When,
 )
+from robot_dynamics.compiler.native.loop.normals import normal_values
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
 
 

@@ -1,0 +1,123 @@
+"""What a study says, printed and drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.table import Table
+
+from robot_dynamics.study import StudyPlan, StudyTable, first_order, parts, quantiles
+from robot_dynamics.study.replay import replay
+from robot_dynamics.trajectory.trajectory_files import write_trajectory
+
+_WORST = 5
+
+
+def print_study(table: StudyTable, console: Console) -> None:
+    """Print the part of the runs that holds each limit, joints, sensitivity and worst runs."""
+    plan = table.plan
+    for mode in plan.modes:
+        own = table.of_mode(mode)
+        if not len(own):
+            continue
+        held = Table(title=f"{plan.robot.name}, {mode}: {len(own)} runs of {plan.duration:g} s")
+        for heading in ("limit", "held by, % (95 % interval)"):
+            held.add_column(heading)
+        meaning = {
+            "error": f"error within {plan.limits.error:g} rad or m",
+            "saturation": f"effort short at most {100 * plan.limits.saturation:g} % of the time",
+            "stability": "comes to rest",
+            "stops": "no stop reached",
+            "all": "all of them",
+        }
+        for name, value in parts(own).items():
+            held.add_row(meaning[name], str(value))
+        console.print(held)
+        _print_joints(own, console)
+        sensitivity = ", ".join(f"{k} {100 * v:.0f} %" for k, v in first_order(own).items())
+        console.print(f"variance of the largest error: {sensitivity or 'nothing varies'}")
+        worst = own.worst(_WORST)
+        runs = (f"{own['run'][k]} ({own['error'][k]:.3g}, seed {own['seed'][k]})" for k in worst)
+        console.print(f"worst runs (error, seed): {', '.join(runs)}")
+
+
+def _print_joints(table: StudyTable, console: Console) -> None:
+    robot = table.plan.robot
+    shown = Table(title="of every joint: median, 95 % and largest of the runs")
+    for heading in ("joint", "peak error", "rms error", "peak effort"):
+        shown.add_column(heading)
+    kinds = [quantiles(table, kind) for kind in ("peak_error", "rms_error", "peak_effort")]
+    for k, joint in enumerate(robot.joint_names):
+        cells = (" / ".join(f"{x:.3g}" for x in kind[k]) for kind in kinds)
+        shown.add_row(joint, *cells)
+    console.print(shown)
+
+
+def draw_study(table: StudyTable, folder: Path) -> Path:
+    """Distributions of the errors, and the error over each quantity that varies; a PNG."""
+    plan, robot = table.plan, table.plan.robot
+    mode = plan.modes[0]
+    own = table.of_mode(mode)
+    names = sorted({name.partition("[")[0] for name in plan.dimensions()})
+    panels = 1 + len(names)
+    figure = Figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), dpi=110)
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(-(-panels // 3), min(panels, 3), squeeze=False).ravel()
+    errors = [own[f"peak_error[{joint}]"] for joint in robot.joint_names]
+    axes[0].boxplot(errors, showfliers=False, whis=(5, 95))
+    axes[0].set_xticks(range(1, robot.dof + 1), range(1, robot.dof + 1))
+    axes[0].set_xlabel("joint")
+    axes[0].set_ylabel("peak error, rad or m")
+    for axis, name in zip(axes[1:], names, strict=False):
+        columns = [c for c in plan.dimensions() if c.partition("[")[0] == name]
+        x = own[columns[0]] if len(columns) == 1 else np.mean([own[c] for c in columns], axis=0)
+        good = ~own["failed"]
+        axis.plot(x[good], own["error"][good], ".", ms=2, color="#0072b2")
+        axis.plot(x[~good], own["error"][~good], ".", ms=2, color="#d55e00")
+        axis.axhline(plan.limits.error, color="#999999", lw=1)
+        axis.set_xlabel(f"{name}{' (mean)' if len(columns) > 1 else ''}, {own.units[columns[0]]}")
+        axis.set_ylabel("largest error")
+        axis.set_yscale("log")
+    for axis in axes[panels:]:
+        axis.set_axis_off()
+    figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is broken")
+    figure.tight_layout()
+    place = folder / "study.png"
+    figure.savefig(place)
+    return place
+
+
+def draw_run(plan: StudyPlan, run: int, folder: Path, console: Console) -> Path:
+    """Do one run again, for every mode: print what varied, write the motion, draw the errors."""
+    folder.mkdir(parents=True, exist_ok=True)
+    figure = Figure(figsize=(11, 3.2 * len(plan.modes)), dpi=110)
+    FigureCanvasAgg(figure)
+    axes = figure.subplots(len(plan.modes), 2, squeeze=False, sharex=True)
+    for row, mode in zip(axes, plan.modes, strict=True):
+        again = replay(plan, run, mode)
+        table = again.table
+        if mode == plan.modes[0]:
+            for column in plan.dimensions():
+                line = f"{column} = {table[column][0]:.6g} {table.units[column]}"
+                console.print(line, markup=False)
+        console.print(
+            f"{mode}: largest error {table['error'][0]:.6g}, failed: {table['failed'][0]}"
+        )
+        row[0].plot(again.t, again.q_d - again.q)
+        row[0].set_ylabel(f"{mode}\nerror, rad or m")
+        row[1].plot(again.t, again.tau, label=plan.robot.joint_names)
+        row[1].set_ylabel("effort, N m or N")
+        name = f"run_{run}{'' if len(plan.modes) == 1 else '_' + mode}.csv"
+        write_trajectory(folder / name, again.waypoints())
+    axes[0, 1].legend(fontsize="x-small", ncols=2)
+    for axis in axes[-1]:
+        axis.set_xlabel("time, s")
+    figure.suptitle(f"{plan.robot.name}, run {run}")
+    figure.tight_layout()
+    place = folder / f"run_{run}.png"
+    figure.savefig(place)
+    return place

@@ -1,0 +1,260 @@
+"""Run a control loop thousands of times with another robot, sensor and load each time.
+
+robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs 10000
+robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
+robot-dynamics study out/study.yaml --resume          go on after Ctrl-C
+robot-dynamics study out/study.yaml --replay 4711     one run again, with a picture
+robot-dynamics study panda --payload 0..3 --keep 0.99 the largest bandwidth for 99 % of the runs
+
+A spread is A..B (any value between), M+-S (normal) or A,B,C (these values), with units such as ms,
+mm, deg, g, %.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from robot_dynamics.cli.arguments import load_robot
+from robot_dynamics.cli.study_report import draw_run, draw_study, print_study
+from robot_dynamics.control import MODES
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.simulation import check_physical
+from robot_dynamics.study import (
+    MOTIONS,
+    QUANTITIES,
+    SAMPLINGS,
+    Chunk,
+    Limits,
+    StudyPlan,
+    in_process,
+    on_dask,
+    spread_of,
+    study,
+)
+from robot_dynamics.study.bandwidth_search import largest_bandwidth
+from robot_dynamics.study.conduct import Conductor
+from robot_dynamics.study.runs import chunks_of
+from robot_dynamics.study.study_files import StudyFolder, read_options
+from robot_dynamics.study.study_table import table_of
+
+_DEFAULTS: dict[str, Any] = {
+    "runs": 1000,
+    "motion": "quintic",
+    "modes": "feedforward",
+    "sampling": "sobol",
+    "seed": 0,
+    "duration": 5.0,
+    "rest": 0.2,
+    "rate": 1000.0,
+    "step": None,
+    "integrator": "semi_implicit_euler",
+    "bandwidth": 20.0,
+    "integral": 0.0,
+    "frame": None,
+    "known_payload": 0.0,
+    "lock": "",
+    "max_error": 0.05,
+    "max_saturation": 1.0,
+}
+"""Options of a study that a study file may have too, beside the robot and what varies."""
+
+_SPREADS = tuple(name for name in QUANTITIES if name != "rate")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    parser.add_argument("robot", help="URDF, name of a known robot, or a study file (.yaml)")
+    what = parser.add_argument_group("what is run")
+    texts = {
+        "runs": "number of runs of every mode",
+        "motion": f"one or several of {', '.join(MOTIONS)}, with commas",
+        "modes": f"one or several of {', '.join(MODES)}",
+        "duration": "of a run, s",
+        "rest": "part of it, at the end, during which the arm must come to rest",
+        "rate": "control rate, Hz, or a spread",
+        "step": "of the plant, s (default: the period of control)",
+        "integrator": "semi_implicit_euler or runge_kutta",
+        "bandwidth": "of the feedback, rad/s",
+        "integral": "ki over kp, 1/s",
+        "frame": "that carries the payload (default: the first tip)",
+        "known_payload": "load that the law knows of, kg",
+        "lock": "joints to lock, NAME=POSITION with commas",
+        "seed": "the same seed gives the same study",
+    }
+    for name, text in texts.items():
+        _option(what, name, text)
+    vary = parser.add_argument_group("what varies, as a spread")
+    for name in _SPREADS:
+        quantity = QUANTITIES[name]
+        vary.add_argument(
+            _flag(name), metavar="SPREAD", help=f"{quantity.meaning}; {quantity.unit}"
+        )
+    _option(vary, "sampling", f"one of {', '.join(SAMPLINGS)}")
+    limits = parser.add_argument_group("what a run must hold")
+    _option(limits, "max_error", "largest position error, rad or m")
+    _option(limits, "max_saturation", "largest part of the time with too little effort")
+    limits.add_argument("--keep", type=float, help="find the bandwidth that this part survives")
+    where = parser.add_argument_group("where it runs, and what becomes of it")
+    where.add_argument("--threads", type=int, help="in this process (default: all processors)")
+    where.add_argument("--workers", type=int, help="processes of a local Dask cluster")
+    where.add_argument("--scheduler", help="address of a Dask scheduler, such as tcp://host:8786")
+    where.add_argument("--output", type=Path, help="folder for table, plots and what is done")
+    where.add_argument("--resume", action="store_true", help="go on with what is done in it")
+    where.add_argument("--replay", type=int, metavar="RUN", help="one run again, with a picture")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do a study, or one of its runs again."""
+    console = Console(width=None if Console().is_terminal else 120)
+    options = _options(arguments)
+    plan = _plan(options)
+    if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):
+        arguments.output = Path(arguments.robot).parent
+    if arguments.replay is not None:
+        return _replay(plan, arguments, console)
+    if arguments.keep is not None:
+        found = largest_bandwidth(plan, arguments.keep, report=console.print)
+        console.print(found.parameters, soft_wrap=True, markup=False, highlight=False)
+        return 0
+    if arguments.resume and arguments.output is None:
+        raise ArgumentError("--resume goes on with what is in a folder; name it with --output")
+    folder = None if arguments.output is None else StudyFolder(arguments.output, plan)
+    done: dict[Chunk, Any] = {}
+    if folder is not None:
+        folder.save_options(options)
+        done = folder.load(chunks_of(plan)) if arguments.resume else {}
+    interrupted = False
+    with _progress(plan, done, folder, console) as progress:
+        try:
+            study(plan, _conductor(arguments), done=done, progress=progress)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted and not done:
+        return 130
+    table = table_of(plan, done)
+    print_study(table, console)
+    if folder is not None:
+        place = folder.save_table(table)
+        console.print(f"table: {place}; picture: {draw_study(table, arguments.output)}",
+                      soft_wrap=True)  # fmt: skip
+        again = f"robot-dynamics study {arguments.output / 'study.yaml'}"
+        console.print(f"worst run again: {again} --replay {table['run'][table.worst(1)[0]]}",
+                      soft_wrap=True)  # fmt: skip
+        if interrupted:
+            console.print(f"go on: {again} --resume", soft_wrap=True)
+        else:
+            folder.forget_runs()
+    return 130 if interrupted else 0
+
+
+def _option(group: Any, name: str, text: str) -> None:
+    default = _DEFAULTS[name]
+    shown = f"{text} (default: {default})" if default not in (None, "") else text
+    kind = type(default) if isinstance(default, int | float) and name != "rate" else str
+    group.add_argument(_flag(name), type=kind, default=None, help=shown.replace("%", "%%"))
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the study is: of the file, of the command line, else the defaults."""
+    known = {"robot", *_DEFAULTS, *_SPREADS}
+    options: dict[str, Any] = {"robot": arguments.robot, **_DEFAULTS}
+    if arguments.robot.endswith((".yaml", ".yml")):
+        options |= read_options(Path(arguments.robot), known)
+    for name in (*_DEFAULTS, *_SPREADS):
+        value = getattr(arguments, name)
+        if value is not None:
+            options[name] = value
+    return options
+
+
+def _plan(options: dict[str, Any]) -> StudyPlan:
+    robot = load_robot(str(options["robot"]))
+    check_physical(robot)
+    if options["lock"]:
+        pairs = (part.partition("=") for part in str(options["lock"]).split(","))
+        robot = robot.with_locked({name.strip(): _number("lock", at) for name, _, at in pairs})
+    vary = {
+        name: spread_of(_flag(name), str(options[name]), symmetric=QUANTITIES[name].symmetric)
+        for name in _SPREADS
+        if options.get(name) is not None
+    }
+    rate = spread_of("--rate", str(options["rate"]))
+    if len(set(rate.numbers)) > 1:
+        vary["rate"] = rate
+    return StudyPlan(
+        robot,
+        runs=int(options["runs"]),
+        motions=tuple(str(options["motion"]).split(",")),
+        modes=tuple(str(options["modes"]).split(",")),
+        vary=vary,
+        rate=max(rate.numbers),
+        step=None if options["step"] is None else _number("step", str(options["step"])),
+        limits=Limits(float(options["max_error"]), float(options["max_saturation"])),
+        **{
+            name: options[name]
+            for name in (
+                *("sampling", "seed", "duration", "rest", "integrator", "bandwidth", "integral"),
+                *("frame", "known_payload"),
+            )
+        },
+    )
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"--{option}: '{text}' is not a number") from None
+
+
+def _conductor(arguments: argparse.Namespace) -> Conductor:
+    if arguments.workers is not None or arguments.scheduler is not None:
+        return on_dask(workers=arguments.workers, scheduler=arguments.scheduler)
+    return in_process(arguments.threads)
+
+
+@contextmanager
+def _progress(
+    plan: StudyPlan, done: dict[Chunk, Any], folder: StudyFolder | None, console: Console
+) -> Iterator[Any]:
+    """A bar with the time left; every chunk that comes is kept."""
+    bar = Progress(
+        TextColumn("runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        total = sum(chunk.stop - chunk.start for chunk in chunks_of(plan))
+        task = bar.add_task("runs", total=total)
+        bar.advance(task, sum(chunk.stop - chunk.start for chunk in done))
+
+        def progress(chunk: Chunk, columns: Any) -> None:
+            if folder is not None:
+                folder.save(chunk, columns)
+            bar.advance(task, chunk.stop - chunk.start)
+
+        yield progress
+
+
+def _replay(plan: StudyPlan, arguments: argparse.Namespace, console: Console) -> int:
+    if not 0 <= arguments.replay < plan.count:
+        raise ArgumentError(
+            f"--replay {arguments.replay}: the study has runs 0 to {plan.count - 1}"
+        )
+    place = draw_run(plan, arguments.replay, arguments.output or Path(), console)
+    console.print(f"picture and motion: {place}", soft_wrap=True)
+    return 0

@@ -1,0 +1,254 @@
+"""A study: one robot, its motions and laws, what varies, and what counts as failure."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native.loop.normals import mixed
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.laws import MODES
+from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.kernels import robot_digest
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.simulation.lanes.compiled_loop import LANE_INTEGRATORS
+from robot_dynamics.study.quantities import QUANTITIES, check_values
+from robot_dynamics.study.spreads import SAMPLINGS, Spread, unit_samples
+from robot_dynamics.trajectory.interpolation import interpolate
+from robot_dynamics.trajectory.motions import (
+    excitation,
+    middle_pose,
+    polynomial_345,
+    random_poses,
+)
+from robot_dynamics.trajectory.trajectory import Trajectory
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+MOTIONS = ("quintic", "excitation", "random", "hold")
+"""Motions for any robot, by name."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run must hold.
+
+    Args:
+        error: Largest position error of any joint, rad or m.
+        saturation: Largest part of the periods in which a joint asks for more effort than it has.
+    """
+
+    error: float = 0.05
+    saturation: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.error > 0.0:
+            raise ArgumentError(f"limit of the error is {self.error}; give a positive number")
+        if not 0.0 <= self.saturation <= 1.0:
+            raise ArgumentError(
+                f"limit of the saturation is {self.saturation}; give a part from 0 to 1"
+            )
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """Everything that the results of a study depend on.
+
+    Args:
+        robot: As its model says.
+        runs: Number of runs of every mode.
+        motions: Of `MOTIONS`, or the motions themselves; runs take them in turn.
+        modes: Of `control.MODES`; every run is repeated with each.
+        vary: Spreads by the names of `QUANTITIES`.
+        sampling: One of `SAMPLINGS`.
+        seed: The same seed gives the same study.
+        duration: Of a run, s.
+        rest: Part of it at the end during which the arm is to stand still, and is watched.
+        rate: Control rate, Hz, where it does not vary.
+        step: Of the plant, s; by default the period of control.
+        integrator: Of a compiled loop: "semi_implicit_euler" or "runge_kutta".
+        bandwidth: Of the feedback, rad/s.
+        integral: ki over kp, 1/s.
+        frame: That carries the payload; by default the first tip.
+        known_payload: Load there that the law knows of, kg.
+        friction_known: Whether the law makes up for the friction of the URDF.
+        stops: Whether joints stop at their position limits.
+        limits: What a run must hold.
+
+    Raises:
+        ArgumentError: If a number is out of range, or there is no such quantity.
+        UnknownNameError: If there is no such motion, mode, sampling or integrator.
+    """
+
+    robot: Robot
+    runs: int = 1000
+    motions: tuple[str | Waypoints, ...] = ("quintic",)
+    modes: tuple[str, ...] = ("feedforward",)
+    vary: Mapping[str, Spread] = field(default_factory=dict)
+    sampling: str = "sobol"
+    seed: int = 0
+    duration: float = 5.0
+    rest: float = 0.2
+    rate: float = 1000.0
+    step: float | None = None
+    integrator: str = "semi_implicit_euler"
+    bandwidth: float = 20.0
+    integral: float = 0.0
+    frame: str | None = None
+    known_payload: float = 0.0
+    friction_known: bool = True
+    stops: bool = True
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.runs < 1:
+            raise ArgumentError(f"runs is {self.runs}; a study takes at least one")
+        for name in ("duration", "rate", "bandwidth"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value > 0.0):
+                raise ArgumentError(f"{name} is {value}; give a positive number")
+        if not 0.0 <= self.rest < 1.0:
+            raise ArgumentError(f"rest is {self.rest}; give a part of the run, from 0 to below 1")
+        for mode in self.modes:
+            check_known("mode", mode, "robot_dynamics.control", MODES)
+        for motion in self.motions:
+            if isinstance(motion, str):
+                check_known("motion", motion, "robot_dynamics.study", MOTIONS)
+        for name in self.vary:
+            if name not in QUANTITIES:
+                close = difflib.get_close_matches(name, QUANTITIES, n=1)
+                hint = f"; did you mean '{close[0]}'?" if close else ""
+                known = ", ".join(QUANTITIES)
+                raise ArgumentError(f"nothing called '{name}' can vary (known: {known}){hint}")
+        check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
+        check_known("integrator", self.integrator, "a compiled loop", LANE_INTEGRATORS)
+        if self.frame is not None:
+            self.robot.frame(self.frame)  # refuses one that there is not
+        if self.steps < 1:
+            raise ArgumentError(f"duration is {self.duration} s, shorter than a step of the plant")
+
+    @property
+    def payload_frame(self) -> str:
+        """Name of the frame that carries the payload."""
+        return self.robot.tips[0] if self.frame is None else self.frame
+
+    @property
+    def plant_step(self) -> float:
+        """Step of the plant, s."""
+        return 1.0 / self.rate if self.step is None else self.step
+
+    @property
+    def steps(self) -> int:
+        """Steps of a run."""
+        return int(np.floor(self.duration / self.plant_step + 1e-9))
+
+    def dimensions(self) -> list[str]:
+        """Names of all that varies, one per dimension of the sample."""
+        return [
+            column for name in self.vary for column in QUANTITIES[name].columns(name, self.robot)
+        ]
+
+    def values(self) -> dict[str, Array]:
+        """Values of every run by quantity, shape (runs, dimensions) each.
+
+        Raises:
+            ArgumentError: If a distribution reaches a value that makes no sense.
+        """
+        points = unit_samples(self.sampling, self.runs, len(self.dimensions()), self.seed)
+        found, at = {}, 0
+        for name, spread in self.vary.items():
+            columns = QUANTITIES[name].columns(name, self.robot)
+            found[name] = spread.at(points[:, at : at + len(columns)])
+            check_values(name, columns, found[name])
+            at += len(columns)
+        return found
+
+    @property
+    def count(self) -> int:
+        """Runs of every mode: as asked for, or the points of a grid."""
+        points = unit_samples(self.sampling, self.runs, len(self.dimensions()), self.seed)
+        return len(points)
+
+    def keys(self, start: int, stop: int) -> Array:
+        """Streams of noise of runs, 64-bit integers, shape (stop - start,)."""
+        first = mixed(np.array([self.seed], dtype=np.uint64))
+        with np.errstate(over="ignore"):
+            return mixed(first + mixed(np.arange(start, stop, dtype=np.uint64)))
+
+    def trajectories(self) -> list[Trajectory]:
+        """The desired motions; they end `rest` before the run does.
+
+        Raises:
+            ArgumentError: If a motion is of other joints than the robot's.
+        """
+        return [self._trajectory(motion) for motion in self.motions]
+
+    def _trajectory(self, motion: str | Waypoints) -> Trajectory:
+        robot, moving = self.robot, self.duration * (1.0 - self.rest)
+        if not isinstance(motion, str):
+            if motion.joint_names != robot.joint_names:
+                raise ArgumentError(
+                    f"a motion has joints {', '.join(motion.joint_names)} but the robot "
+                    f"{', '.join(robot.joint_names)}; give both the same, in the same order"
+                )
+            return interpolate(motion)
+        if motion == "hold":
+            return Trajectory.hold(robot.joint_names, middle_pose(robot))
+        if motion == "excitation":
+            return interpolate(excitation(robot, moving))
+        if motion == "random":
+            return interpolate(random_poses(robot, seed=self.seed))
+        return interpolate(quintic(robot, moving))
+
+    def digest(self) -> str:
+        """Fingerprint of everything that results depend on, 16 hex digits."""
+        friction, limits = Friction.of(self.robot), self.robot.limits
+        own = (limits.lower, limits.upper, limits.velocity, limits.effort)
+        parts: list[Any] = [robot_digest(self.robot)]
+        parts += [x.tolist() for x in (*own, friction.viscous, friction.coulomb)]
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if item.name == "motions":
+                value = [
+                    m if isinstance(m, str) else [m.times.tolist(), m.positions.tolist()]
+                    for m in value
+                ]
+            if item.name != "robot":
+                parts.append((item.name, value))
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def with_bandwidth(self, bandwidth: float) -> StudyPlan:
+        """The same study with another bandwidth of the feedback, rad/s."""
+        return replace(self, bandwidth=bandwidth)
+
+
+def quintic(robot: Robot, duration: float, share: float = 0.5) -> Waypoints:
+    """From one pose to another by the polynomial of least jerk, all joints at once.
+
+    The poses lie on both sides of the middle of each joint's range, every other joint the other
+    way round, as far apart as half the velocity limit allows, and at most `share` of the range.
+
+    Args:
+        robot: Any robot.
+        duration: Of the motion, s.
+        share: Part of the range.
+    """
+    c = middle_pose(robot)
+    lower, upper = robot.limits.lower, robot.limits.upper
+    bounded = np.isfinite(lower) & np.isfinite(upper)
+    half = np.where(bounded, (upper - lower) / 2.0, 1.0) * share
+    # 15/8 is the peak of the polynomial's speed over its mean
+    fastest = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 2.0)
+    half = np.minimum(half, 0.5 * fastest * duration / (2.0 * 1.875))
+    away = half * np.where(np.arange(robot.dof) % 2, -1.0, 1.0)
+    return polynomial_345(robot.joint_names, c - away, c + away, duration)
+
+
+def names_of(motions: Sequence[str | Waypoints]) -> list[str]:
+    """What motions are called in a table."""
+    return [m if isinstance(m, str) else f"motion {k}" for k, m in enumerate(motions)]

@@ -1,0 +1,226 @@
+"""What may vary from run to run: each quantity's dimensions, and what it does to a lane."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot.inertial_parameters import inertial_parameters
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.simulation.lanes.body_letters import BodyLetters
+from robot_dynamics.spatial.inertia import Inertia
+
+Parameters = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What quantities change: the lanes of some runs, all of one structure.
+
+    Args:
+        letters: The structure.
+        parameters: Of the lanes, shape (N, size) or (size,) each; changed in place.
+        step: Of the plant, s.
+        frame: That carries the payload.
+    """
+
+    letters: BodyLetters
+    parameters: Parameters
+    step: float
+    frame: str
+
+    def rows(self, name: str, count: int) -> Array:
+        """A parameter with one row per run, to be changed."""
+        rows = np.atleast_2d(self.parameters[name])
+        self.parameters[name] = np.array(np.broadcast_to(rows, (count, rows.shape[1])))
+        return self.parameters[name]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that may vary.
+
+    Args:
+        meaning: One line.
+        unit: Of its values, SI.
+        symmetric: Whether one number x means the spread from -x to x.
+        least: Smallest value that makes sense.
+        parts: Names of its dimensions: joints or links, axes, or one without a name.
+        apply: Changes the lanes by values, shape (N, dimensions).
+    """
+
+    meaning: str
+    unit: str
+    symmetric: bool
+    least: float
+    parts: Callable[[Robot], list[str]]
+    apply: Callable[[Setting, Array], None]
+
+    def columns(self, name: str, robot: Robot) -> list[str]:
+        """Names of its dimensions in a table, such as `mass_error[hand]`."""
+        return [f"{name}[{part}]" if part else name for part in self.parts(robot)]
+
+
+def bodies(robot: Robot) -> list[str]:
+    """Links that move and have mass, in the order of the robot."""
+    moved = {robot.links[0].name: False}
+    for joint in robot.joints:
+        moved[joint.child] = joint.moves or moved[joint.parent]
+    return [x.name for x in robot.links if moved[x.name] and x.inertia.mass > 0.0]
+
+
+def _of_bodies(robot: Robot, rows: Callable[[Inertia], list[Array]]) -> Array:
+    """Inertial parameters of all links per dimension of a quantity, shape (10 links, dims)."""
+    names, blocks = bodies(robot), []
+    for k, link in enumerate(robot.links):
+        if link.name in names:
+            for change in rows(link.inertia):
+                column = np.zeros(10 * len(robot.links))
+                column[10 * k : 10 * k + 10] = change
+                blocks.append(column)
+    return np.array(blocks).T
+
+
+def _mass(setting: Setting, values: Array) -> None:
+    """Mass and inertia of every link grow alike."""
+    letters = setting.letters
+    per_link = _of_bodies(letters.robot, lambda body: [inertial_parameters(body)])
+    rows = setting.rows("body", len(values))
+    rows += values @ (letters.matrix @ per_link).T
+
+
+def _com(setting: Setting, values: Array) -> None:
+    """Mass centres move; the inertia about them stays. Of second order in the displacement."""
+    letters = setting.letters
+    names, at = bodies(letters.robot), 0
+    rows = setting.rows("body", len(values))
+    for k, link in enumerate(letters.robot.links):
+        if link.name not in names:
+            continue
+        moved = np.array(
+            [
+                inertial_parameters(
+                    Inertia.from_com(
+                        link.inertia.mass, link.inertia.com + d, link.inertia.about_com
+                    )
+                )
+                for d in values[:, at : at + 3]
+            ]
+        )
+        change = moved - inertial_parameters(link.inertia)
+        rows += change @ letters.matrix[:, 10 * k : 10 * k + 10].T
+        at += 3
+
+
+def _payload(setting: Setting, values: Array) -> None:
+    """A point mass at the origin of the frame."""
+    at = setting.letters.of_body_at(setting.frame)
+    setting.rows("body", len(values))[:] += values * at[:, 0]
+
+
+def _friction(setting: Setting, values: Array) -> None:
+    """Viscous, Coulomb friction and stiction of every joint grow alike."""
+    for name in ("viscous", "coulomb", "stiction"):
+        setting.rows(name, len(values))[:] *= 1.0 + values
+
+
+def _steps_of(name: str) -> Callable[[Setting, Array], None]:
+    def apply(setting: Setting, values: Array) -> None:
+        setting.rows(name, len(values))[:] = np.rint(values / setting.step)
+
+    return apply
+
+
+def _rate(setting: Setting, values: Array) -> None:
+    setting.rows("every", len(values))[:] = np.maximum(np.rint(1.0 / (values * setting.step)), 1.0)
+
+
+def _noise_of(half: int) -> Callable[[Setting, Array], None]:
+    def apply(setting: Setting, values: Array) -> None:
+        rows = setting.rows("spread", len(values))
+        n = rows.shape[1] // 2
+        rows[:, half * n : (half + 1) * n] = values
+
+    return apply
+
+
+def _tilt(setting: Setting, values: Array) -> None:
+    """Turn the free fall about the x and then the y axis of the root link."""
+    x, y = values.T
+    rows = setting.rows("gravity", len(values))
+    gx, gy, gz = rows.T.copy()
+    gy, gz = np.cos(x) * gy - np.sin(x) * gz, np.sin(x) * gy + np.cos(x) * gz
+    gx, gz = np.cos(y) * gx + np.sin(y) * gz, np.cos(y) * gz - np.sin(y) * gx
+    rows[:] = np.stack([gx, gy, gz], axis=1)
+
+
+def _gain(setting: Setting, values: Array) -> None:
+    """A faster loop: kp grows with the square of the bandwidth, kd and the law's own with it."""
+    count, factor = len(values), 1.0 + values
+    setting.rows("kp", count)[:] *= factor**2
+    setting.rows("kd", count)[:] *= factor
+    setting.rows("ki", count)[:] *= factor**3
+    setting.rows("bandwidth", count)[:] *= factor
+
+
+def _one(_: Robot) -> list[str]:
+    return [""]
+
+
+def _axes(robot: Robot) -> list[str]:
+    return [f"{link}.{axis}" for link in bodies(robot) for axis in "xyz"]
+
+
+QUANTITIES: Mapping[str, Quantity] = {
+    "mass_error": Quantity("mass of every link, relative", "1", True, -1.0, bodies, _mass),
+    "com_error": Quantity("mass centre of every link", "m", True, -np.inf, _axes, _com),
+    "payload": Quantity("point mass at the tip", "kg", False, 0.0, _one, _payload),
+    "friction_error": Quantity(
+        "friction of every joint, relative",
+        "1",
+        True,
+        -1.0,
+        lambda robot: list(robot.joint_names),
+        _friction,
+    ),
+    "delay": Quantity(
+        "age of a state when it is answered", "s", False, 0.0, _one, _steps_of("sensor_delay")
+    ),
+    "command_delay": Quantity(
+        "time that a command is on its way", "s", False, 0.0, _one, _steps_of("command_delay")
+    ),
+    "noise": Quantity(
+        "standard deviation of measured positions", "rad or m", False, 0.0, _one, _noise_of(0)
+    ),
+    "velocity_noise": Quantity(
+        "standard deviation of measured velocities", "rad/s or m/s", False, 0.0, _one, _noise_of(1)
+    ),
+    "tilt": Quantity(
+        "of the base about x and y", "rad", True, -np.inf, lambda _: ["x", "y"], _tilt
+    ),
+    "rate": Quantity("of control", "Hz", False, 1e-3, _one, _rate),
+    "gain_error": Quantity("bandwidth of feedback, relative", "1", True, -1.0, _one, _gain),
+}
+"""Every quantity by name."""
+
+
+def check_values(name: str, columns: list[str], values: Array) -> None:
+    """Refuse values that make no sense, such as a mass below zero.
+
+    Raises:
+        ArgumentError: With the run in which it happens.
+    """
+    low = QUANTITIES[name].least
+    strict = name in ("mass_error", "rate")
+    bad = (values <= low) if strict else (values < low)
+    if bad.any():
+        run, k = (int(x) for x in np.argwhere(bad)[0])
+        what = "a negative mass" if name == "mass_error" else f"less than {low:g}"
+        raise ArgumentError(
+            f"{name}: the distribution reaches {values[run, k]:.4g} for '{columns[k]}' in run "
+            f"{run}, {what}; narrow it, or take a uniform one (A..B)"
+        )

@@ -1,0 +1,189 @@
+"""Runs of a study: a pure function of the plan and their numbers, on any machine the same."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native.parallel import processors
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.gains import Gains
+from robot_dynamics.control.model import Model
+from robot_dynamics.control.sampling.tuning import gains_for
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.kernels import robot_digest
+from robot_dynamics.simulation.lanes.compiled_loop import CompiledLoop, Lanes, Structure
+from robot_dynamics.simulation.lanes.lane_parameters import (
+    first_efforts,
+    model_parameters,
+    plant_parameters,
+    reference_table,
+)
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.study.plan import StudyPlan
+from robot_dynamics.study.quantities import QUANTITIES, Setting
+
+CHUNK = 512
+"""Runs that are done, sent and kept together."""
+
+_MOST_LOOPS = 8
+
+
+class Chunk(NamedTuple):
+    """Some runs of one mode.
+
+    Args:
+        mode: Its number.
+        start: First run.
+        stop: One past the last.
+    """
+
+    mode: int
+    start: int
+    stop: int
+
+
+def chunks_of(plan: StudyPlan) -> list[Chunk]:
+    """All runs of a study, in order."""
+    count = plan.count
+    return [
+        Chunk(mode, start, min(start + CHUNK, count))
+        for mode in range(len(plan.modes))
+        for start in range(0, count, CHUNK)
+    ]
+
+
+class Bench:
+    """A study's robot, compiled and ready for runs of one mode.
+
+    Args:
+        plan: The study.
+        mode: One of its modes.
+    """
+
+    def __init__(self, plan: StudyPlan, mode: str) -> None:
+        self.plan, self.loop = plan, _loop(plan, mode)
+        letters = self.loop.letters
+        friction = Friction.of(plan.robot)
+        self.model = model_of(plan)
+        h = plan.plant_step
+        self._shared = plant_parameters(letters, friction, stops=plan.stops, step=h)
+        self._shared |= model_parameters(letters, self.model)
+        self._shared["every"] = np.array([max(np.rint(1.0 / (plan.rate * h)), 1.0)])
+        n = plan.robot.dof
+        self._shared |= {
+            "sensor_delay": np.zeros(1),
+            "command_delay": np.zeros(1),
+            "spread": np.zeros(2 * n),
+        }
+        motions = plan.trajectories()
+        t = np.arange(plan.steps) * h
+        # Two windows of rest, in which motion must not grow
+        resting, half = t >= (1.0 - plan.rest) * plan.duration, (1.0 - 0.5 * plan.rest)
+        late = t >= half * plan.duration
+        windows = np.stack([resting & ~late, late], axis=1).astype(float)
+        structure = self.loop.structure
+        self.references = np.array(
+            [reference_table(self.model, structure, motion, t, windows) for motion in motions]
+        )
+        self._starts = np.array([motion.sample(0.0).q for motion in motions])
+        self._first = first_efforts(self.model, motions)
+        self._values = plan.values()
+
+    def run(
+        self,
+        start: int,
+        stop: int,
+        *,
+        threads: int = 1,
+        record: bool = False,
+        done: Callable[[int], None] | None = None,
+    ) -> Lanes:
+        """Runs number `start` to `stop` - 1."""
+        values = {name: rows[start:stop] for name, rows in self._values.items()}
+        return self._run(values, np.arange(start, stop), threads=threads, record=record, done=done)
+
+    def errors_at(self, points: Array) -> Array:
+        """Largest error of runs with other values than the plan's, shape (N,).
+
+        Args:
+            points: Values along the plan's dimensions, shape (N, dimensions).
+        """
+        values, at = {}, 0
+        for name in self.plan.vary:
+            size = len(QUANTITIES[name].columns(name, self.plan.robot))
+            values[name] = points[:, at : at + size]
+            at += size
+        lanes = self._run(values, np.arange(len(points)), threads=processors())
+        return np.asarray(lanes.statistics["peak_error"].max(axis=1))
+
+    def _run(self, values: Mapping[str, Array], runs: Array, **how: Any) -> Lanes:
+        plan = self.plan
+        motion = runs % len(plan.motions)
+        parameters = dict(self._shared)
+        parameters["q"], parameters["last"] = self._starts[motion], self._first[motion]
+        frame = plan.payload_frame
+        setting = Setting(self.loop.letters, parameters, plan.plant_step, frame)
+        for name in plan.vary:
+            QUANTITIES[name].apply(setting, values[name])
+        keys = plan.keys(0, int(runs[-1]) + 1)[runs]
+        return self.loop.run(parameters, self.references, motion, keys, **how)
+
+
+def model_of(plan: StudyPlan) -> Model:
+    """What the law knows, with the gains of the plan."""
+    dynamics = Dynamics(plan.robot)
+    gains = gains_for(dynamics, bandwidth=plan.bandwidth, period=1.0 / plan.rate)
+    if plan.integral:
+        gains = Gains(gains.kp, gains.kd, plan.integral * gains.kp)
+    load = None
+    if plan.known_payload:
+        load = Inertia.from_com(plan.known_payload, np.zeros(3), np.zeros((3, 3)))
+    friction = Friction.of(plan.robot) if plan.friction_known else None
+    frame = plan.payload_frame if load is not None else None
+    return Model(dynamics, gains, friction, bandwidth=plan.bandwidth, payload=load, frame=frame)
+
+
+_loops: OrderedDict[tuple[str, Structure], CompiledLoop] = OrderedDict()
+
+
+def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
+    """The compiled loop of a plan, once per process."""
+    structure = Structure(mode, plan.integrator, integral=bool(plan.integral))
+    key = robot_digest(plan.robot), structure
+    if key not in _loops:
+        _loops[key] = CompiledLoop(plan.robot, structure)
+        while len(_loops) > _MOST_LOOPS:
+            _loops.popitem(last=False)
+    _loops.move_to_end(key)
+    return _loops[key]
+
+
+_benches: OrderedDict[tuple[str, str], Bench] = OrderedDict()
+
+
+def bench(plan: StudyPlan, mode: str) -> Bench:
+    """The bench of a plan, once per process."""
+    key = plan.digest(), mode
+    if key not in _benches:
+        _benches[key] = Bench(plan, mode)
+        while len(_benches) > _MOST_LOOPS:
+            _benches.popitem(last=False)
+    return _benches[key]
+
+
+Columns = dict[str, Array]
+
+
+def run_chunk(
+    plan: StudyPlan, chunk: Chunk, threads: int = 1, done: Callable[[int], None] | None = None
+) -> Columns:
+    """What became of some runs: statistics by name, one row per run."""
+    lanes = bench(plan, plan.modes[chunk.mode]).run(
+        chunk.start, chunk.stop, threads=threads, done=done
+    )
+    return dict(lanes.statistics)

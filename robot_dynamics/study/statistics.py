@@ -1,0 +1,128 @@
+"""What a table of runs says: parts with their intervals, distributions, what costs most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.forking import imported
+from robot_dynamics.study.plan import StudyPlan
+from robot_dynamics.study.runs import bench
+from robot_dynamics.study.study_table import CRITERIA, StudyTable
+
+CONFIDENCE = 0.95
+"""Of every interval."""
+
+
+class Part(NamedTuple):
+    """A part of the runs: count, of how many, and the interval that holds the true part."""
+
+    held: int
+    runs: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float:
+        """The part itself."""
+        return self.held / self.runs
+
+    def __str__(self) -> str:
+        return f"{100 * self.share:.2f} % ({100 * self.low:.2f} to {100 * self.high:.2f})"
+
+
+def part(held: Array) -> Part:
+    """The part of the runs for which `held`, with Wilson's interval of `CONFIDENCE`."""
+    runs, count = len(held), int(np.count_nonzero(held))
+    z = float(imported("scipy.special").ndtri(0.5 + CONFIDENCE / 2.0))
+    p, w = count / runs, z * z / runs
+    middle = (p + w / 2.0) / (1.0 + w)
+    half = z / (1.0 + w) * np.sqrt(p * (1.0 - p) / runs + w / (4.0 * runs))
+    return Part(count, runs, max(middle - half, 0.0), min(middle + half, 1.0))
+
+
+def parts(table: StudyTable) -> dict[str, Part]:
+    """The part that holds each limit, and all of them."""
+    found = {name: part(table[f"ok[{name}]"]) for name in CRITERIA}
+    return {**found, "all": part(~table["failed"])}
+
+
+def quantiles(table: StudyTable, kind: str, levels: Sequence[float] = (0.5, 0.95, 1.0)) -> Array:
+    """Quantiles of what each joint did, shape (n, levels).
+
+    Args:
+        table: The runs.
+        kind: "rms_error", "peak_error", "peak_effort", "saturated" or "at_stop".
+        levels: From 0 to 1.
+    """
+    joints = table.plan.robot.joint_names
+    return np.array([np.quantile(table[f"{kind}[{joint}]"], levels) for joint in joints])
+
+
+def first_order(table: StudyTable, result: str = "error") -> dict[str, float]:
+    """Part of the variance of a result that each quantity alone explains.
+
+    First-order Sobol indices from the runs at hand: the variance of the means of the result in
+    bins of equal count, along each dimension, over its whole variance; less what chance alone
+    gives. Quantities of several dimensions are summed.
+
+    Args:
+        table: Runs of one mode.
+        result: A column.
+    """
+    y = np.where(np.isfinite(table[result]), table[result], np.nan)
+    y = np.clip(y, None, np.nanquantile(y, 0.99))  # a run that ran away would be all there is
+    found: dict[str, float] = {}
+    total = np.nanvar(y)
+    bins = max(2, min(20, int(np.sqrt(len(y) / 5))))
+    for column in table.plan.dimensions():
+        name, x = column.partition("[")[0], table[column]
+        share = 0.0
+        if total > 0.0 and np.ptp(x) > 0.0:
+            groups = np.array_split(np.argsort(x, kind="stable"), bins)
+            means = np.array([y[g].mean() for g in groups])
+            within = np.mean([y[g].var() for g in groups])
+            by_chance = within * bins / len(y)
+            share = max(float((means.var() - by_chance) / total), 0.0)
+        found[name] = found.get(name, 0.0) + share
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+class Indices(NamedTuple):
+    """Sobol indices by dimension: alone, and with all interactions."""
+
+    first: dict[str, float]
+    total: dict[str, float]
+
+
+def sobol_indices(plan: StudyPlan, count: int = 1024, *, mode: str = "") -> Indices:
+    """Sobol indices of the largest error, by runs of their own: count (dimensions + 2) of them.
+
+    Args:
+        plan: The study.
+        count: A power of two.
+        mode: One of the plan's modes; by default the first.
+    """
+    stats = imported("scipy.stats")
+    names = plan.dimensions()
+    spreads = [plan.vary[name.partition("[")[0]] for name in names]
+    own = bench(plan, mode or plan.modes[0])
+
+    def errors(x: Array) -> Array:
+        flat = x.reshape(len(names), -1).T
+        points = np.stack([s.at(u) for s, u in zip(spreads, flat.T, strict=True)], axis=1)
+        return np.minimum(own.errors_at(points), 1.0).reshape(1, *x.shape[1:])
+
+    found = stats.sobol_indices(
+        func=errors,
+        n=count,
+        dists=[stats.uniform()] * len(names),
+        rng=np.random.default_rng(plan.seed),
+    )
+    first, total = np.ravel(found.first_order), np.ravel(found.total_order)
+    return Indices(
+        dict(zip(names, first.tolist(), strict=True)), dict(zip(names, total.tolist(), strict=True))
+    )

@@ -1,0 +1,158 @@
+"""The table of a study: a row per run, columns with names and units; and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.forking import imported
+from robot_dynamics.study.plan import StudyPlan, names_of
+from robot_dynamics.study.quantities import QUANTITIES
+from robot_dynamics.study.runs import Chunk, Columns
+
+GROWTH = 1.5
+"""By how much the mean square speed at rest may grow before the loop counts as unstable."""
+
+RESTLESS = 0.1
+"""Speed at rest, root mean square of all joints, rad/s, beyond which it does anyway."""
+
+QUIET = 1e-6
+"""Speed below which growth is round-off, rad/s."""
+
+CRITERIA = ("error", "saturation", "stability", "stops")
+"""What a run must hold; column `ok[...]` of each."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyTable:
+    """Results of a study, one row per run and mode.
+
+    Args:
+        columns: Arrays of one length by name.
+        units: Of the columns that have one.
+        plan: The study.
+    """
+
+    columns: Mapping[str, Array]
+    units: Mapping[str, str]
+    plan: StudyPlan
+
+    def __len__(self) -> int:
+        return len(self.columns["run"])
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def of_mode(self, mode: str) -> StudyTable:
+        """The rows of one mode."""
+        rows = self.columns["mode"] == mode
+        return StudyTable({k: v[rows] for k, v in self.columns.items()}, self.units, self.plan)
+
+    def worst(self, count: int = 5) -> Array:
+        """Row numbers of the worst runs: those that fail first, then by their largest error."""
+        order = np.lexsort((-self["error"], -self["failed"].astype(int)))
+        return np.asarray(order[:count])
+
+    def to_arrow(self) -> Any:
+        """As a `pyarrow.Table`; units in the metadata of its columns.
+
+        Raises:
+            ArgumentError: If pyarrow is not installed.
+        """
+        arrow = needed("pyarrow")
+        fields = []
+        for name, values in self.columns.items():
+            kind = arrow.from_numpy_dtype(values.dtype) if values.dtype.kind != "U" else "string"
+            kind = arrow.string() if kind == "string" else kind
+            unit = self.units.get(name)
+            fields.append(arrow.field(name, kind, metadata={"unit": unit} if unit else None))
+        schema = arrow.schema(fields, metadata={"study": self.plan.digest()})
+        return arrow.table([arrow.array(v) for v in self.columns.values()], schema=schema)
+
+
+def needed(module: str) -> Any:
+    """A package that only studies need.
+
+    Raises:
+        ArgumentError: If it is not installed.
+    """
+    try:
+        return imported(module)
+    except ModuleNotFoundError:
+        raise ArgumentError(
+            f"this needs {module.partition('.')[0]}; install it with "
+            "pip install 'robot_dynamics[study]'"
+        ) from None
+
+
+def table_of(plan: StudyPlan, chunks: Mapping[Chunk, Columns]) -> StudyTable:
+    """Put together what became of the runs; those that are missing are left out."""
+    order = sorted(chunks)
+    found = {name: np.concatenate([chunks[c][name] for c in order]) for name in chunks[order[0]]}
+    runs = np.concatenate([np.arange(c.start, c.stop) for c in order])
+    modes = np.concatenate([np.full(c.stop - c.start, c.mode) for c in order])
+    columns: dict[str, Array] = {
+        "run": runs,
+        "mode": np.array(plan.modes)[modes],
+        "motion": np.array(names_of(plan.motions))[runs % len(plan.motions)],
+        "seed": plan.keys(0, int(runs.max()) + 1)[runs],
+    }
+    units: dict[str, str] = {}
+    for name, values in plan.values().items():
+        for column, one in zip(QUANTITIES[name].columns(name, plan.robot), values.T, strict=True):
+            columns[column], units[column] = one[runs], QUANTITIES[name].unit
+    _add_joints(plan, found, columns, units)
+    _judge(plan, found, columns, units)
+    return StudyTable(columns, units, plan)
+
+
+def _add_joints(
+    plan: StudyPlan, found: Columns, columns: dict[str, Array], units: dict[str, str]
+) -> None:
+    """What each joint did."""
+    counted = np.maximum(found["counted"], 1.0)
+    kinds = {
+        "rms_error": np.sqrt(found["square_error"] / counted),
+        "peak_error": found["peak_error"],
+        "peak_effort": found["peak_effort"],
+        "saturated": found["saturated"] / counted,
+        "at_stop": found["stopped"] / counted,
+    }
+    for kind, values in kinds.items():
+        for joint, one in zip(plan.robot.joint_names, values.T, strict=True):
+            rotates = plan.robot.joint(joint).type.rotates
+            unit = {"rms_error": "rad", "peak_error": "rad", "peak_effort": "N m"}.get(kind, "1")
+            columns[f"{kind}[{joint}]"] = one
+            units[f"{kind}[{joint}]"] = (
+                unit if rotates else unit.replace("rad", "m").replace("N m", "N")
+            )
+
+
+def _judge(
+    plan: StudyPlan, found: Columns, columns: dict[str, Array], units: dict[str, str]
+) -> None:
+    """Which limits each run holds."""
+    counted = np.maximum(found["counted"], 1.0)[:, 0]
+    rested = np.maximum(0.5 * plan.rest * counted, 1.0)
+    early, late = found["early"][:, 0] / rested, found["late"][:, 0] / rested
+    grows = (late > GROWTH * early) & (late > QUIET**2)
+    alive = found["alive"][:, 0] > 0.0
+    columns["error"] = found["peak_error"].max(axis=1)
+    columns["saturation"] = (found["saturated"] / counted[:, None]).max(axis=1)
+    columns["speed_at_rest"] = np.sqrt(late)
+    columns["lived"] = found["lived"][:, 0] * plan.plant_step
+    units |= {"error": "rad or m", "saturation": "1", "speed_at_rest": "rad/s", "lived": "s"}
+    held = {
+        "error": columns["error"] <= plan.limits.error,
+        "saturation": columns["saturation"] <= plan.limits.saturation,
+        "stability": alive & ~grows & (late <= RESTLESS**2),
+        "stops": ~(found["stopped"] > 0.0).any(axis=1),
+    }
+    for name in CRITERIA:
+        columns[f"ok[{name}]"] = held[name] & alive
+    columns["failed"] = ~np.all([columns[f"ok[{name}]"] for name in CRITERIA], axis=0)

@@ -1,0 +1,84 @@
+"""The verb study: what it prints, what it leaves, and one line for whatever is wrong."""
+
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from robot_dynamics.cli import main
+
+FEW = ["--runs", "64", "--duration", "0.4", "--threads", "1"]
+
+
+def test_a_study_prints_its_limits_joints_and_worst_runs_and_leaves_a_table(tmp_path, capsys):
+    out = tmp_path / "out"
+    command = ["study", "planar_2r", "--payload", "0..2", "--mass-error", "10%", *FEW]
+    assert main([*command, "--modes", "feedforward,pd", "--output", str(out)]) == 0
+    shown = capsys.readouterr().out
+    for word in ("planar_2r, feedforward: 64 runs", "planar_2r, pd: 64 runs", "error within 0.05"):
+        assert word in shown
+    assert "variance of the largest error: payload" in shown
+    assert sorted(p.name for p in out.iterdir()) == ["runs.parquet", "study.png", "study.yaml"]
+    assert main(["study", str(out / "study.yaml"), "--replay", "5"]) == 0
+    assert "payload = " in capsys.readouterr().out
+    assert (out / "run_5.png").stat().st_size > 1000
+    assert {"run_5_feedforward.csv", "run_5_pd.csv"} <= {p.name for p in out.iterdir()}
+
+
+def test_the_largest_bandwidth_is_printed_as_parameters_of_the_controller(capsys):
+    command = ["study", "planar_2r", "--delay", "0..4ms", *FEW, "--max-error", "0.5"]
+    assert main([*command, "--keep", "0.95"]) == 0
+    shown = capsys.readouterr().out
+    assert "controller_node:" in shown
+    assert "gains:" in shown
+    bandwidths = [float(line.split()[1]) for line in shown.splitlines() if "hold all" in line]
+    assert len(bandwidths) > 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--runs", "0"], "runs is 0; a study takes at least one"),
+        (["--mass-error", "0+-60%"], "mass_error: the distribution reaches -1."),
+        (["--payload", "heavy"], "--payload: 'heavy' is no spread; write A..B"),
+        (["--motion", "jump"], "no motion 'jump' in robot_dynamics.study"),
+        (["--scheduler", "nowhere"], "no scheduler answers at nowhere"),
+        (["--resume"], "--resume goes on with what is in a folder; name it with --output"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(options, message, capsys):
+    given = ["study", "planar_2r", *FEW, *options]
+    assert main(given) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"robot-dynamics study: {message}")
+    assert error.count("\n") == 1
+
+
+def test_an_unknown_option_in_a_study_file_is_told(tmp_path, capsys):
+    file = tmp_path / "study.yaml"
+    file.write_text("robot: planar_2r\npaylod: 0..2\n")
+    assert main(["study", str(file)]) == 1
+    assert f"{file}: no option 'paylod' of a study; known are " in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_a_full_disk_is_told_in_one_line_and_leaves_nothing_half_written(tmp_path):
+    def no_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-m", "robot_dynamics", "study", "planar_2r", *FEW, "--output", str(out)],
+        preexec_fn=no_room,
+        env=os.environ | {"ROBOT_DYNAMICS_CACHE": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("robot-dynamics study: ")
+    assert "File too large" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [p.name for p in out.rglob("*") if p.is_file()] == ["study.yaml"]
