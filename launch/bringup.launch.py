@@ -28,6 +28,7 @@ from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.simulation import check_physical
+from robot_dynamics.trajectory.pose_paths import read_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 PACKAGE = "robot_dynamics"
@@ -41,7 +42,7 @@ ARGUMENTS = (
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "", "Motion to send; empty: excitation with the simulator, none without: a real arm "
      "holds where it is", ["", "excitation", "random_poses", "file", "none"]),
-    ("file", "", "Trajectory file of motion:=file", None),
+    ("file", "", "File of motion:=file, or of motion:=poses", None),
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
@@ -90,9 +91,12 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     check_file("config", config, "a parameter file")
     check_file("rviz_config", rviz_config, "a configuration of rviz2")
     motion = given["motion"] or ("excitation" if simulated else "none")
-    if motion == "file":
+    if motion in ("file", "poses"):  # what is wrong is one line here, and no node starts
         check_file("file", given["file"], "a trajectory file")
-        read_trajectory(given["file"], robot.joint_names)  # here it is one line, and no node starts
+        if motion == "poses":
+            read_poses(given["file"])
+        else:
+            read_trajectory(given["file"], robot.joint_names)
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
     # What the URDF has that is ignored is on the log of this launch, and not on that of every node
     described = {"robot_description": description, "log_urdf_warnings": False}

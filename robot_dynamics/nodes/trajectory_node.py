@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import cos, isfinite, nan
 from time import monotonic
 
@@ -15,14 +13,12 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.graph import followers_of, subscribers_of
 from robot_dynamics.nodes.ros.messages import SECOND, trajectory_msg
-from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.process import run
-from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S, RobotParameters
+from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.trajectory_motions import MOTIONS, TrajectoryParameters
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import Waypoints, excitation, random_poses
-from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 TIMER_PERIOD_S = 0.1
 """Time between two looks whether somebody follows and whether it is time to send again, s."""
@@ -43,57 +39,6 @@ MAX_ATTEMPTS = 5
 """Times that a motion is sent which nobody takes: it is refused, not lost."""
 
 
-POINT_RATE_HZ = 25.0
-"""Of the motion 'excitation': dense enough for quintics, sparse enough for a quick message."""
-
-
-@dataclass(frozen=True)
-class TrajectoryParameters(RobotParameters):
-    """Parameters of trajectory_node."""
-
-    motion: str = parameter(
-        "excitation",
-        "excitation: all joints swing at once; random_poses: a spline through random poses; "
-        "file: what file holds",
-        one_of=("excitation", "random_poses", "file"),
-        read_only=True,
-    )
-    file: str = parameter("", "Trajectory of the motion 'file', .yaml or .csv", read_only=True)
-    smooth: bool = parameter(
-        False,
-        "Pass points of a file that gives positions alone by a spline, which may overshoot them",
-        read_only=True,
-    )
-    duration: float = parameter(
-        8.0, "Duration of the motion 'excitation', s", low=0.1, high=3600.0, read_only=True
-    )
-    share: float = parameter(
-        0.5,
-        "Part of every joint's position range and velocity limit that a motion may use",
-        low=0.01,
-        high=1.0,
-        read_only=True,
-    )
-    seed: int = parameter(1, "Seed of random_poses", low=0, high=2**31 - 1, read_only=True)
-    approach: float = parameter(
-        2.0,
-        "Time to reach the first point from where the robot is, s",
-        low=0.0,
-        high=3600.0,
-        read_only=True,
-    )
-    wait: bool = parameter(
-        False, "Send nothing before the service ~/send is called", read_only=True
-    )
-    acknowledged: bool = parameter(
-        True,
-        "Send until feedforward_node shows on joint_trajectory_with_effort that it follows; false: "
-        "once, to whoever reads joint_trajectory, such as a joint_trajectory_controller",
-        read_only=True,
-    )
-    repeat: bool = parameter(False, "Send the motion again whenever it has ended")
-
-
 class TrajectoryNode(RobotNode[TrajectoryParameters]):
     """Sends one motion, or the same one again and again."""
 
@@ -102,10 +47,11 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
 
     def check(self, value: TrajectoryParameters) -> None:
         """See `RobotNode.check`."""
-        if value.motion == "file" and not value.file:
+        if value.motion in ("file", "poses") and not value.file:
+            kinds = ".yaml or .csv" if value.motion == "file" else ".csv"
             raise ArgumentError(
-                "parameter 'motion' is 'file' but parameter 'file' is empty; give the path of a "
-                ".yaml or .csv file in 'file'"
+                f"parameter 'motion' is '{value.motion}' but parameter 'file' is empty; give the "
+                f"path of a {kinds} file in 'file'"
             )
 
     def configure(self) -> None:
@@ -142,7 +88,9 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._plan(robot)
 
     def _plan(self, robot: Robot) -> None:
-        motion = MOTIONS[self.parameters.motion](robot, self.parameters)
+        motion, remarks = MOTIONS[self.parameters.motion](robot, self.parameters)
+        for remark in remarks:
+            self.get_logger().warning(f"'{self.parameters.motion}' meets, {remark}")
         self.waypoints = motion.delayed(self.parameters.approach)
         self._msg = trajectory_msg(self.waypoints)
 
@@ -241,32 +189,6 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             self._start_sending()
             self._timer.reset()
         return response
-
-
-def _excitation(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
-    share = parameters.share
-    return excitation(
-        robot, parameters.duration, share=share, speed_share=share, rate=POINT_RATE_HZ
-    )
-
-
-def _random_poses(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
-    share = parameters.share
-    return random_poses(robot, seed=parameters.seed, share=share, speed_share=share)
-
-
-def _from_file(robot: Robot, parameters: TrajectoryParameters) -> Waypoints:
-    waypoints = read_trajectory(parameters.file, robot.joint_names)
-    if not parameters.smooth:
-        waypoints = waypoints.without_overshoot()
-    return waypoints.arriving_at_rest()
-
-
-MOTIONS: Mapping[str, Callable[[Robot, TrajectoryParameters], Waypoints]] = {
-    "excitation": _excitation,
-    "random_poses": _random_poses,
-    "file": _from_file,
-}
 
 
 def main(args: list[str] | None = None) -> None:

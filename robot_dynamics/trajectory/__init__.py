@@ -9,20 +9,36 @@ from robot_dynamics.trajectory.motions import (
     polynomial_345,
     random_poses,
 )
+from robot_dynamics.trajectory.pose_following import FollowedPath, Remark, follow_poses
+from robot_dynamics.trajectory.pose_paths import (
+    PosePath,
+    circle,
+    pose_spline,
+    read_poses,
+    straight_line,
+)
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Point, Waypoints, read_points
 
 __all__ = [
+    "FollowedPath",
     "Follower",
     "Point",
+    "PosePath",
+    "Remark",
     "State",
     "Trajectory",
     "Waypoints",
+    "circle",
     "circle_law",
     "cycloidal",
     "excitation",
+    "follow_poses",
     "interpolate",
     "polynomial_345",
+    "pose_spline",
     "random_poses",
     "read_points",
+    "read_poses",
+    "straight_line",
 ]

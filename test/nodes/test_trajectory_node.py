@@ -1,5 +1,6 @@
 """trajectory_node: what it says before it starts, and that its motion is not lost."""
 
+import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
@@ -10,7 +11,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode
+from robot_dynamics.robot import find_robot, read_urdf
 from ros_system import wait_for
 
 ROBOT = {"urdf_path": "planar_2r"}
@@ -82,3 +85,47 @@ def test_a_stock_controller_gets_the_motion_once(start, peer, namespace):
     answer = peer.call(Trigger, f"{name}/trajectory_node/send", Trigger.Request())
     assert answer.message == "sent to /peer"
     wait_for(lambda: len(sent) == 2, "the motion again")
+
+
+# -- paths of the hand ----------------------------------------------------------------------------
+
+
+def hand_positions(robot, msg):
+    """Where the hand is at every point of a message, shape (N, 3), m."""
+    assert tuple(msg.joint_names) == robot.joint_names
+    return np.array([frame_pose(robot, p.positions, "hand").translation for p in msg.points])
+
+
+def test_the_hand_goes_round_the_papers_circle(start, peer, namespace):
+    arguments, name = namespace
+    sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    alone = {"acknowledged": False, "approach": 0.0, "log_urdf_warnings": False}
+    start("trajectory_node", {"urdf_path": "puma_gupta", "motion": "circle", **alone}, arguments)
+    wait_for(lambda: sent, "the motion")
+    hand = hand_positions(read_urdf(find_robot("puma_gupta")), sent[0])
+    assert hand[:, 0] == pytest.approx(0.8636, abs=1e-8)
+    assert np.hypot(hand[:, 1], hand[:, 2]) == pytest.approx(0.1524, abs=1e-8)  # 6 in
+    assert hand[-1] == pytest.approx(hand[0], abs=1e-8)
+
+
+def test_the_hand_passes_the_poses_of_a_file(start, peer, namespace, tmp_path):
+    arguments, name = namespace
+    poses = tmp_path / "poses.csv"
+    poses.write_text(
+        "time,x,y,z,roll,pitch,yaw\n0,0.6,0.1,-0.1,3.14,0,1.57\n2,0.6,0.3,-0.1,3.14,0,1.57\n"
+        "4,0.5,0.3,0.1,3.14,0,1.57\n"
+    )
+    sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    motion = {"motion": "poses", "file": str(poses), "acknowledged": False, "approach": 0.0}
+    start("trajectory_node", {"urdf_path": "puma_gupta", **motion}, arguments)
+    wait_for(lambda: sent, "the motion")
+    hand = hand_positions(read_urdf(find_robot("puma_gupta")), sent[0])
+    assert hand[0] == pytest.approx([0.6, 0.1, -0.1], abs=1e-8)
+    assert hand[len(hand) // 2] == pytest.approx([0.6, 0.3, -0.1], abs=1e-8)
+    assert hand[-1] == pytest.approx([0.5, 0.3, 0.1], abs=1e-8)
+
+
+def test_a_line_out_of_reach_ends_the_node_in_one_line(start, namespace):
+    arguments, _ = namespace
+    node = start("trajectory_node", {"urdf_path": "puma_gupta", "motion": "line"}, arguments)
+    node.wait_for_log("pose at t = 0 s: ")

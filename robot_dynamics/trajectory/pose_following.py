@@ -1,0 +1,227 @@
+"""Joint motion that takes a hand along a path of poses: one branch of inverse kinematics, followed.
+
+[AsadaSlotine1986], section 2.3.3: points of a hand's trajectory are turned into joint positions
+one by one. The branch is the one that starts nearest; from pose to pose the solution nearest to
+the last one goes on, and where a joint is free, at a singular pose, the least motion that gets
+there. What the path meets on its way is told with its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array, vector
+from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.kinematics import (
+    InverseKinematics,
+    InverseSolutions,
+    frame_jacobian,
+    frame_pose,
+    mobility,
+)
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.pose_paths import PosePath
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+NEARLY_SINGULAR = 200.0
+"""Condition number of the Jacobian (m, rad) above which a pose is told of."""
+
+JUMP = 0.5
+"""Motion of a joint between neighbouring poses that is none of the same branch, rad or m."""
+
+REACHED = 1e-9
+"""How near a pose counts as reached: m, and entries of the rotation matrix."""
+
+STEPS = 20
+"""Of Newton's method from one pose to the next."""
+
+
+class Remark(NamedTuple):
+    """What the path meets: time, s, and what it is, in words."""
+
+    time: float
+    text: str
+
+    def __str__(self) -> str:
+        return f"t = {self.time:.3g} s: {self.text}"
+
+
+class FollowedPath(NamedTuple):
+    """Joint motion along a path of poses.
+
+    Attributes:
+        waypoints: Of the joints between the root link and the frame, one for each pose.
+        remarks: Singular poses and limits that it meets, in the order of time.
+    """
+
+    waypoints: Waypoints
+    remarks: tuple[Remark, ...] = ()
+
+
+def follow_poses(
+    robot: Robot,
+    path: PosePath,
+    frame: str | None = None,
+    *,
+    near: npt.ArrayLike | None = None,
+    redundant: float | None = None,
+) -> FollowedPath:
+    """Find the joint motion that takes a frame along a path.
+
+    Args:
+        robot: Any robot; inertias are not needed.
+        path: Poses of the frame in the root link, close to one another.
+        frame: Link or named frame; by default the only tip.
+        near: Joint positions that the motion is to start near, shape (n,) in the order of
+            `robot.joint_names`; by default zero, or the middle of limits that exclude it.
+        redundant: Position of the redundant joint of an arm of seven, rad; by default near there.
+
+    Raises:
+        TrajectoryError: If a pose is out of reach, or the branch ends between two poses; the
+            message names the time.
+        UnknownNameError: If there is no such frame.
+    """
+    ik = InverseKinematics(robot, frame)
+    tracker = _Tracker(robot, ik, _start(robot, near), redundant)
+    q = np.array([tracker.follow(*pose) for pose in zip(*path, strict=True)])
+    joints = [robot.joint_names.index(name) for name in ik.joint_names]
+    remarks = sorted([*tracker.singular(path.times), *_limits(robot, ik, path.times, q, joints)])
+    return FollowedPath(Waypoints(ik.joint_names, path.times, q), tuple(remarks))
+
+
+class _Tracker:
+    """The branch, as far as it has been followed."""
+
+    def __init__(
+        self, robot: Robot, ik: InverseKinematics, start: Array, redundant: float | None
+    ) -> None:
+        self.robot, self.ik = robot, ik
+        self.whole = start  # positions of all joints of the robot
+        self.mine = [robot.joint_names.index(name) for name in ik.joint_names]
+        self.turns = np.array(
+            [robot.joint(name).type.rotates for name in ik.joint_names], dtype=bool
+        )
+        self.redundant: float | None = None
+        if ik.redundant is not None:
+            at = robot.joint_names.index(ik.redundant)
+            self.redundant = float(start[at]) if redundant is None else redundant
+        self.started = False
+        self.conditions: list[float] = []
+
+    @property
+    def q(self) -> Array:
+        return self.whole[self.mine]
+
+    def follow(self, time: float, rotation: Array, position: Array) -> Array:
+        """Joint positions for the next pose."""
+        found = self._solutions(rotation, position)
+        q = self._nearest(found)
+        if self.started and (q is None or np.abs(q - self.q).max() > JUMP or self._free(found)):
+            q = self._continued(rotation, position, q)
+        if q is None:
+            reason = found.reason or "no solution"
+            raise TrajectoryError(f"pose at t = {time:.3g} s: {reason}")
+        apart = np.abs(q - self.q)
+        if self.started and apart.max() > JUMP:
+            k = int(apart.argmax())
+            raise TrajectoryError(
+                f"pose at t = {time:.3g} s: the branch ends, joint '{self.ik.joint_names[k]}' "
+                f"would jump by {apart[k]:.3g}; start on another branch, or lead the path past the "
+                "singularity"
+            )
+        self.whole[self.mine] = q
+        self.started = True
+        self.conditions.append(self._condition())
+        return q
+
+    def singular(self, times: Array) -> Iterator[Remark]:
+        """Where the condition of the Jacobian is worst, of every stretch where it is bad."""
+        bad = np.array(self.conditions) > NEARLY_SINGULAR
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], bad, [False])).astype(int)))
+        for first, last in edges.reshape(-1, 2):
+            k = first + int(np.argmax(self.conditions[first:last]))
+            condition = self.conditions[k]
+            how = (
+                "singular" if np.isinf(condition) else f"nearly singular, condition {condition:.3g}"
+            )
+            yield Remark(float(times[k]), how)
+
+    def _solutions(self, rotation: Array, position: Array) -> InverseSolutions:
+        if self.redundant is not None:
+            return self.ik(rotation, position, redundant=self.redundant)
+        start = self.q if self.ik.structure == "numeric" else None
+        return self.ik(rotation, position, start=start)
+
+    def _nearest(self, found: InverseSolutions) -> Array | None:
+        """The solution nearest to the last one, by whole turns; within limits to start with."""
+        if len(found.q) == 0:
+            return None
+        first = found.q[found.within_limits] if not self.started else found.q[:0]
+        ways = first if len(first) else found.q
+        if not self.started:
+            inside = [turned for q in ways for turned in self.ik.turns(q)]
+            ways = np.array(inside) if inside else ways
+        else:
+            turns = np.round((self.q - ways) / (2.0 * np.pi)) * 2.0 * np.pi
+            ways = ways + np.where(self.turns, turns, 0.0)
+        return np.array(ways[np.abs(ways - self.q).max(axis=1).argmin()])
+
+    def _free(self, found: InverseSolutions) -> bool:
+        return any(family is not None for family in np.atleast_1d(found.family))
+
+    def _continued(self, rotation: Array, position: Array, otherwise: Array | None) -> Array | None:
+        """The least motion from the last positions that reaches the pose."""
+        whole = self.whole.copy()
+        for _ in range(STEPS):
+            R, p = frame_pose(self.robot, whole, self.ik.frame)
+            if max(np.abs(position - p).max(), np.abs(rotation - R).max()) < REACHED:
+                return self._nearer(whole[self.mine], otherwise)
+            off = rotation @ R.T
+            turn = [off[2, 1] - off[1, 2], off[0, 2] - off[2, 0], off[1, 0] - off[0, 1]]
+            missed = np.concatenate((position - p, 0.5 * np.array(turn)))
+            J = frame_jacobian(self.robot, whole, self.ik.frame)[:, self.mine]
+            whole[self.mine] += np.linalg.pinv(J, rcond=1e-6) @ missed
+        return otherwise
+
+    def _nearer(self, q: Array, other: Array | None) -> Array:
+        """Whichever of two solutions is nearer to the last one."""
+        if other is None:
+            return q
+        return q if np.abs(q - self.q).max() < np.abs(other - self.q).max() else other
+
+    def _condition(self) -> float:
+        J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]
+        return mobility(J).condition
+
+
+def _start(robot: Robot, near: npt.ArrayLike | None) -> Array:
+    if near is not None:
+        return np.array(vector("near", near, robot.dof))
+    lower, upper = robot.limits.lower, robot.limits.upper
+    middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0)
+    return np.where((lower <= 0.0) & (upper >= 0.0), 0.0, middle)
+
+
+def _limits(
+    robot: Robot, ik: InverseKinematics, times: Array, q: Array, joints: list[int]
+) -> Iterator[Remark]:
+    """The first time that each joint leaves its range, or is faster than it may."""
+    speed = np.abs(np.gradient(q, times, axis=0))
+    for column, (k, name) in enumerate(zip(joints, ik.joint_names, strict=True)):
+        lower, upper = robot.limits.lower[k], robot.limits.upper[k]
+        outside = np.flatnonzero(
+            (q[:, column] < lower - REACHED) | (q[:, column] > upper + REACHED)
+        )
+        if outside.size:
+            limit = lower if q[outside[0], column] < lower else upper
+            yield Remark(float(times[outside[0]]), f"joint '{name}' passes its limit {limit:.4g}")
+        fast = np.flatnonzero(speed[:, column] > robot.limits.velocity[k])
+        if fast.size:
+            yield Remark(
+                float(times[fast[0]]),
+                f"joint '{name}' is faster than its limit {robot.limits.velocity[k]:.4g}",
+            )
