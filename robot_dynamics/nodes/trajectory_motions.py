@@ -60,17 +60,20 @@ class TrajectoryParameters(RobotParameters):
         (0.8636, 0.0, 0.0), "Centre of the circle, m", length=3, read_only=True
     )
     circle_axis: tuple[float, ...] = parameter(
-        (-1.0, 0.0, 0.0), "Direction that the circle goes round", length=3, read_only=True
+        (-1.0, 0.0, 0.0),
+        "Direction that the circle goes round, of any length, m",
+        length=3,
+        read_only=True,
     )
     line_start: tuple[float, ...] = parameter(
         (1.33, -1.0, 1.8, 0.0, 1.5707963267948966, 0.0),
-        "Pose of the frame where the line starts, as circle_start",
+        "Pose of the frame where the line starts: x, y, z, m; roll, pitch, yaw, rad",
         length=6,
         read_only=True,
     )
     line_end: tuple[float, ...] = parameter(
         (1.33, 1.0, 1.8, 0.0, 1.5707963267948966, 0.0),
-        "Pose of the frame where the line ends, as circle_start",
+        "Pose of the frame where the line ends: x, y, z, m; roll, pitch, yaw, rad",
         length=6,
         read_only=True,
     )

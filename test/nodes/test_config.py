@@ -34,6 +34,7 @@ NOT_IN_FILE = {
     "cpu_affinity",
     "actuator_coupling",
     "log_urdf_warnings",
+    "near",
 }
 
 
