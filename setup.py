@@ -99,6 +99,7 @@ setup(
         ("share/" + package_name, ["package.xml"]),
         ("share/" + package_name + "/launch", glob("launch/*.launch.py")),
         ("share/" + package_name + "/config", glob("config/*.yaml")),
+        ("share/" + package_name + "/layouts", glob("config/*_layout.*")),
         ("share/" + package_name + "/rviz", glob("config/*.rviz")),
         ("share/" + package_name + "/urdf", glob("urdf/*.urdf")),
     ],

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from robot_dynamics.nodes.bag_recorder import BagRecorderParameters
 from robot_dynamics.nodes.controller.controller_parameters import (
     ControllerParameters,
     GainParameters,
@@ -50,6 +51,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     ),
     "trajectory_node": (("", TrajectoryParameters),),
     "viewer_node": (("", ViewerParameters),),
+    "recorder_node": (("", BagRecorderParameters),),
 }
 """Groups of parameters of every node: prefix and dataclass."""
 

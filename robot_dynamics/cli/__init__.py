@@ -29,6 +29,8 @@ VERBS: Mapping[str, str] = {
     "study": "thousands of closed loops: how wrong the model may be before a limit is broken",
     "papers": "figures and tables of the publications, redrawn and counted anew",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
+    "replay": "a recorded run in a browser, with a slider for its time",
+    "plot": "a recorded run as a picture",
     "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
 }
 """Verbs, each in the module of its name, in the order of the help."""

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -46,6 +47,20 @@ def companion(node: str, domain: int, **parameters: object) -> Iterator[subproce
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def new_file(path: Path) -> Path:
+    """The path of a file that is to be made.
+
+    Raises:
+        RobotDynamicsError: If it exists, or its folder does not or cannot be written.
+    """
+    if path.exists():
+        raise RobotDynamicsError(f"{path}: exists already; name a new file")
+    folder = path.absolute().parent
+    if not os.access(folder, os.W_OK):
+        raise RobotDynamicsError(f"{path}: cannot be written; name a file in a folder of yours")
+    return path.absolute()
 
 
 def wait_for_page(process: subprocess.Popen[bytes], host: str, port: int) -> None:

@@ -42,7 +42,7 @@ def viewer_node() -> None:
 
 def recorder_node() -> None:
     """Run recorder_node."""
-    _run("recorder_node")
+    _run("bag_recorder", "recorder_node")
 
 
 def composed_nodes() -> None:
@@ -50,7 +50,7 @@ def composed_nodes() -> None:
     _run("runtime.composition")
 
 
-def _run(module: str) -> None:
+def _run(module: str, node: str | None = None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))  # nothing has been started yet
     try:
@@ -58,7 +58,7 @@ def _run(module: str) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("robot_dynamics"):
             raise
-        name, missing = module.rpartition(".")[2], (error.name or "").partition(".")[0]
+        name, missing = node or module.rpartition(".")[2], (error.name or "").partition(".")[0]
         remedy = "source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         if missing in OF_VIEW:
             remedy = "pip install 'robot_dynamics[view]'"

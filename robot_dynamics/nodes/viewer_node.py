@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +16,11 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.load_messages import body_from_msg
+from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
 from robot_dynamics.nodes.ros.messages import SECOND, JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, TRAJECTORY_QOS
@@ -35,13 +34,7 @@ from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 from robot_dynamics.viewer.stack_controls import StackControls
 
-STATES = 20
-"""Last states that are looked at: accelerations are the slope of their velocities."""
-
 STATES_QOS = QoSProfile(depth=STATES, reliability=ReliabilityPolicy.BEST_EFFORT)
-
-SHORTEST_SLOPE_S = 2e-3
-"""Time that states must span to have a slope, s."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +60,8 @@ class ViewerNode(RobotNode[ViewerParameters]):
         """Open the page and the topics."""
         super().configure()
         self._page = Page(self.parameters.host, self.parameters.port)
-        self._states = JointReader("joint_states", self.robot.joint_names)
+        self._states = MeasuredMotion(self.robot.joint_names)
         self._desired = JointReader("reference", self.robot.joint_names)
-        self._slope: deque[tuple[float, Array]] = deque(maxlen=STATES)
         self._payload: Inertia | None = None
         self._epoch = 0
         self._open()
@@ -109,20 +101,17 @@ class ViewerNode(RobotNode[ViewerParameters]):
 
     # -- what comes -----------------------------------------------------------------------------
 
-    def _read(self, reader: JointReader, msg: JointState) -> bool:
+    def _read(self, reader: JointReader, msg: Any) -> None:
         try:
-            return reader.read(msg)
+            reader.read(msg)
         except RobotDynamicsError as error:
             self.throttled_log.warn(reader.topic, error)
-            return False
 
     def _on_reference(self, msg: JointState) -> None:
         self._read(self._desired, msg)
 
     def _on_state(self, msg: JointState) -> None:
-        reader = self._states
-        if self._read(reader, msg) and reader.complete:
-            self._slope.append((reader.stamp / SECOND, np.nan_to_num(reader.velocity)))
+        self._read(self._states, msg)
 
     def _on_payload(self, msg: InertiaStamped) -> None:
         try:
@@ -157,21 +146,12 @@ class ViewerNode(RobotNode[ViewerParameters]):
         return Snapshot(
             (states.stamp - self._epoch) / SECOND,
             states.position.copy(),
-            np.nan_to_num(states.velocity),
-            self._acceleration(),
+            states.qd,
+            states.qdd,
             states.effort.copy(),
             desired.position.copy() if desired.complete else None,
             self._payload,
         )
-
-    def _acceleration(self) -> Array:
-        """Slope of the last velocities, shape (n,)."""
-        if not self._slope or self._slope[-1][0] - self._slope[0][0] < SHORTEST_SLOPE_S:
-            return np.zeros(self.robot.dof)
-        t = np.array([time for time, _ in self._slope])
-        t -= t.mean()
-        slope: Array = t @ np.array([qd for _, qd in self._slope]) / (t @ t)
-        return slope
 
     # -- what is asked --------------------------------------------------------------------------
 

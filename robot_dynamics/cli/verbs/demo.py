@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_motion, add_server, folder, load_robot, positive
-from robot_dynamics.cli.companions import companion, wait_for_page
+from robot_dynamics.cli.companions import companion, new_file, wait_for_page
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
@@ -63,6 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--view", action="store_true", help="show it in the browser too, until Ctrl-C"
     )
     add_server(parser)
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="an .mcap to write, for replay, plot, Foxglove, PlotJuggler and ros2 bag",
+    )
     parser.add_argument(
         "--domain",
         type=int,
@@ -113,6 +119,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.view:
             page = {"urdf_path": name, "host": arguments.host, "port": arguments.port}
             viewer = stack.enter_context(companion("viewer_node", domain, **page))
+        if arguments.record is not None:
+            file = new_file(arguments.record)
+            stack.enter_context(companion("recorder_node", domain, urdf_path=name, file=file))
         nodes = stack.enter_context(
             composed(
                 name,
@@ -138,6 +147,8 @@ def run(arguments: argparse.Namespace) -> int:
         for comparison in comparisons:
             console.print(f"{comparison.title}: {comparison.summary}")
         console.print(f"picture: {picture}", soft_wrap=True)
+        if arguments.record is not None:
+            console.print(f"recording: {arguments.record}", soft_wrap=True)
         if arguments.view:
             _go_on(nodes, console)
     return 0

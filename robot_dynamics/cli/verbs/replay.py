@@ -1,0 +1,47 @@
+"""A recorded run in the browser, with a slider for its time.
+
+robot-dynamics replay run.mcap              of `demo --record`, recorder_node, or ros2 bag
+robot-dynamics replay run.mcap --robot ur5  of a recording without robot_description
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import threading
+from pathlib import Path
+
+from robot_dynamics.cli.arguments import add_server, load_robot
+from robot_dynamics.robot import find_robot
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    parser.add_argument("recording", type=Path, help="an .mcap, a .db3, or the folder of a bag")
+    parser.add_argument(
+        "--robot", default=None, help="name or URDF path (default: the robot that was recorded)"
+    )
+    add_server(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the page until Ctrl-C."""
+    from robot_dynamics.viewer.page import Page  # noqa: PLC0415  # needs viser
+    from robot_dynamics.viewer.recording.recorded_motion import read_motion  # noqa: PLC0415
+    from robot_dynamics.viewer.replay_view import ReplayView  # noqa: PLC0415
+
+    motion = read_motion(arguments.recording)
+    if arguments.robot is None:
+        robot, source = motion.robot(), motion.description
+    else:
+        robot, source = load_robot(arguments.robot), str(find_robot(arguments.robot))
+    page = Page(arguments.host, arguments.port)
+    view = ReplayView(page, motion, robot, source)
+    ended = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    print(page.announcement(), flush=True)
+    try:
+        view.run(ended)
+    finally:
+        page.close()
+    return 0

@@ -1,0 +1,168 @@
+"""recorder_node: writes what a robot is to do and does, and its model says, into an MCAP file."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
+
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
+from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_description import RobotParameters
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.robot import urdf_text
+from robot_dynamics.viewer.effort_causes import EffortSplitter
+from robot_dynamics.viewer.recording.mcap_file import McapFile
+from robot_dynamics.viewer.snapshot import tool_frame
+
+TOPICS: tuple[tuple[str, type], ...] = (
+    ("joint_states", JointState),
+    ("reference", JointState),
+    ("effort_command", Float64MultiArray),
+    ("effort_command_named", JointState),
+    ("joint_trajectory", JointTrajectory),
+    ("joint_trajectory_with_effort", JointTrajectory),
+    ("payload", InertiaStamped),
+    ("/diagnostics", DiagnosticArray),
+)
+"""What is recorded as it comes, beside robot_description."""
+
+ALL_QOS = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""A second of states at 2 kHz: nothing between two looks is lost, and every publisher will do."""
+
+FLUSH_PERIOD_S = 0.5
+"""Time after which what has come is in the file, s: what a killed recorder may lose."""
+
+CAUSE_TOPICS = ("inertia", "coriolis_centrifugal", "gravity", "friction")
+"""Below efforts/: the first ones of `effort_causes.CAUSES`, without payload."""
+
+
+@dataclass(frozen=True)
+class BagRecorderParameters(RobotParameters):
+    """Parameters of recorder_node."""
+
+    file: str = parameter("", "MCAP file to write; must not exist yet", read_only=True)
+    rate: float = parameter(
+        20.0, "How often messages are collected, Hz", low=2.0, high=1000.0, read_only=True
+    )
+    efforts_by_cause: bool = parameter(
+        True, "Record on efforts/* what the model says, at the rate of collection", read_only=True
+    )
+
+
+class BagRecorderNode(RobotNode[BagRecorderParameters]):
+    """Records from its activation to its end."""
+
+    NAME = "recorder_node"
+    PARAMETERS = BagRecorderParameters
+
+    def check(self, value: BagRecorderParameters) -> None:
+        """See `RobotNode.check`."""
+        if not value.file:
+            raise ArgumentError("parameter 'file' is empty; name the MCAP file to write")
+
+    def configure(self) -> None:
+        """Make the file and open the topics."""
+        super().configure()
+        self._file = McapFile(self.parameters.file)
+        self._taken = [(self._subscribed(name, kind), kind) for name, kind in TOPICS]
+        self._channels = {id(s): self._channel(s.topic_name, kind) for s, kind in self._taken}
+        self._states = MeasuredMotion(self.robot.joint_names)
+        self._write_state = JointStateWriter()
+        self._state_reader = JointStateReader("joint_states")
+        frame = tool_frame(self.robot)
+        self._splitter = EffortSplitter(self.robot, Dynamics(self.robot), frame)
+        self._causes = [
+            self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
+            for name in CAUSE_TOPICS
+        ]
+        self._write_description()
+        self._flushed = time.monotonic()
+        self.get_logger().info(f"recording to {self._file.path}")
+
+    def _write_description(self) -> None:
+        source = self._description.source
+        text = source if source.lstrip().startswith("<") else urdf_text(source)
+        channel = self._channel(self.resolve_topic_name("robot_description"), String)
+        self._file.write(channel, time.time_ns(), serialize_message(String(data=text)))
+
+    def _subscribed(self, topic: str, kind: type) -> Subscription:
+        return self.create_subscription(
+            kind, topic, lambda _: None, ALL_QOS, callback_group=self._fast, raw=True
+        )
+
+    def _channel(self, topic: str, kind: Any) -> int:
+        package = kind.__module__.partition(".")[0]
+        return self._file.channel(topic, f"{package}/msg/{kind.__name__}")
+
+    def activate(self) -> None:
+        """See `ManagedNode.activate`."""
+        self.start_task(self._collect)
+
+    def cleanup(self) -> None:
+        """See `ManagedNode.cleanup`: the file is complete."""
+        self._file.close()
+        super().cleanup()
+
+    def _collect(self) -> None:
+        """Write what has come since the last look."""
+        for subscription, kind in self._taken:
+            channel, handle = self._channels[id(subscription)], subscription.handle
+            last: deque[bytes] = deque(maxlen=STATES)
+            while (taken := handle.take_message(kind, True)) is not None:
+                self._file.write(
+                    channel, taken[1]["received_timestamp"] or time.time_ns(), taken[0]
+                )
+                last.append(taken[0])
+            if subscription is self._taken[0][0]:
+                self._see(last)
+        if self.parameters.efforts_by_cause and self._states.complete:
+            self._write_causes()
+        if time.monotonic() - self._flushed > FLUSH_PERIOD_S:
+            self._file.flush()
+            self._flushed = time.monotonic()
+
+    def _see(self, states: Iterable[bytes]) -> None:
+        try:
+            for data in states:
+                self._states.read(self._state_reader(data))
+        except RobotDynamicsError as error:
+            self.throttled_log.warn("joint_states", error)
+
+    def _written(self, values: JointValues) -> bytes:
+        """The bytes of a message; rclpy would leave some behind its end."""
+        message = self._write_state(values)
+        return message if isinstance(message, bytes) else bytes(serialize_message(message))
+
+    def _write_causes(self) -> None:
+        states = self._states
+        causes = self._splitter.split(states.position, states.qd, states.qdd)
+        for channel, effort in zip(self._causes, causes.by_cause, strict=False):
+            values = JointValues.of_efforts(states.joint_names, states.stamp, effort)
+            self._file.write(channel, time.time_ns(), self._written(values))
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node."""
+    sys.exit(run(BagRecorderNode, args=args))
+
+
+if __name__ == "__main__":
+    main()

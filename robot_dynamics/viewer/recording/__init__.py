@@ -1,0 +1,1 @@
+"""Recordings of runs: MCAP files with the schemas of ROS 2."""

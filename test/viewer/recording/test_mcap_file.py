@@ -1,0 +1,124 @@
+"""An MCAP file opens whenever its writer ends, in readers that are not ours."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rosbags")
+mcap_reader = pytest.importorskip("mcap.reader")
+
+from rosbags.highlevel import AnyReader  # noqa: E402
+from rosbags.typesys import Stores, get_typestore  # noqa: E402
+
+from robot_dynamics.viewer.recording.mcap_file import McapFile, RecordingError  # noqa: E402
+from robot_dynamics.viewer.recording.recorded_motion import read_motion  # noqa: E402
+
+JOINT_STATE = "sensor_msgs/msg/JointState"
+
+
+def joint_state(k: int) -> bytes:
+    """A message whose numbers tell its place in the file."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    types = store.types
+    stamp = types["builtin_interfaces/msg/Time"](sec=k, nanosec=5)
+    message = types[JOINT_STATE](
+        header=types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
+        name=["elbow"],
+        position=np.array([float(k)]),
+        velocity=np.array([]),
+        effort=np.array([2.0 * k]),
+    )
+    return bytes(store.serialize_cdr(message, JOINT_STATE))
+
+
+def write(file: McapFile, first: int, last: int, channel: int) -> None:
+    for k in range(first, last):
+        file.write(channel, k * 1_000_000_000, joint_state(k))
+
+
+def positions(path: Path) -> list[float]:
+    with AnyReader([path]) as reader:  # by the schemas in the file alone
+        return [
+            float(reader.deserialize(data, connection.msgtype).position[0])
+            for connection, _, data in reader.messages()
+        ]
+
+
+def test_file_is_complete_after_every_flush(tmp_path):
+    path = tmp_path / "run.mcap"
+    file = McapFile(path)
+    channel = file.channel("/joint_states", JOINT_STATE)
+    for end in (3, 7):
+        write(file, end - 3, end, channel)
+        file.flush()
+        copy = tmp_path / f"copy_{end}.mcap"  # what a writer that is killed now leaves behind
+        copy.write_bytes(path.read_bytes())
+        expected = [float(k) for k in (0, 1, 2, 4, 5, 6) if k < end]
+        assert positions(copy) == expected
+        with copy.open("rb") as stream:
+            summary = mcap_reader.make_reader(stream, validate_crcs=True).get_summary()
+        assert summary.statistics.message_count == len(expected)
+    write(file, 7, 8, channel)
+    file.close()
+    assert positions(path)[-1] == 7.0
+
+
+def test_killed_writer_leaves_what_it_has_flushed(tmp_path):
+    path = tmp_path / "run.mcap"
+    code = (
+        "import sys, time; sys.path[:0] = [sys.argv[2]]\n"
+        "from test_mcap_file import JOINT_STATE, McapFile, joint_state\n"
+        "file = McapFile(sys.argv[1]); channel = file.channel('/joint_states', JOINT_STATE)\n"
+        "for k in range(10**6):\n"
+        "    file.write(channel, k, joint_state(k)); file.flush(); print(k, flush=True)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(path), str(Path(__file__).parent)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stdout:
+        if int(line) == 20:
+            break
+    os.kill(process.pid, signal.SIGKILL)
+    seen = [int(line) for line in process.stdout.read().split()]
+    process.wait()
+    found = positions(path)
+    assert found == [float(k) for k in range(len(found))]
+    assert len(found) > max([20, *seen])
+
+
+def test_motion_is_read_back_as_it_was_written(tmp_path):
+    path = tmp_path / "run.mcap"
+    file = McapFile(path)
+    write(file, 0, 4, file.channel("/left/joint_states", JOINT_STATE))
+    file.close()
+    states = read_motion(path).states
+    assert states.joint_names == ("elbow",)
+    np.testing.assert_array_equal(states.stamp, [5, 10**9 + 5, 2 * 10**9 + 5, 3 * 10**9 + 5])
+    np.testing.assert_array_equal(states.effort[:, 0], [0.0, 2.0, 4.0, 6.0])
+    assert np.isnan(states.velocity).all()
+    np.testing.assert_array_equal(states.ordered(["wrist", "elbow"]).position[:, 1], range(4))
+
+
+def test_existing_file_is_not_overwritten(tmp_path):
+    path = tmp_path / "run.mcap"
+    path.write_text("precious")
+    with pytest.raises(RecordingError) as error:
+        McapFile(path)
+    assert str(error.value) == f"{path}: exists already; name a new file"
+    assert path.read_text() == "precious"
+
+
+def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "run.mcap"
+    path.write_bytes(b"\x89MCAP0\r\nand then nothing")
+    with pytest.raises(RecordingError) as error:
+        read_motion(path)
+    assert str(error.value).startswith(f"{path}: is no recording that can be read (")
+    assert "\n" not in str(error.value)
