@@ -20,7 +20,7 @@ import numpy as np
 from robot_dynamics.algorithms.base_parameters import base_columns
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.expression import INPUT
+from robot_dynamics.compiler.graph.operations import INPUT
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.errors import ArgumentError, check_known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from robot_dynamics.compiler.graph.expression import CONSTANT, MULTIPLY
+from robot_dynamics.compiler.graph.operations import CONSTANT, MULTIPLY
 from robot_dynamics.reduction.reduced_robot import ReducedRobot, program
 
 SMALLEST_UNIT = 1e-3  # m; beyond, constants would only look strange

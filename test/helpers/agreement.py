@@ -4,7 +4,7 @@ import numpy as np
 
 from oracles import pin_model
 from robot_dynamics import Dynamics
-from robot_dynamics.compiler.graph.expression import (
+from robot_dynamics.compiler.graph.operations import (
     ADD,
     CONSTANT,
     FUNCTIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, fields
 
-from robot_dynamics.compiler.graph.expression import (
+from robot_dynamics.compiler.graph.operations import (
     ADD,
     CONSTANT,
     COS,

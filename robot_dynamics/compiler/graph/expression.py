@@ -17,46 +17,22 @@ Constants are stored without their sign: -2 is the negation of the node 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, NoReturn
 
 import numpy as np
 
+from robot_dynamics.compiler.graph import operations
+from robot_dynamics.compiler.graph.operations import (
+    ADD,
+    CONSTANT,
+    INPUT,
+    MULTIPLY,
+    NEGATE,
+    RECIPROCAL,
+    SUBTRACT,
+)
 from robot_dynamics.errors import ArgumentError, TraceError
-
-INPUT = "input"
-CONSTANT = "constant"
-NEGATE = "negate"
-ADD = "add"
-SUBTRACT = "subtract"
-MULTIPLY = "multiply"
-RECIPROCAL = "reciprocal"
-SIN = "sin"
-COS = "cos"
-SQRT = "sqrt"
-EXP = "exp"
-TANH = "tanh"
-ABS = "abs"
-FLOOR = "floor"
-ARCTAN2 = "arctan2"
-SELECT = "select"
-
-FUNCTIONS: dict[str, Callable[..., float]] = {
-    SIN: math.sin,
-    COS: math.cos,
-    SQRT: math.sqrt,
-    EXP: math.exp,
-    TANH: math.tanh,
-    ABS: abs,
-    FLOOR: lambda x: float(math.floor(x)),
-    ARCTAN2: math.atan2,
-    SELECT: lambda a, b, x, y: x if a < b else y,
-}
-"""Functions, with what they are on floats."""
-
-ODD = frozenset({SIN, TANH, ARCTAN2})  # in their first argument
-EVEN = frozenset({COS, ABS})
 
 
 class Expression:
@@ -67,7 +43,7 @@ class Expression:
     older than the node, so the order of `index` is a topological order.
 
     Attributes:
-        op: Kind of node, one of the names in capitals in this module.
+        op: Kind of node, one of the names in `operations`.
         args: Operands.
         value: Magnitude of a constant; (name, flat position) of an input; else None.
         index: Age of the node in its graph.
@@ -138,44 +114,44 @@ class Expression:
         return self
 
     def __abs__(self) -> Expression:
-        return function(ABS, self)
+        return function(operations.ABS, self)
 
     # -- functions: np.sin(x) on an object array calls x.sin() --------------------------------
 
     def sin(self) -> Expression:
         """Sine of an angle in rad."""
-        return function(SIN, self)
+        return function(operations.SIN, self)
 
     def cos(self) -> Expression:
         """Cosine of an angle in rad."""
-        return function(COS, self)
+        return function(operations.COS, self)
 
     def sqrt(self) -> Expression:
         """Square root."""
-        return function(SQRT, self)
+        return function(operations.SQRT, self)
 
     def exp(self) -> Expression:
         """Exponential."""
-        return function(EXP, self)
+        return function(operations.EXP, self)
 
     def tanh(self) -> Expression:
         """Hyperbolic tangent."""
-        return function(TANH, self)
+        return function(operations.TANH, self)
 
     def abs(self) -> Expression:
         """Absolute value."""
-        return function(ABS, self)
+        return function(operations.ABS, self)
 
     def __floor__(self) -> Expression:
         """The largest whole number that is not above it."""
-        return function(FLOOR, self)
+        return function(operations.FLOOR, self)
 
     def arctan2(self, x: Any) -> Expression:
         """Angle of the point (x, self) from the x axis, rad, in [-pi, pi]."""
         lifted = self.graph.lift(x)
         if lifted is None:
             raise TraceError(f"arctan2 of {self!r} and {x!r}, which is no number")
-        return function(ARCTAN2, self, lifted)
+        return function(operations.ARCTAN2, self, lifted)
 
     def arctan(self) -> Expression:
         """The angle in [-pi/2, pi/2] whose tangent it is."""
@@ -383,20 +359,20 @@ def reciprocal(x: Expression) -> Expression:
 
 
 def function(name: str, x: Expression, *others: Expression) -> Expression:
-    """One of `FUNCTIONS` of x; even and odd ones never see a minus sign."""
-    if name is SELECT:
+    """One of `operations.FUNCTIONS` of x; even and odd ones never see a minus sign."""
+    if name is operations.SELECT:
         return select(x, *others)
     if x.op is NEGATE:
-        if name in EVEN:
+        if name in operations.EVEN:
             return function(name, x.args[0])
-        if name in ODD:
+        if name in operations.ODD:
             return negate(function(name, x.args[0], *others))
     known = [constant_value(a) for a in (x, *others)]
     numbers = [value for value in known if value is not None]
     if len(numbers) == len(known):
-        if name is SQRT and numbers[0] < 0.0:
+        if name is operations.SQRT and numbers[0] < 0.0:
             raise ArgumentError(f"the equations take the square root of {numbers[0]}")
-        return x.graph.constant(FUNCTIONS[name](*numbers))
+        return x.graph.constant(operations.FUNCTIONS[name](*numbers))
     return x.graph.node(name, x, *others)
 
 
@@ -411,7 +387,7 @@ def select(a: Expression, b: Expression, x: Expression, y: Expression) -> Expres
         return x if a_known < b_known else y
     if x.op is NEGATE and y.op is NEGATE:
         return negate(select(a, b, x.args[0], y.args[0]))
-    return a.graph.node(SELECT, a, b, x, y)
+    return a.graph.node(operations.SELECT, a, b, x, y)
 
 
 def _multiple(x: Expression) -> tuple[float, Expression]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.graph.expression import MULTIPLY, SUBTRACT, Expression
+from robot_dynamics.compiler.graph.expression import Expression
+from robot_dynamics.compiler.graph.operations import MULTIPLY, SUBTRACT
 from robot_dynamics.compiler.graph.trace import Program
 
 

@@ -16,16 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.graph.expression import (
-    ADD,
-    MULTIPLY,
-    SUBTRACT,
-    Expression,
-    add,
-    multiply,
-    negate,
-)
+from robot_dynamics.compiler.graph.expression import Expression, add, multiply, negate
 from robot_dynamics.compiler.graph.nary_operations import factors, nary_operations
+from robot_dynamics.compiler.graph.operations import ADD, MULTIPLY, SUBTRACT
 from robot_dynamics.compiler.graph.trace import Program, Rewritten, rebuilt, rewrite, use_counts
 
 Pass = Callable[[Program], Program]

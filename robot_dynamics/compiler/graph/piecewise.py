@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.expression import SELECT, Expression, function
+from robot_dynamics.compiler.graph.expression import Expression, function
+from robot_dynamics.compiler.graph.operations import SELECT
 
 
 def select(a: Any, b: Any, x: Any, y: Any) -> Any:

@@ -22,13 +22,6 @@ import numpy.typing as npt
 
 from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.graph.expression import (
-    ADD,
-    CONSTANT,
-    INPUT,
-    MULTIPLY,
-    NEGATE,
-    RECIPROCAL,
-    SUBTRACT,
     Expression,
     Graph,
     add,
@@ -36,6 +29,15 @@ from robot_dynamics.compiler.graph.expression import (
     multiply,
     negate,
     reciprocal,
+)
+from robot_dynamics.compiler.graph.operations import (
+    ADD,
+    CONSTANT,
+    INPUT,
+    MULTIPLY,
+    NEGATE,
+    RECIPROCAL,
+    SUBTRACT,
 )
 from robot_dynamics.errors import ArgumentError, TraceError
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.expression import (
+from robot_dynamics.compiler.graph.expression import Expression, constant_value
+from robot_dynamics.compiler.graph.operations import (
     ABS,
     ADD,
     ARCTAN2,
@@ -29,8 +30,6 @@ from robot_dynamics.compiler.graph.expression import (
     SQRT,
     SUBTRACT,
     TANH,
-    Expression,
-    constant_value,
 )
 from robot_dynamics.compiler.graph.trace import Program, live_nodes
 from robot_dynamics.errors import BackendError
@@ -349,36 +348,6 @@ def packed(code: Code, wide: Lanes, scalars: list[str]) -> list[str]:
 def lane(code: Code, wide: Lanes, vector: str, k: int) -> str:
     """The scalar that was packed as number k, out of its vector."""
     return code.let(f"extractelement {wide.type} {vector}, i32 {k % wide.width}")
-
-
-class FiniteCheck:
-    """Finds out whether any of many values is infinite or not a number.
-
-    0 x is 0 for every number and nan otherwise, and a sum with nan is nan. There are four
-    sums, so that additions need not wait for each other.
-    """
-
-    def __init__(self, code: Code, lanes: Lanes) -> None:
-        self.code = code
-        self.lanes = lanes
-        self._zero = lanes.number(0.0)
-        self._sums = [self._zero] * 4
-        self._count = 0
-
-    def add(self, x: str) -> None:
-        """Write the test of one more value."""
-        kind, k = self.lanes.type, self._count % 4
-        product = self.code.let(f"fmul contract {kind} {x}, {self._zero}")
-        self._sums[k] = self.code.let(f"fadd contract {kind} {product}, {self._sums[k]}")
-        self._count += 1
-
-    def failed(self) -> str:
-        """True (i1) if a value is not finite."""
-        total, kind = self._sums[0], self.lanes.type
-        for other in self._sums[1:]:
-            total = self.code.let(f"fadd {kind} {total}, {other}")
-        flags = self.code.let(f"fcmp uno {kind} {total}, {self._zero}")
-        return any_lane(self.code, self.lanes, flags)
 
 
 def any_lane(code: Code, lanes: Lanes, flags: str) -> str:

@@ -6,7 +6,8 @@ import math
 
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.native.arctangent import packed_arctangent
-from robot_dynamics.compiler.native.ir import Code, FiniteCheck, Lanes, argument, emit_body
+from robot_dynamics.compiler.native.finite_check import FiniteCheck
+from robot_dynamics.compiler.native.ir import Code, Lanes, argument, emit_body
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from robot_dynamics.compiler.graph.expression import (
+from robot_dynamics.compiler.graph.operations import (
     ABS,
     ARCTAN2,
     COS,

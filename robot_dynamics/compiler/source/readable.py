@@ -12,7 +12,8 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from robot_dynamics.compiler.graph.expression import (
+from robot_dynamics.compiler.graph.expression import Expression
+from robot_dynamics.compiler.graph.operations import (
     ABS,
     ADD,
     ARCTAN2,
@@ -24,7 +25,6 @@ from robot_dynamics.compiler.graph.expression import (
     SIN,
     SQRT,
     TANH,
-    Expression,
 )
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.source.straight_line import StraightLine, Syntax, straight_line

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.expression import (
+from robot_dynamics.compiler.graph.expression import Expression
+from robot_dynamics.compiler.graph.operations import (
     ABS,
     ADD,
     ARCTAN2,
@@ -28,7 +29,6 @@ from robot_dynamics.compiler.graph.expression import (
     SQRT,
     SUBTRACT,
     TANH,
-    Expression,
 )
 from robot_dynamics.compiler.graph.trace import Program, use_counts
 from robot_dynamics.errors import BackendError

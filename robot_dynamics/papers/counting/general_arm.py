@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compiler.graph.expression import CONSTANT, INPUT, NEGATE, Expression
+from robot_dynamics.compiler.graph.expression import Expression
+from robot_dynamics.compiler.graph.operations import CONSTANT, INPUT, NEGATE
 from robot_dynamics.compiler.graph.trace import Program, Rewritten, rebuilt, rewrite, trace
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link

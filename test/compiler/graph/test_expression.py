@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from programs import everything_program
-from robot_dynamics.compiler.graph import expression
-from robot_dynamics.compiler.graph.expression import FUNCTIONS, Graph, constant_value
+from robot_dynamics.compiler.graph import operations
+from robot_dynamics.compiler.graph.expression import Graph, constant_value
+from robot_dynamics.compiler.graph.operations import FUNCTIONS
 from robot_dynamics.compiler.graph.trace import live_nodes
 from robot_dynamics.errors import ArgumentError, TraceError
 
@@ -195,7 +196,7 @@ def test_the_program_of_every_operation_has_every_operation():
     """So that the tests of the back ends, which use it, notice a new one."""
     kinds = {"input", "constant", "negate", "add", "subtract", "multiply", "reciprocal", *FUNCTIONS}
     assert {node.op for node in everything_program().nodes} == kinds
-    names = {v for k, v in vars(expression).items() if k.isupper() and isinstance(v, str)}
+    names = {v for k, v in vars(operations).items() if k.isupper() and isinstance(v, str)}
     assert kinds == names
 
 

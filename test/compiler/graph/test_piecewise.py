@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from robot_dynamics.compiler.backends import compile_program
-from robot_dynamics.compiler.graph.expression import SELECT, Graph
+from robot_dynamics.compiler.graph.expression import Graph
+from robot_dynamics.compiler.graph.operations import SELECT
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.compiler.graph.trace import trace
 
