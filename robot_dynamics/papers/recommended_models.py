@@ -8,6 +8,8 @@ part in the others; velocity terms may be treated alike, or left out.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from robot_dynamics.papers.model_comparison import ModelComparison, compare_models
@@ -35,6 +37,7 @@ def recommended_models(robot: Robot) -> dict[str, SimplifiedModel]:
     return models | {"no velocity terms": simplified_model(robot, others=("D_tran", "D_rot", "G"))}
 
 
+@functools.lru_cache(maxsize=1)
 def compare_on_the_circle(points: int = 181) -> ModelComparison:
     """The models of Gupta's arm along his circle, beside the full equations."""
     zero = puma_type_arm()

@@ -1,8 +1,8 @@
 """The worked examples of Asada and Slotine's chapters 2 to 5, one after the other, by name.
 
 The numbers of the figures are chosen here: the book gives letters, but for unit links in 3-2 and
-5-5. Examples 5-1 to 5-5 as polynomials in all their letters stand in `test_lagrange` and
-`test_coordinates`.
+5-5. The inverse kinematics of section 2.3.2 stands in `test_inverse_kinematics`; examples 5-1 to
+5-5 as polynomials in all their letters stand in `test_lagrange` and `test_coordinates`.
 """
 
 import numpy as np
@@ -15,7 +15,6 @@ from robot_dynamics.coordinates.endpoint_coordinates import endpoint_coordinates
 from robot_dynamics.coordinates.transformed_equations import transformed_equations
 from robot_dynamics.formulations import inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.kinematics import (
-    InverseKinematics,
     frame_jacobian,
     frame_pose,
     mobility,
@@ -78,35 +77,6 @@ def test_example_2_4_kinematic_model_of_the_5_r_1_p_arm():
     pose = frame_pose(five_revolute_one_prismatic_arm(l_0, l_1, l_2), q, TOOL)
     assert pose.rotation == pytest.approx(T[:3, :3], abs=1e-14)
     assert pose.translation == pytest.approx(T[:3, 3], abs=1e-14)
-
-
-def test_section_2_3_2_solutions_of_the_5_r_1_p_arm():
-    """(2-40) to (2-63): both shoulders and both wrists, as derived, are all with d_3 > 0."""
-    l_0, l_1, l_2 = 0.6, 0.2, 0.15
-    arm = five_revolute_one_prismatic_arm(l_0, l_1, l_2)
-    R, p = frame_pose(arm, [0.4, 0.8, 0.7, -0.5, 0.6, 1.1], TOOL)
-    x, y, z = p - l_2 * R[:, 2]  # (2-45)
-    derived = []
-    for sign in (1.0, -1.0):
-        q_1 = 2.0 * np.arctan((-x + sign * np.sqrt(x**2 + y**2 - l_1**2)) / (l_1 + y))  # (2-52)
-        reach = x * np.cos(q_1) + y * np.sin(q_1)
-        q_2 = np.arctan2(reach, z - l_0)  # (2-53), in the quadrant of d_3 > 0
-        d_3 = np.hypot(reach, z - l_0)  # (2-54)
-        forearm = frame_pose(arm, [q_1, q_2, d_3, 0, 0, 0], TOOL).rotation
-        n, t, b = (forearm.T @ R).T  # (2-56)
-        q_4 = np.arctan2(b[1], b[0])  # (2-60)
-        q_5 = np.arctan2(b[0] * np.cos(q_4) + b[1] * np.sin(q_4), b[2])  # (2-61)
-        across = np.array([-np.sin(q_4), np.cos(q_4)])
-        q_6 = np.arctan2(across @ n[:2], across @ t[:2])  # (2-62)
-        derived.append([q_1, q_2, d_3, q_4, q_5, q_6])
-        derived.append([q_1, q_2, d_3, q_4 + np.pi, -q_5, q_6 + np.pi])  # (2-63)
-    found = InverseKinematics(arm, TOOL)(R, p)
-    ours = found.q[found.valid & (found.q[:, 2] > 0.0)]
-    assert len(ours) == 4
-    for q in derived:
-        apart = ours - q
-        apart[:, [0, 1, 3, 4, 5]] = np.angle(np.exp(1j * apart[:, [0, 1, 3, 4, 5]]))
-        assert np.abs(apart).max(axis=1).min() < 1e-12
 
 
 # -- chapter 3: differential motion ---------------------------------------------------------------

@@ -14,7 +14,7 @@ from robot_dynamics.papers.recommended_models import (
 
 @pytest.fixture(scope="module")
 def comparison():
-    return compare_on_the_circle(points=91)
+    return compare_on_the_circle()
 
 
 def test_the_recommended_inertia_is_translational_inside_and_rotational_outside():

@@ -1,0 +1,99 @@
+"""The pages of the publications: every function and test that they name exists and is run."""
+
+import ast
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from robot_dynamics.papers.recommended_models import compare_on_the_circle, markdown_table
+
+TABLE = re.compile(r"^\| [^|]+ \| [^|]+ \| test \|\n(?:\|.*\n)+", re.M)
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "publications"
+INDEX = ROOT / "docs" / "publications.md"
+PAGES = [INDEX, *sorted(FOLDER.glob("*.md"))]
+
+CODE = re.compile(r"`([^`\n]+)`")
+TEST = re.compile(r"test_\w+::test_\w+")
+FUNCTION = re.compile(r"[a-z]\w*(\.\w+)+|[A-Z]\w+")
+
+
+def words(page):
+    return CODE.findall(page.read_text(encoding="utf-8"))
+
+
+def defined_tests():
+    """Names of all test functions by the name of their file, and which of them are never run."""
+    found, skipped = {}, set()
+    for path in (ROOT / "test").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                found.setdefault(path.stem, set()).add(node.name)
+                marks = " ".join(ast.unparse(mark) for mark in node.decorator_list)
+                if re.search(r"mark\.(skip|xfail)\b", marks):
+                    skipped.add(f"{path.stem}::{node.name}")
+    return found, skipped
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_test_that_is_named_exists_and_is_run(page):
+    found, skipped = defined_tests()
+    named = [word for word in words(page) if "::" in word]
+    assert named and all(TEST.fullmatch(word) for word in named)
+    missing = [w for w in named if w.split("::")[1] not in found.get(w.split("::")[0], ())]
+    assert missing == []
+    assert skipped.isdisjoint(named)
+
+
+def resolves(word):
+    """Whether a name is there from robot_dynamics on."""
+    parts = word.split(".")
+    for cut in range(len(parts), -1, -1):
+        try:
+            found = import_module(".".join(["robot_dynamics", *parts[:cut]]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[cut:]:
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_function_that_is_named_exists(page):
+    named = [word for word in words(page) if FUNCTION.fullmatch(word)]
+    assert [word for word in named if not resolves(word)] == []
+    assert named or page == INDEX
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_row_names_a_test(page):
+    tables = TABLE.findall(page.read_text(encoding="utf-8"))
+    rows = [line for table in tables for line in table.splitlines()[2:]]
+    assert rows
+    assert [row for row in rows if "::test_" not in row] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_of_the_pages_leads_somewhere(page):
+    targets = re.findall(r"\]\(([^)\s#]+)(?:#[\w-]+)?\)", page.read_text(encoding="utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_index_has_every_numbered_example_of_the_book():
+    text = INDEX.read_text(encoding="utf-8")
+    examples = [(2, 4), (3, 2), (4, 2), (5, 5)]  # chapter, examples
+    for chapter, last in examples:
+        for k in range(1, last + 1):
+            assert f"| example {chapter}-{k}" in text
+
+
+def test_the_recommended_models_of_the_page_are_those_of_the_arm():
+    # If this fails, put what `markdown_table(compare_on_the_circle())` returns into the page
+    page = (FOLDER / "lee.md").read_text(encoding="utf-8")
+    assert markdown_table(compare_on_the_circle()) in page
