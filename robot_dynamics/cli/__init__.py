@@ -22,6 +22,7 @@ VERBS: Mapping[str, str] = {
     "compare": "the formulations beside each other: agreement, operations, time",
     "simplify": "simplified models: operations saved, torque lost",
     "effort": "a trajectory in, the same with the effort of each point out",
+    "excite": "a motion that shows all there is to identify, within the limits of an arm",
     "identify": "bodies and friction that fit a recorded motion, as a URDF",
     "validate": "how well a URDF predicts the efforts of a recorded motion",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",

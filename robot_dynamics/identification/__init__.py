@@ -1,6 +1,8 @@
 """Identification: from a recorded motion to a robot that fits."""
 
 from robot_dynamics.identification.estimation import Identification, identify
+from robot_dynamics.identification.excitation.excitation_search import Excitation, excite
+from robot_dynamics.identification.excitation.motion_families import Room
 from robot_dynamics.identification.parameter_file import Drives, read_parameters, write_parameters
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.validation import Report, validate
@@ -8,9 +10,12 @@ from robot_dynamics.identification.write_back import with_identified, write_urdf
 
 __all__ = [
     "Drives",
+    "Excitation",
     "Identification",
     "Recording",
     "Report",
+    "Room",
+    "excite",
     "identify",
     "read_parameters",
     "validate",

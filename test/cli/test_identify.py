@@ -5,6 +5,7 @@ from recorded_motion import Simulated
 from robot_dynamics.cli import main
 from robot_dynamics.identification import Recording
 from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 ARM = Simulated.of("planar_2r")
 
@@ -49,3 +50,14 @@ def test_options_are_refused_by_name(runs, capsys):
     assert "--lock: 'elbow' is not JOINT=VALUE" in capsys.readouterr().err
     assert main(["identify", "planar_2r", run, "--drive-gains", "1"]) == 1
     assert "--drive-gains: 1 numbers for 2 joints" in capsys.readouterr().err
+
+
+def test_an_excitation_becomes_a_trajectory_file(tmp_path, capsys):
+    out = tmp_path / "excitation.csv"
+    command = ["excite", "planar_2r", "--duration", "6", "--trials", "30", "--out", str(out)]
+    assert main(command) == 0
+    assert "30 motions tried; condition number" in capsys.readouterr().out
+    motion = read_trajectory(out, ARM.urdf.joint_names)
+    assert motion.times[-1] == 6.0
+    assert main([*command, "--box", "1,2"]) == 1
+    assert "--box: '1,2' is not six numbers" in capsys.readouterr().err

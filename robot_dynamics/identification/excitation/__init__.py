@@ -1,0 +1,1 @@
+"""Motions that show everything: designed, within limits, for identification."""

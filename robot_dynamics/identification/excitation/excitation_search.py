@@ -1,0 +1,228 @@
+"""The motion of a family that shows the most of an arm's parameters.
+
+What a motion shows is the information matrix of least squares: columns of base parameters and
+friction, rows weighted by what the joints can do. Its determinant (D-optimality) or its condition
+number is improved by an evolution strategy: the best so far, changed at random, in steps
+that grow with success and shrink without, as the rule of one success in five has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, RobotError
+from robot_dynamics.forking import imported
+from robot_dynamics.identification.excitation.motion_families import Family, Room, States, family
+from robot_dynamics.identification.excitation.surroundings import Surroundings
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+CRITERIA = ("determinant", "condition")
+
+STATES = 160
+"""Of a motion that are looked at."""
+
+EFFORT = 0.8
+"""Part of the effort limits that a motion may use."""
+
+POSES = 1000
+"""That are tried where the arm cannot stand in the middle of its room."""
+
+FIRST = 0.2
+"""Part of the trials that are drawn anew, before the best of them is improved."""
+
+CROSSING = 0.05
+"""Part of a joint's speed within which Coulomb friction changes its sign."""
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation:
+    """A motion for identification.
+
+    Args:
+        motion: Waypoints, at rest at both ends.
+        condition: Condition number of the weighted columns, each scaled to length one.
+        first_condition: Of the first motion that was tried.
+        trials: Motions that were tried.
+        stopped: Whether it was stopped before all trials.
+    """
+
+    motion: Waypoints
+    condition: float
+    first_condition: float
+    trials: int
+    stopped: bool
+
+
+Progress = Callable[[int, float], None]
+"""Told the number of trials so far and the condition number of the best."""
+
+
+def excite(
+    robot: Robot,
+    duration: float = 20.0,
+    *,
+    kind: str = "fourier",
+    criterion: str = "determinant",
+    trials: int = 2000,
+    seed: int = 0,
+    room: Room | None = None,
+    box: npt.ArrayLike | None = None,
+    clearance: float = 0.0,
+    rate: float = 100.0,
+    progress: Progress | None = None,
+) -> Excitation:
+    """Design a motion; Ctrl-C gives the best so far.
+
+    Args:
+        robot: Its limits are kept; its inertias decide which efforts a motion takes.
+        duration: s.
+        kind: "fourier" or "points".
+        criterion: "determinant" (D-optimality) or "condition".
+        trials: Motions to try.
+        seed: The same seed gives the same motion.
+        room: Positions, velocities and accelerations to use, by default `Room.of(robot)`; if the
+            arm cannot stand in its middle, the part about another pose.
+        box: Where all links must stay: lowest and highest corner, shape (2, 3), m, in axes of
+            the root link.
+        clearance: Least distance of links that are no neighbours, m, of lines along them.
+        rate: Waypoints per second.
+        progress: Told now and then how far it is.
+
+    Raises:
+        ArgumentError: If an argument is out of range.
+        RobotError: If the arm is in its own way even without motion.
+    """
+    if criterion not in CRITERIA:
+        raise ArgumentError(f"no criterion '{criterion}'; give {' or '.join(CRITERIA)}")
+    if trials < 1:
+        raise ArgumentError(f"{trials} trials are none; give 1 or more")
+    random = imported("numpy.random").default_rng(seed)
+    surroundings = Surroundings.of(robot, box, clearance)
+    dynamics = Dynamics(robot)
+    room = _standing(dynamics, room or Room.of(robot), surroundings, random)
+    search = _Search(dynamics, family(kind, room, duration), criterion, surroundings)
+    best, done, stopped = search.run(trials, random, progress)
+    time = np.linspace(0.0, duration, round(duration * rate) + 1)
+    states = search.family.states(best.x, time, best.scale)
+    motion = Waypoints(robot.joint_names, time, states.q, states.qd, states.qdd)
+    return Excitation(motion, best.condition, search.first, done, stopped)
+
+
+def _usable_effort(robot: Robot) -> Array:
+    limit = robot.limits.effort
+    return np.asarray(EFFORT * np.where(limit > 0.0, limit, np.inf))
+
+
+def _standing(
+    dynamics: Dynamics, room: Room, surroundings: Surroundings, random: np.random.Generator
+) -> Room:
+    """The room, or its largest part about a pose where the arm can stand."""
+    limit = _usable_effort(dynamics.robot)
+
+    def free(pose: Array) -> bool:
+        held = bool((np.abs(dynamics.gravity(pose)) <= limit).all())
+        return held and surroundings.violation(pose[None]) <= 0.0
+
+    if free(room.middle):
+        return room
+    poses = random.uniform(room.lower, room.upper, (POSES, len(room.lower)))
+    rooms = [room.about(pose) for pose in poses if free(pose)]
+    if not rooms:
+        raise RobotError(
+            f"none of {POSES} poses of the arm is within efforts, box and clearance; give another "
+            "box or clearance, or other limits"
+        )
+    return max(rooms, key=lambda part: float(np.prod(part.upper - part.lower)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    x: Array
+    scale: float
+    merit: float
+    condition: float
+
+
+class _Search:
+    """Trials of motions of one robot."""
+
+    def __init__(
+        self, dynamics: Dynamics, family: Family, criterion: str, surroundings: Surroundings
+    ) -> None:
+        self.dynamics, self.family, self.criterion = dynamics, family, criterion
+        self.surroundings, self.first = surroundings, np.inf
+        self.limit = _usable_effort(dynamics.robot)
+        self.base = np.array([b.value for b in self.dynamics.base_parameters])
+        self.time = np.linspace(0.0, family.duration, STATES, endpoint=False)
+
+    def run(
+        self, trials: int, random: np.random.Generator, progress: Progress | None
+    ) -> tuple[_Trial, int, bool]:
+        """The best of so many trials, how many there were, and whether it was stopped."""
+        best = self._try(random.normal(size=self.family.size))
+        self.first, step, done = best.condition, 0.3, 1
+        try:
+            for done in range(2, trials + 1):
+                if done < FIRST * trials:
+                    new = self._try(random.normal(size=self.family.size))
+                    best = max(best, new, key=_merit)
+                else:
+                    change = random.normal(size=self.family.size)
+                    change *= random.random(self.family.size) < 0.3
+                    new = self._try(best.x + step * change)
+                    better = new.merit > best.merit
+                    best = new if better else best
+                    step = min(max(step * (1.5 if better else 0.92), 1e-3), 1.0)
+                if progress is not None and done % 20 == 0:
+                    progress(done, best.condition)
+        except KeyboardInterrupt:
+            return best, done, True
+        return best, done, False
+
+    def _try(self, x: Array) -> _Trial:
+        """The motion x, smaller until it is within efforts and surroundings."""
+        for scale in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1):
+            states = self.family.states(x, self.time, scale)
+            Y = self.dynamics.regressor(*states)
+            over = np.abs(Y @ self.base) > self.limit
+            if not over.any() and self.surroundings.violation(states.q) <= 0.0:
+                merit, condition = self._shown(Y, states)
+                return _Trial(x, scale, merit, condition)
+        return _Trial(x, 0.0, -np.inf, np.inf)
+
+    def _shown(self, Y: Array, states: States) -> tuple[float, float]:
+        """Merit and condition number of what a motion shows."""
+        n = Y.shape[1]
+        speed = self.family.room.velocity
+        tau = np.sqrt(np.mean((Y @ self.base) ** 2, axis=0))
+        weight = 1.0 / np.where(np.isfinite(self.limit), self.limit, np.maximum(tau, 1e-3))
+        A = np.concatenate([Y, self._friction(states, speed)], axis=2) * weight[:, None]
+        A = A.reshape(-1, Y.shape[2] + 2 * n)
+        length = np.linalg.norm(A, axis=0)
+        if not length.all():
+            return -np.inf, np.inf
+        values = np.linalg.eigvalsh((A / length).T @ (A / length))
+        condition = float(np.sqrt(values[-1] / max(values[0], 1e-30)))
+        if self.criterion == "condition":
+            return -condition, condition
+        information = np.log(np.maximum(values, 1e-30)).sum() + 2.0 * np.log(length).sum()
+        return float(information), condition
+
+    def _friction(self, states: States, speed: Array) -> Array:
+        N, n = states.qd.shape
+        columns = np.zeros((N, n, 2 * n))
+        at = np.arange(n)
+        columns[:, at, at] = states.qd
+        columns[:, at, n + at] = np.tanh(states.qd / (CROSSING * speed))
+        return columns
+
+
+def _merit(trial: _Trial) -> float:
+    return trial.merit

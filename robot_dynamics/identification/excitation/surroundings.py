@@ -1,0 +1,130 @@
+"""Where the links of an arm may be: a box, the floor, and apart from each other.
+
+Links are taken as the straight lines between the joints that they carry. That is coarse, needs
+no meshes, and is fast enough to be asked thousands of times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.arrays import Array, numbers
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot.kinematic_tree import KinematicTree
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.rotation import rotation_about
+
+BETWEEN = 2
+"""Lines with fewer lines between them are not compared: a wrist is always near its forearm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What links must keep.
+
+    Args:
+        robot: The robot.
+        box: Lowest and highest corner, shape (2, 3), m, in axes of the root link; None for any.
+        clearance: Least distance between the lines of links, m; 0 for any.
+    """
+
+    robot: Robot
+    box: Array | None = None
+    clearance: float = 0.0
+
+    @staticmethod
+    def of(robot: Robot, box: npt.ArrayLike | None = None, clearance: float = 0.0) -> Surroundings:
+        """Check what a caller has given.
+
+        Raises:
+            ArgumentError: If the box is empty or the clearance negative.
+        """
+        corners = None if box is None else numbers("box", box, (2, 3))
+        if corners is not None and (corners[0] >= corners[1]).any():
+            raise ArgumentError(
+                "box: give the lowest corner first, x, y, z below those of the other"
+            )
+        if not clearance >= 0.0:
+            raise ArgumentError(f"clearance is {clearance:g} m; give zero or more")
+        return Surroundings(merge_fixed(robot), corners, clearance)
+
+    def violation(self, q: Array) -> float:
+        """By how far positions q, shape (N, n), are worst in the way, m; zero or less if not."""
+        if self.box is None and not self.clearance:
+            return 0.0
+        points = points_of_links(self.robot, q)
+        worst = -np.inf
+        if self.box is not None:
+            moved = points[:, 1:]
+            outside = np.maximum(self.box[0] - moved, moved - self.box[1])
+            worst = float(outside.max())
+        if self.clearance:
+            for (a, b), (c, d) in self._pairs(points):
+                near = segment_distance(points[:, a], points[:, b], points[:, c], points[:, d])
+                worst = max(worst, self.clearance - float(near.min()))
+        return worst
+
+    def _pairs(self, points: Array) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """Lines of links that are not neighbours, as indices of their ends."""
+        tree = self.robot
+        lines = [(tree.parents[k], k + 1) for k in range(len(tree.joints))]
+        lines += [
+            (tree.link_index(tree.frame(name).link), len(tree.links) + i)
+            for i, name in enumerate(tree.tips)
+        ]
+        long = [float(np.linalg.norm(points[0, a] - points[0, b])) > 1e-6 for a, b in lines]
+
+        def inward(i: int) -> set[int]:
+            way = {i}
+            while lines[i][0] > 0:
+                i = lines[i][0] - 1
+                way.add(i)
+            return way
+
+        pairs = []
+        for i in (i for i in range(len(lines)) if long[i]):
+            for j in (j for j in range(i) if long[j]):
+                between = (inward(i) ^ inward(j)) - {i, j}
+                if sum(long[k] for k in between) >= BETWEEN:
+                    pairs.append((lines[i], lines[j]))
+        return pairs
+
+
+def points_of_links(tree: KinematicTree, q: Array) -> Array:
+    """Origins of all links and tips in axes of the root, shape (N, links + tips, 3)."""
+    N = len(q)
+    positions = q @ tree.coupling.matrix.T + tree.coupling.offset
+    R = [np.tile(np.eye(3), (N, 1, 1))]
+    p = [np.zeros((N, 3))]
+    for k, joint in enumerate(tree.joints):
+        P = tree.parents[k]
+        R0, p0, x = joint.origin.rotation, joint.origin.translation, positions[:, k]
+        p_here = p[P] + R[P] @ p0
+        R_here = R[P] @ R0
+        if joint.type.rotates:
+            R.append(R_here @ np.moveaxis(rotation_about(joint.axis, x), -1, 0))
+            p.append(p_here)
+        else:
+            R.append(R_here)
+            p.append(p_here + x[:, None] * (R_here @ joint.axis))
+    for name in tree.tips:
+        frame = tree.frame(name)
+        i = tree.link_index(frame.link)
+        p.append(p[i] + R[i] @ frame.pose.translation)
+    return np.stack(p, axis=1)
+
+
+def segment_distance(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """Distance of the segments from a to b and from c to d, shape (N, 3) each, m; shape (N,)."""
+    u, v, w = b - a, d - c, a - c
+    uu, uv, vv = (u * u).sum(1), (u * v).sum(1), (v * v).sum(1)
+    uw, vw = (u * w).sum(1), (v * w).sum(1)
+    det = uu * vv - uv**2
+    s = np.clip((uv * vw - vv * uw) / np.maximum(det, 1e-12), 0.0, 1.0)
+    t = np.clip((uv * s + vw) / np.maximum(vv, 1e-12), 0.0, 1.0)
+    s = np.clip((uv * t - uw) / np.maximum(uu, 1e-12), 0.0, 1.0)
+    return np.asarray(np.linalg.norm(w + s[:, None] * u - t[:, None] * v, axis=1))

@@ -1,0 +1,134 @@
+import functools
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, RobotError
+from robot_dynamics.identification.excitation.excitation_search import EFFORT, excite
+from robot_dynamics.identification.excitation.motion_families import KINDS, Room, family
+from robot_dynamics.identification.excitation.surroundings import (
+    Surroundings,
+    points_of_links,
+    segment_distance,
+)
+from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.robot.transforms import merge_fixed
+
+ROBOT = read_urdf(find_robot("ur5"))
+ROOM = Room.of(ROBOT)
+
+
+@functools.cache
+def found(kind, **given):
+    return excite(ROBOT, 10.0, kind=kind, trials=60, **given)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_motion_keeps_every_limit_and_rests_at_both_ends(kind):
+    motion = found(kind).motion
+    q, qd, qdd = motion.positions, motion.velocities, motion.accelerations
+    # Peaks lie between the instants where they were looked for
+    assert (q > ROOM.lower - 1e-3).all() and (q < ROOM.upper + 1e-3).all()
+    assert (np.abs(qd) < 1.01 * ROOM.velocity).all()
+    assert (np.abs(qdd) < 1.01 * ROOM.acceleration).all()
+    effort = Dynamics(ROBOT).inverse(q, qd, qdd)
+    assert (np.abs(effort) < 1.05 * EFFORT * ROBOT.limits.effort).all()
+    np.testing.assert_allclose(qd[[0, -1]], 0.0, atol=1e-9)
+    np.testing.assert_allclose(q[0], q[-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_velocities_and_accelerations_are_derivatives_of_positions(kind):
+    one = family(kind, ROOM, 10.0)
+    time = np.linspace(0.0, 10.0, 20_001)
+    states = one.states(np.random.default_rng(0).normal(size=one.size), time)
+    inside = slice(2, -2)
+    for value, derivative in ((states.q, states.qd), (states.qd, states.qdd)):
+        differences = np.gradient(value, time, axis=0)
+        size = np.abs(derivative).max()
+        # second differences of steps of 0.5 ms; jerk jumps at the poses of a run
+        np.testing.assert_allclose(differences[inside], derivative[inside], atol=2e-3 * size)
+
+
+def test_the_same_seed_gives_the_same_motion_and_another_another():
+    again = excite(ROBOT, 10.0, trials=60)
+    np.testing.assert_array_equal(again.motion.positions, found("fourier").motion.positions)
+    assert (found("fourier", seed=1).motion.positions != again.motion.positions).any()
+
+
+def test_searching_for_the_condition_number_lowers_it():
+    result = found("fourier", criterion="condition")
+    assert result.condition < 0.7 * result.first_condition
+    assert result.trials == 60 and not result.stopped
+
+
+def test_links_stay_in_the_box():
+    box = ((-0.8, -0.8, -0.2), (0.8, 0.8, 1.1))
+    motion = found("fourier", box=box).motion
+    points = points_of_links(merge_fixed(ROBOT), motion.positions)[:, 1:]
+    assert (points > np.array(box[0]) - 5e-3).all() and (points < np.array(box[1]) + 5e-3).all()
+
+
+def test_points_of_links_are_where_forward_kinematics_has_them():
+    tree = merge_fixed(ROBOT)
+    q = np.random.default_rng(0).uniform(-3.0, 3.0, (20, ROBOT.dof))
+    points = points_of_links(tree, q)
+    for i, name in enumerate([link.name for link in tree.links] + list(tree.tips)):
+        np.testing.assert_allclose(points[:, i], Dynamics(ROBOT).pose(q, name)[1], atol=1e-12)
+
+
+def test_distance_of_segments_is_the_least_over_their_points():
+    a, b, c, d = np.random.default_rng(0).normal(size=(4, 50, 3))
+    s = np.linspace(0.0, 1.0, 201)
+    on_first = a[:, None] + s[:, None] * (b - a)[:, None]
+    on_second = c[:, None] + s[:, None] * (d - c)[:, None]
+    apart = np.linalg.norm(on_first[:, :, None] - on_second[:, None], axis=-1).min(axis=(1, 2))
+    got = segment_distance(a, b, c, d)
+    assert (got <= apart + 1e-12).all()
+    np.testing.assert_allclose(got, apart, atol=0.02)
+
+
+def test_an_arm_that_folds_onto_itself_is_too_near():
+    kept = Surroundings.of(ROBOT, clearance=0.1)
+    open_arm = np.array([[0.0, -1.5, 0.5, 0.0, 1.0, 0.0]])
+    folded = np.array([[0.0, -1.5, 2.9, 0.0, 0.0, 0.0]])
+    assert kept.violation(open_arm) < 0.0 < kept.violation(folded)
+
+
+def test_ctrl_c_gives_the_best_so_far():
+    def stop(done, _):
+        if done == 40:
+            raise KeyboardInterrupt
+
+    result = excite(ROBOT, 10.0, trials=500, progress=stop)
+    assert result.stopped and result.trials == 40
+    assert np.isfinite(result.condition)
+
+
+def test_a_motion_goes_about_the_pose_that_is_given():
+    pose = np.array([0.5, -1.5, 1.0, 0.0, 0.5, 0.0])
+    np.testing.assert_allclose(ROOM.about(pose).middle, pose)
+    with pytest.raises(ArgumentError, match="leaves no room to move"):
+        ROOM.about(np.full(6, 9.0))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"duration": 1.0}, "a duration of 1 s is too short; give 5 s or more"),
+        ({"kind": "dance"}, "no motion 'dance'; give fourier or points"),
+        ({"criterion": "luck"}, "no criterion 'luck'; give determinant or condition"),
+        ({"trials": 0}, "0 trials are none"),
+        ({"clearance": -1.0}, "clearance is -1 m; give zero or more"),
+        ({"box": ((1, 1, 1), (0, 0, 0))}, "box: give the lowest corner first"),
+    ],
+)
+def test_bad_arguments_are_one_line(given, message):
+    with pytest.raises(ArgumentError, match=message):
+        excite(ROBOT, **given)
+
+
+def test_a_box_that_holds_no_arm_is_refused():
+    with pytest.raises(RobotError, match="none of 1000 poses of the arm is within"):
+        excite(ROBOT, 10.0, trials=2, box=((5, 5, 5), (6, 6, 6)))
