@@ -80,22 +80,25 @@ class NumericSolver:
             left = left[least[left] > CONVERGED]
             if not left.size:
                 break
-        return best, least
+        turns = np.isinf(self.clip[0]) & self.chain.rotates
+        return np.where(turns, np.arctan2(np.sin(best), np.cos(best)), best), least
 
     def _descend(self, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
         """The best of the searches from q, shape (N, starts, n), for every pose."""
         N, starts, n = q.shape
         best, least, left = q[:, 0].copy(), np.full(N, np.inf), np.arange(N)
+        pose, at = (np.repeat(R, starts, axis=0), np.repeat(p, starts, axis=0)), q.reshape(-1, n)
         for step in range(STEPS):
-            pull = np.array([PULL if n > 6 and step < CENTRED else 0.0])
-            pose = np.repeat(R[left], starts, axis=0), np.repeat(p[left], starts, axis=0)
-            moved, residual = self._step(q.reshape(-1, n), *pose, pull)
-            residual = residual.reshape(-1, starts)
-            k = residual.argmin(axis=1)
-            rows = np.arange(len(left))
-            best[left], least[left] = q[rows, k], residual[rows, k]
-            going = least[left] > CONVERGED
-            left, q = left[going], moved.reshape(q.shape)[going]
+            pull = np.full((len(at), 1), PULL if n > 6 and step < CENTRED else 0.0)
+            moved, residual = self._step(at, *pose, pull)
+            going = residual.reshape(-1, starts).min(axis=1) > CONVERGED
+            if step < STEPS - 1 and going.all():
+                at = moved
+                continue
+            k = starts * np.arange(len(left)) + residual.reshape(-1, starts).argmin(axis=1)
+            best[left], least[left] = at[k], residual[k]
+            left, rows = left[going], np.repeat(going, starts)
+            pose, at = (pose[0][rows], pose[1][rows]), moved[rows]
             if not left.size:
                 break
         return best, least
