@@ -24,6 +24,7 @@ from robot_dynamics.kinematics.closed_form_kernel import (
     ClosedFormKernel,
     unusual,
 )
+from robot_dynamics.kinematics.complete_solver import CompleteSolver
 from robot_dynamics.kinematics.free_members import members_within_reach
 from robot_dynamics.kinematics.inverse_solutions import REACHED, InverseSolutions
 from robot_dynamics.kinematics.numeric_inverse import POLISHED, NumericSolver
@@ -31,6 +32,8 @@ from robot_dynamics.kinematics.pose_arguments import checked_poses, nearest_rota
 from robot_dynamics.kinematics.whole_turns import all_turns, within_limits
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
+
+SOLVERS = ("auto", "numeric", "ssik")
 
 
 class InverseKinematics:
@@ -41,19 +44,23 @@ class InverseKinematics:
         frame: Link or named frame; by default the only tip.
         redundant: Joint of an arm of seven joints that is given beside the pose: its first or last;
             by default whichever leaves a closed form. Lock any other with `robot.with_locked`.
+        solver: "auto", which is the closed form where there is one and else the search; "numeric",
+            always the search, for positions within the limits and without a redundant joint; or
+            "ssik", all solutions of six or seven revolute joints by that optional package.
         cache: Keep the compiled equations on disk.
         backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function like them.
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.
-        structure: What the closed form makes use of, in words; or "numeric".
+        structure: What the closed form makes use of, in words; or "numeric" or "ssik".
         branches: Name of every branch: signs of the square roots that choose the solution at
             shoulder, elbow and wrist.
         redundant: The joint that is given beside the pose, or None.
 
     Raises:
-        UnknownNameError: If there is no such frame or joint.
-        RobotError: If a joint on the way to the frame follows another one.
+        UnknownNameError: If there is no such frame, joint or solver.
+        RobotError: If a joint on the way to the frame follows another one, or the solver does not
+            take the arm.
     """
 
     def __init__(
@@ -62,22 +69,28 @@ class InverseKinematics:
         frame: str | None = None,
         *,
         redundant: str | None = None,
+        solver: str = "auto",
         cache: bool = True,
         backend: str | Backend = "auto",
     ) -> None:
         self.frame = only_tip(robot) if frame is None else frame
         self._chain = AxisChain.of(robot, self.frame)
         self.joint_names = self._chain.names
-        self._given, self._moving, self._found = self._take_apart(redundant)
-        self.redundant = None if self._given is None else self.joint_names[self._given]
-        self.structure = "numeric" if self._found is None else self._found.description
+        check_known("solver", solver, "inverse kinematics", SOLVERS)
         self._numeric = NumericSolver(self._chain, cache, backend)
+        self._complete = CompleteSolver(self._chain) if solver == "ssik" else None
         self._closed: ClosedFormKernel | None = None
         self._entry: Callable[..., Branches | None] = unusual
-        self.branches: tuple[str, ...] = ("numeric",)
-        if self._found is not None:
-            self._closed = ClosedFormKernel(self._chain, self._given, self._found, cache, backend)
-            self._entry, self.branches = self._closed.entry, self._closed.branches
+        self._given: int | None = None
+        self.structure = "ssik" if self._complete else "numeric"
+        self.branches: tuple[str, ...] = (self.structure,)
+        if solver == "auto":
+            self._given, found = self._take_apart(redundant)
+            if found is not None:
+                self._closed = ClosedFormKernel(self._chain, self._given, found, cache, backend)
+                self._entry, self.branches = self._closed.entry, self._closed.branches
+                self.structure = found.description
+        self.redundant = None if self._given is None else self.joint_names[self._given]
         self._all = np.full(len(self.branches), True)
         self._none = np.full(len(self.branches), None)
         for array in (self._all, self._none):  # every result that holds them holds these
@@ -123,7 +136,9 @@ class InverseKinematics:
                 )
         R, p, one = checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
-        if self._closed is None:
+        if self._complete is not None:
+            solutions = self._by_others(self._complete, nearest_rotations(R), p)
+        elif self._closed is None:
             solutions = self._search(nearest_rotations(R), p, start)
         else:
             solutions = self._solutions(self._closed, R, p, given, free)
@@ -135,8 +150,8 @@ class InverseKinematics:
 
     # -- the redundant joint --------------------------------------------------------------------
 
-    def _take_apart(self, redundant: str | None) -> tuple[int | None, AxisChain, Structure | None]:
-        """Index of the redundant joint, the chain without it, and the structure of that."""
+    def _take_apart(self, redundant: str | None) -> tuple[int | None, Structure | None]:
+        """Index of the redundant joint, and the structure of the chain without it."""
         chain, last = self._chain, len(self._chain) - 1
         if redundant is not None:
             check_known("joint", redundant, f"the chain to '{self.frame}'", chain.names)
@@ -148,15 +163,14 @@ class InverseKinematics:
                 )
             ends = [k]
         elif len(chain) <= 6:
-            return None, chain, find_structure(chain)
+            return None, find_structure(chain)
         else:
             ends = [last, 0]
         for k in ends:
-            rest = chain.without(0 if k == 0 else -1)
-            structure = find_structure(rest)
+            structure = find_structure(chain.without(0 if k == 0 else -1))
             if structure is not None:
-                return k, rest, structure
-        return None, chain, None
+                return k, structure
+        return None, None
 
     def _redundant_positions(self, redundant: npt.ArrayLike | None, N: int) -> Array | None:
         if self._given is None:
@@ -230,6 +244,26 @@ class InverseKinematics:
                     for text, named in zip(texts, valid[row] & (state[row] >= 2.0), strict=True)
                 ]
         return reasons, families
+
+    # -- by another package ---------------------------------------------------------------------
+
+    def _by_others(self, complete: CompleteSolver, R: Array, p: Array) -> InverseSolutions:
+        q = complete.solve(R, p)
+        residual = self._numeric.residuals(q, R, p)
+        self._numeric.polish(q, residual, R, p)
+        turned, inside = within_limits(self._chain, list(np.moveaxis(q, 2, 0)))
+        valid = residual <= REACHED
+        reasons = np.full(len(R), None, dtype=object)
+        reasons[~valid.any(axis=1)] = "ssik finds no solution for this pose"
+        return InverseSolutions(
+            q=np.where(valid[..., None], np.stack(turned, axis=2), np.nan),
+            branch=self.branches * q.shape[1],
+            residual=np.where(valid, residual, np.nan),
+            within_limits=valid & (inside == 1.0),
+            valid=valid,
+            reason=reasons,
+            family=np.full(valid.shape, None, dtype=object),
+        )
 
     # -- numeric --------------------------------------------------------------------------------
 

@@ -103,6 +103,13 @@ class NumericSolver:
                 break
         return best, least
 
+    def residuals(self, q: Array, R: Array, p: Array) -> Array:
+        """By how much positions (N, s, n) miss their poses, (N, s); infinite where they are NaN."""
+        N, s, n = q.shape
+        pose = np.repeat(R, s, axis=0), np.repeat(p, s, axis=0)
+        missed = self._error(q.reshape(-1, n), *pose).residual.reshape(N, s)
+        return np.where(np.isnan(missed), np.inf, missed)
+
     def polish(
         self, q: Array, residual: Array, R: Array, p: Array, held: int | None = None
     ) -> None:

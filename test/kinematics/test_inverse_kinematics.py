@@ -251,6 +251,50 @@ def test_an_arm_without_closed_form_is_searched_and_says_whether_it_converged():
     assert far.reason.startswith("the search did not converge: the nearest positions miss the pose")
 
 
+NUMERIC = {
+    "panda": ("panda", "panda_hand"),
+    "kinova": ("kinova", "j2s6s200_end_effector"),
+    "tiago": ("tiago", "arm_tool_link"),
+}
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_the_search_finds_nearly_all_poses_within_the_limits(name):
+    robot, frame = read_urdf(find_robot(NUMERIC[name][0])), NUMERIC[name][1]
+    ik = InverseKinematics(robot, frame, solver="numeric")
+    limits = [robot.joint(joint).limits for joint in ik.joint_names]
+    lower, upper = np.array([(x.lower, x.upper) for x in limits]).T
+    turn = np.clip([lower, upper], -np.pi, np.pi)
+    q = np.random.default_rng(5).uniform(*turn, (POSES, len(limits)))
+    R, p = poses_of(robot, frame, ik, q)
+    found = ik(R, p)
+    assert found.within_limits.mean() > 0.995
+    assert_reached(robot, frame, ik, found, R, p)
+    inside = (found.q[:, 0] >= lower - 1e-9) & (found.q[:, 0] <= upper + 1e-9)
+    assert inside[found.valid[:, 0]].all()
+
+
+def test_another_package_finds_all_solutions_where_it_is_installed():
+    pytest.importorskip("ssik", reason="ssik is not installed")
+    arm = SIX_JOINTS["ur5"]
+    ours = InverseKinematics(arm.robot, arm.frame)
+    theirs = InverseKinematics(arm.robot, arm.frame, solver="ssik")
+    q = random_positions(arm.robot, ours.joint_names, np.random.default_rng(7), 20)
+    R, p = poses_of(arm.robot, arm.frame, ours, q)
+    expected, found = ours(R, p), theirs(R, p)
+    assert_reached(arm.robot, arm.frame, theirs, found, R, p)
+    assert (found.valid.sum(axis=1) == expected.valid.sum(axis=1)).all()
+    assert apart(arm.robot, theirs, found, q).max() < SAME
+
+
+def test_a_solver_that_is_not_known_or_does_not_take_the_arm_is_refused():
+    with pytest.raises(UnknownNameError, match="no solver 'kdl'"):
+        InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0", solver="kdl")
+    arm = SIX_JOINTS["stanford"]
+    with pytest.raises(RobotError, match="six or seven revolute joints, not 6 of which 5"):
+        InverseKinematics(arm.robot, arm.frame, solver="ssik")
+
+
 @pytest.mark.parametrize(
     ("rotation", "position", "error", "message"),
     [
