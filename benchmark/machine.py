@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -38,8 +39,13 @@ def processor() -> str:
 
 def versions() -> list[str]:
     """Python and the packages that were compared."""
+    return installed(PACKAGES)
+
+
+def installed(packages: Iterable[str]) -> list[str]:
+    """Python and the versions of packages."""
     found = [f"Python {sys.version.split()[0]}"]
-    for package in PACKAGES:
+    for package in packages:
         try:
             found.append(f"{package} {version(package)}")
         except PackageNotFoundError:

@@ -43,6 +43,11 @@ POLISHED = (1e-11, 1e-5)
 """Residuals that a closed form leaves where axes meet or are parallel but for the digits of a URDF,
 and near double roots."""
 
+POLISHING_STEPS = 4
+
+NEAR = 1e-6
+"""Residual below which a polishing step that leads away is followed by others."""
+
 LOST = (1e-5, 1e-9)
 """Singular values, as parts of the largest, below which a direction is left alone: first where the
 arm is singular, then where it is only nearly so."""
@@ -122,22 +127,26 @@ class NumericSolver:
             p: Positions to reach, shape (N, 3).
             held: Joint that stays where it is, or None.
         """
-        for lost in LOST:
-            rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
-            for _ in range(4):
-                if not rows[0].size:
-                    break
-                pose = np.ascontiguousarray(R[rows[0]]), np.ascontiguousarray(p[rows[0]])
-                error, J, before = self._error(q[rows], *pose)
-                if held is not None:
-                    J[:, :, held] = 0.0
-                moved = q[rows] + np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=lost), error)
-                after = self._error(moved, *pose).residual
-                better = after < before
-                kept = tuple(x[better] for x in rows)
-                q[kept], residual[kept] = moved[better], after[better]
-                going = (after < 0.5 * before) & (after > 0.1 * POLISHED[0])
-                rows = tuple(x[going] for x in rows)
+        rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
+        lost = np.repeat(LOST, len(rows[0]))  # both ways side by side
+        rows = tuple(np.tile(x, len(LOST)) for x in rows)
+        at, pose = q[rows], (R[rows[0]], p[rows[0]])
+        error, J, before = self._error(at, *pose)
+        for _ in range(POLISHING_STEPS):
+            if held is not None:
+                J[:, :, held] = 0.0
+            at = at + np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=lost), error)
+            error, J, after = self._error(at, *pose)
+            better = np.flatnonzero(after < residual[rows])
+            better = better[np.argsort(-after[better])]  # of two for one solution the last is kept
+            kept = tuple(x[better] for x in rows)
+            q[kept], residual[kept] = at[better], after[better]
+            # a step may lead away first, next to a singularity, but not from far
+            going = ((after < 0.5 * before) | (before < NEAR)) & (after > 0.1 * POLISHED[0])
+            if not going.any():
+                break
+            rows, pose = tuple(x[going] for x in rows), (pose[0][going], pose[1][going])
+            at, error, J, before, lost = (x[going] for x in (at, error, J, after, lost))
 
     @cached_property
     def _step(self) -> Kernel:

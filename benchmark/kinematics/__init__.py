@@ -1,0 +1,1 @@
+"""Inverse kinematics beside its peers."""

@@ -1,0 +1,161 @@
+"""Time inverse kinematics beside the peers that are installed, and write a page.
+
+python -m benchmark.kinematics
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from benchmark.kernels.timing import Call, best_times
+from benchmark.kinematics.ik_contenders import ALL_SOLUTIONS, SEARCHES, Problem
+from benchmark.machine import installed, processor
+from benchmark.progress import spinner
+from benchmark.table import Table
+from robot_dynamics.kinematics import InverseKinematics
+from robot_dynamics.papers.paper_arms import lee_puma
+from robot_dynamics.robot.denavit_hartenberg import TOOL
+
+PAGE = Path(__file__).parents[2] / "docs" / "kinematics-benchmark.md"
+BATCH = 8192
+POSES = 1000
+TIMED = 100
+PACKAGES = ("numpy", "llvmlite", "EAIK", "ssik", "pytracik", "roboticstoolbox-python", "pin")
+
+
+def all_solutions(turns: int) -> Table:
+    """Every solution of a pose that has eight, and of many."""
+    problems = [
+        Problem.named("UR5", "ur5", "tool0", BATCH),
+        Problem.of("six-joint PUMA", lee_puma(), TOOL, "", BATCH),
+    ]
+    columns: list[dict[str, str]] = []
+    for problem in problems:
+        problem = with_all_branches_first(problem)
+        pose = problem.R[0].copy(), problem.p[0].copy()
+        calls: dict[str, Call] = {}
+        for name, make in ALL_SOLUTIONS.items():
+            try:
+                solve = make(problem)
+            except ImportError:
+                continue
+            if "one" in solve:
+                calls[f"{name}, one pose"] = Call(solve["one"], pose)
+            if "many" in solve:
+                arguments = problem.R, problem.p
+                many = Call(solve["many"], arguments, evaluations=BATCH)
+                calls[f"{name}, a pose of {BATCH}"] = many
+        times = best_times(calls, turns=turns, duration=0.05)
+        peer = {"one": times.get("EAIK, one pose"), "of": times.get(f"EAIK, a pose of {BATCH}")}
+        columns.append(
+            {
+                name: _written(time, peer["one" if name.endswith("one pose") else "of"])
+                for name, time in times.items()
+            }
+        )
+    rows = [
+        [name, *(column.get(name, "-") for column in columns)]
+        for name in dict.fromkeys(name for column in columns for name in column)
+    ]
+    return Table(
+        "All solutions in closed form",
+        "µs per pose, one thread; in brackets as a part of EAIK's time. The pose has eight solutions.",
+        ["µs per pose", *(problem.title for problem in problems)],
+        rows,
+    )
+
+
+def with_all_branches_first(problem: Problem) -> Problem:
+    """The problem with a pose in front that every branch reaches."""
+    valid = InverseKinematics(problem.robot, problem.frame)(problem.R, problem.p).valid
+    order = np.argsort(~valid.all(axis=1), kind="stable")
+    arrays = (np.ascontiguousarray(x[order]) for x in (problem.q, problem.R, problem.p))
+    return Problem(problem.title, problem.robot, problem.frame, problem.urdf, *arrays)
+
+
+def searches(turns: int) -> Table:
+    """One solution within the limits, searched."""
+    problems = [
+        Problem.named("Panda", "panda", "panda_hand", POSES),
+        Problem.named("Kinova j2s6s200", "kinova", "j2s6s200_end_effector", POSES),
+        Problem.named("TIAGo's torso and arm", "tiago_no_hand", "arm_tool_link", POSES),
+    ]
+    columns: list[dict[str, str]] = []
+    for problem in problems:
+        calls: dict[str, Call] = {}
+        found: dict[str, float] = {}
+        for name, make in SEARCHES.items():
+            if name.startswith("roboticstoolbox") and not all(problem.chain.rotates):
+                continue  # its elementary transforms are written for revolute joints here
+            try:
+                solve = make(problem)
+            except ImportError:
+                continue
+            count = POSES if name != "pin, loop in Python" else TIMED
+            results = [solve(problem.R[k], problem.p[k]) for k in range(count)]
+            found[name] = sum(problem.reached(k, q) for k, q in enumerate(results)) / count
+            calls[name] = Call(_each(solve), (problem,), evaluations=TIMED)
+        ik = InverseKinematics(problem.robot, problem.frame, solver="numeric")
+        together = f"robot_dynamics, a pose of {POSES}"
+        found[together] = float(ik(problem.R, problem.p).valid.mean())
+        calls[together] = Call(ik, (problem.R, problem.p), evaluations=POSES)
+        times = best_times(calls, turns=turns, duration=0.05)
+        columns.append({name: f"{1e6 * times[name]:.0f}, {found[name]:.1%}" for name in calls})
+    names = dict.fromkeys(name for column in columns for name in column)
+    return Table(
+        "One solution, searched",
+        f"µs per pose on average, and how many of {POSES} random reachable poses are found within "
+        f"the limits (of {TIMED} by the loop).",
+        ["µs per pose, found", *(problem.title for problem in problems)],
+        [[name, *(column.get(name, "-") for column in columns)] for name in names],
+    )
+
+
+def _each(solve: Any) -> Any:
+    def every(problem: Problem) -> None:
+        for k in range(TIMED):
+            solve(problem.R[k], problem.p[k])
+
+    return every
+
+
+def _written(time: float, peer: float | None) -> str:
+    part = f" ({time / peer:.3g})" if peer else ""
+    return f"{1e6 * time:.3g}{part}"
+
+
+def page(turns: int) -> str:
+    """The page docs/kinematics-benchmark.md."""
+    about = f"- {processor()}\n- {', '.join(installed(PACKAGES))}\n"
+    introduction = (
+        "# Inverse kinematics beside its peers\n\n"
+        "Generated by `python -m benchmark.kinematics`; do not edit. Times of different runs or\n"
+        "machines cannot be compared; ratios within a run can. A peer that is not installed is left\n"
+        "out.\n\n"
+    )
+    tables = [table.markdown() for table in (all_solutions(turns), searches(turns))]
+    return introduction + about + "\n" + "\n".join(tables)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmark.kinematics")
+    parser.add_argument("--output", type=Path, default=PAGE, help="file to write")
+    parser.add_argument("--turns", type=int, default=7, help="turns of every contender")
+    chosen = parser.parse_args(arguments)
+    console = Console()
+    with spinner(console) as tell:
+        tell("inverse kinematics")
+        text = page(chosen.turns)
+    chosen.output.write_text(text, encoding="utf-8")
+    console.print(f"wrote {chosen.output}")
+
+
+if __name__ == "__main__":
+    main()

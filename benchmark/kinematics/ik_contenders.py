@@ -1,0 +1,236 @@
+"""Solvers of inverse kinematics: what each calls, on arms that all of them are given alike.
+
+Every peer gets the axes of the arm (or the same URDF), and every result is held against the pose by
+the forward kinematics of this package before it is timed: a solver that misses must not win by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics import Dynamics, Robot, read_urdf
+from robot_dynamics.kinematics import InverseKinematics
+from robot_dynamics.kinematics.axis_chain import AxisChain
+from robot_dynamics.robot import find_robot
+
+Array = npt.NDArray[np.float64]
+Solve = Callable[[Array, Array], Any]
+
+REACHED = 1e-4  # m and entries of the matrix: numeric peers stop at 1e-5 or before
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Poses that an arm reaches.
+
+    Attributes:
+        title: Name in tables.
+        robot: The arm.
+        frame: What is brought to the poses.
+        urdf: Text of its URDF, or "" where there is none.
+        q: Positions that make the poses, shape (N, n).
+        R: Rotations, shape (N, 3, 3).
+        p: Positions, shape (N, 3), m.
+    """
+
+    title: str
+    robot: Robot
+    frame: str
+    urdf: str
+    q: Array
+    R: Array
+    p: Array
+
+    @staticmethod
+    def of(title: str, robot: Robot, frame: str, urdf: str, count: int) -> Problem:
+        """Random poses within the limits, of one turn at most."""
+        chain = AxisChain.of(robot, frame)
+        lower, upper = (np.clip(x, -np.pi, np.pi) for x in (chain.lower, chain.upper))
+        q = np.random.default_rng(0).uniform(lower, upper, (count, len(chain)))
+        R, p = _pose(robot, frame, chain.names, q)
+        return Problem(title, robot, frame, urdf, q, np.ascontiguousarray(R), p)
+
+    @staticmethod
+    def named(title: str, name: str, frame: str, count: int) -> Problem:
+        """Of a robot of example-robot-data."""
+        path = find_robot(name)
+        return Problem.of(title, read_urdf(path), frame, path.read_text(), count)
+
+    @property
+    def chain(self) -> AxisChain:
+        """The joints that move the frame."""
+        return AxisChain.of(self.robot, self.frame)
+
+    def transform(self, k: int) -> Array:
+        """Pose number k, shape (4, 4)."""
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = self.R[k], self.p[k]
+        return T
+
+    def reached(self, k: int, q: Any) -> bool:
+        """Whether positions reproduce pose number k within the limits."""
+        if q is None or not np.isfinite(q).all():
+            return False
+        R, p = _pose(self.robot, self.frame, self.chain.names, np.asarray(q, float)[None])
+        near = np.abs(R[0] - self.R[k]).max() < REACHED and np.abs(p[0] - self.p[k]).max() < REACHED
+        lower, upper = self.chain.lower - REACHED, self.chain.upper + REACHED
+        return bool(near and (lower <= q).all() and (q <= upper).all())
+
+
+def _pose(robot: Robot, frame: str, names: tuple[str, ...], q: Array) -> tuple[Array, Array]:
+    every = np.zeros((len(q), robot.dof))
+    every[:, [robot.joint_names.index(name) for name in names]] = q
+    R, p = Dynamics(robot).pose(every, frame)
+    return R, p
+
+
+# -- all solutions of a pose ----------------------------------------------------------------------
+
+
+def ours_all(problem: Problem) -> Mapping[str, Solve]:
+    """One checked call for a pose or for all."""
+    ik = InverseKinematics(problem.robot, problem.frame)
+    return {"one": ik, "many": ik}
+
+
+def eaik_all(problem: Problem) -> Mapping[str, Solve]:
+    """C++ (Eigen) through pybind11."""
+    from eaik.IK_HP import HPRobot
+
+    chain = problem.chain
+    offsets = [chain.p[:1], np.diff(chain.p, axis=0), chain.tool.translation - chain.p[-1:]]
+    arm = HPRobot(np.array(chain.h), np.vstack(offsets))
+    back = chain.tool.rotation.T
+    T = np.tile(np.eye(4), (len(problem.R), 1, 1))
+    T[:, :3, :3], T[:, :3, 3] = problem.R @ back, problem.p
+    return {"one": lambda R, p: arm.IK(T[0]), "many": lambda R, p: arm.IK_batched(T, 1)}
+
+
+def ssik_all(problem: Problem) -> Mapping[str, Solve]:
+    """Python with C++ kernels."""
+    import ssik
+
+    chain = problem.chain
+    offsets = [chain.p[:1], np.diff(chain.p, axis=0), chain.tool.translation - chain.p[-1:]]
+    arm = ssik.Manipulator.from_axes(chain.h, np.vstack(offsets))
+    T = problem.transform(0)
+    T[:3, :3] = T[:3, :3] @ chain.tool.rotation.T
+    return {"one": lambda R, p: arm.solve(T, respect_limits=False, enumerate_windings=False)}
+
+
+ALL_SOLUTIONS: Mapping[str, Callable[[Problem], Mapping[str, Solve]]] = {
+    "robot_dynamics": ours_all,
+    "EAIK": eaik_all,
+    "ssik": ssik_all,
+}
+"""Contenders that find all solutions, by name."""
+
+
+# -- one solution, searched -----------------------------------------------------------------------
+
+
+def ours_search(problem: Problem) -> Solve:
+    """The search, one pose a call."""
+    ik = InverseKinematics(problem.robot, problem.frame, solver="numeric")
+
+    def solve(R: Array, p: Array) -> Any:
+        found = ik(R, p).q
+        return found[0] if len(found) else None
+
+    return solve
+
+
+def trac_ik(problem: Problem) -> Solve:
+    """TRAC-IK: KDL's Newton and SQP side by side, 5 ms at most."""
+    import pytracik
+    from scipy.spatial.transform import Rotation
+
+    root = problem.robot.links[0].name
+    arm = pytracik.TRAC_IK(root, problem.frame, problem.urdf, 0.005, 1e-5, pytracik.SolveType.Speed)
+    middle = 0.5 * np.sum(
+        np.clip([problem.chain.lower, problem.chain.upper], -np.pi, np.pi), axis=0
+    )
+
+    def solve(R: Array, p: Array) -> Any:
+        found = pytracik.ik(arm, middle, *p, *Rotation.from_matrix(R).as_quat())
+        return found[1:] if found[0] >= 0 else None
+
+    return solve
+
+
+def toolbox(problem: Problem) -> Solve:
+    """Levenberg-Marquardt in C++ of the Robotics Toolbox for Python, its defaults."""
+    import roboticstoolbox as rtb
+
+    chain, elements, at = problem.chain, [], np.eye(4)
+    for h, point in zip(chain.h, chain.p, strict=True):
+        frame = np.eye(4)  # z along the axis
+        across = np.cross(h, np.eye(3)[np.argmin(np.abs(h))])
+        across /= np.linalg.norm(across)
+        frame[:3, :3], frame[:3, 3] = np.column_stack([across, np.cross(h, across), h]), point
+        elements += [rtb.ET.SE3(np.linalg.inv(at) @ frame), rtb.ET.Rz()]
+        at = frame
+    tool = np.eye(4)
+    tool[:3, :3], tool[:3, 3] = chain.tool.rotation, chain.tool.translation
+    arm = rtb.ETS([*elements, rtb.ET.SE3(np.linalg.inv(at) @ tool)])
+    arm.qlim = np.clip([chain.lower, chain.upper], -2.0 * np.pi, 2.0 * np.pi)
+
+    def solve(R: Array, p: Array) -> Any:
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = R, p
+        found = arm.ik_LM(T)
+        return found[0] if found[1] else None
+
+    return solve
+
+
+def pinocchio_loop(problem: Problem) -> Solve:
+    """The loop of Pinocchio's documentation, in Python, with new starts and limits."""
+    import pinocchio as pin
+
+    chain = problem.chain
+    whole = pin.buildModelFromXML(problem.urdf)
+    fixed = [i for i in range(1, whole.njoints) if whole.names[i] not in chain.names]
+    model = pin.buildReducedModel(whole, fixed, pin.neutral(whole))
+    data, frame = model.createData(), model.getFrameId(problem.frame)
+    rng = np.random.default_rng(0)
+    lower, upper = (np.clip(x, -np.pi, np.pi) for x in (chain.lower, chain.upper))
+
+    def solve(R: Array, p: Array) -> Any:
+        goal = pin.SE3(R, p)
+        for _ in range(20):
+            q = rng.uniform(lower, upper)
+            for _ in range(100):
+                pin.framesForwardKinematics(model, data, _configuration(model, q))
+                error = pin.log(data.oMf[frame].actInv(goal)).vector
+                if np.linalg.norm(error) < 1e-5:
+                    return q
+                J = pin.computeFrameJacobian(model, data, _configuration(model, q), frame)
+                v = J.T @ np.linalg.solve(J @ J.T + 1e-6 * np.eye(6), error)
+                q = np.clip(q + v, lower, upper)
+        return None
+
+    return solve
+
+
+def _configuration(model: Any, q: Array) -> Array:
+    """Pinocchio's configuration: continuous joints have a cosine and a sine."""
+    parts = [
+        [np.cos(x), np.sin(x)] if joint.nq == 2 else [x]
+        for joint, x in zip(list(model.joints)[1:], q, strict=True)
+    ]
+    return np.concatenate(parts)
+
+
+SEARCHES: Mapping[str, Callable[[Problem], Solve]] = {
+    "robot_dynamics": ours_search,
+    "pytracik": trac_ik,
+    "roboticstoolbox, ik_LM": toolbox,
+    "pin, loop in Python": pinocchio_loop,
+}
+"""Contenders that search for one solution, by name."""
