@@ -152,6 +152,8 @@ def trac_ik(problem: Problem) -> Solve:
 
     root = problem.robot.links[0].name
     arm = pytracik.TRAC_IK(root, problem.frame, problem.urdf, 0.005, 1e-5, pytracik.SolveType.Speed)
+    # it takes the soft limits of a safety controller, which are zero where they are not given
+    pytracik.set_joint_limits(arm, problem.chain.lower, problem.chain.upper)
     middle = 0.5 * np.sum(
         np.clip([problem.chain.lower, problem.chain.upper], -np.pi, np.pi), axis=0
     )
@@ -184,7 +186,7 @@ def toolbox(problem: Problem) -> Solve:
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = R, p
         found = arm.ik_LM(T)
-        return found[0] if found[1] else None
+        return np.asarray(found.q, float).ravel() if found.success else None
 
     return solve
 

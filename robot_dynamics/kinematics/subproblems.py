@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import maximum
+
 Vector = Sequence[Any]
 
 TINY = 1e-14
@@ -117,8 +119,7 @@ def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Cro
     """
     towards, size = direction(a, b, free)
     rest = size * size - d * d if gram is None else gram
-    aside = np.sqrt(0.5 * (rest + np.abs(rest)))
-    opening, _ = direction(d, aside, Turn(1.0, 0.0))
+    opening, _ = direction(d, np.sqrt(maximum(rest, 0.0)), Turn(1.0, 0.0))
     return Crossing((towards.then(opening), towards.then(opening.back)), size, d)
 
 
@@ -145,5 +146,5 @@ def square_and_line(a: Any, b: Any, d: Any) -> Crossing:
         return Crossing((d / a,), 1.0, 0.0)
     middle = a / (-2.0 * b)
     rest = middle * middle + d / b
-    aside = np.sqrt(0.5 * (rest + np.abs(rest)))
+    aside = np.sqrt(maximum(rest, 0.0))
     return Crossing((middle + aside, middle - aside), rest, 0.0)
