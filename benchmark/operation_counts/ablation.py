@@ -26,7 +26,7 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
 from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
 from robot_dynamics.reduction import ReducedRobot, reduce
-from robot_dynamics.reduction.plan import Plan, plan_of
+from robot_dynamics.reduction.reduction_plan import Plan, plan_of
 from robot_dynamics.reduction.search import KINDS, search
 from robot_dynamics.robot.inertial_parameters import regroup
 from robot_dynamics.robot.joint_frames import reframe, snapped

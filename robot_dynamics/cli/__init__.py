@@ -12,7 +12,7 @@ from importlib import import_module
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.version import __version__
 
-VERBS: Mapping[str, str] = {
+ROBOTS: Mapping[str, str] = {
     "info": "what a URDF says: joints, limits, masses, size of the equations",
     "torque": "joint torques of one motion state, and what each part of the motion takes",
     "kinematics": "Denavit-Hartenberg table, and what serves the inverse kinematics",
@@ -21,6 +21,11 @@ VERBS: Mapping[str, str] = {
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "compare": "the formulations beside each other: agreement, operations, time",
     "simplify": "simplified models: operations saved, torque lost",
+    "papers": "figures and tables of the publications, redrawn and counted anew",
+}
+"""Verbs about a robot, in `verbs/robots/`."""
+
+MOTIONS: Mapping[str, str] = {
     "effort": "a trajectory in, the same with the effort of each point out",
     "excite": "a motion that shows all there is to identify, within the limits of an arm",
     "identify": "bodies and friction that fit a recorded motion, as a URDF",
@@ -28,15 +33,20 @@ VERBS: Mapping[str, str] = {
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "study": "thousands of closed loops: how wrong the model may be before a limit is broken",
-    "papers": "figures and tables of the publications, redrawn and counted anew",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
     "replay": "a recorded run in a browser, with a slider for its time",
     "plot": "a recorded run as a picture",
+}
+"""Verbs about motions, in `verbs/motions/`."""
+
+VERBS: Mapping[str, str] = {
+    **ROBOTS,
+    **MOTIONS,
     "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
 }
-"""Verbs, each in the module of its name, in the order of the help."""
+"""All verbs, in the order of the help."""
 
-_MODULES = {"pose": "frame_pose"}
+_MODULES = {"pose": "frame_pose", "replay": "replay_recording"}
 """Modules of another name than their verb."""
 
 
@@ -66,6 +76,11 @@ A robot is the path of a URDF or a known name: planar_2r, puma_gupta, and those 
 example-robot-data where it is installed. `robot-dynamics VERB --help` says more."""
 
 
+def _module_of(verb: str) -> str:
+    room = "robots." if verb in ROBOTS else "motions." if verb in MOTIONS else ""
+    return f"robot_dynamics.cli.verbs.{room}{_MODULES.get(verb, verb)}"
+
+
 def parser(verb: str | None) -> argparse.ArgumentParser:
     """The command line; only the module of the verb that is asked for is imported."""
     top = argparse.ArgumentParser(
@@ -79,7 +94,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
     for name, summary in VERBS.items():
         sub = verbs.add_parser(name, help=summary, description=summary)
         if name == verb:
-            module = import_module(f"robot_dynamics.cli.verbs.{_MODULES.get(name, name)}")
+            module = import_module(_module_of(name))
             sub.description = module.__doc__
             sub.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(sub)

@@ -15,8 +15,8 @@ physical; it serves to write equations and is not shown to anyone who did not as
 """
 
 from robot_dynamics.reduction.pipeline import reduce
-from robot_dynamics.reduction.plan import HARMLESS
 from robot_dynamics.reduction.reduced_robot import ReducedRobot
+from robot_dynamics.reduction.reduction_plan import HARMLESS
 from robot_dynamics.reduction.search import Progress
 
 __all__ = ["HARMLESS", "Progress", "ReducedRobot", "reduce"]

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
 from robot_dynamics.cli.tables import plain_table
-from robot_dynamics.cli.verbs.kinematics import add_frame
+from robot_dynamics.cli.verbs.robots.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics import InverseKinematics
 

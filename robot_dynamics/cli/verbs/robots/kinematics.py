@@ -7,7 +7,7 @@ import argparse
 from rich.console import Console
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.verbs.info import chain_table
+from robot_dynamics.cli.verbs.robots.info import chain_table
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS
 from robot_dynamics.robot.endpoint import only_tip

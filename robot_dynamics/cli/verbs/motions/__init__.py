@@ -1,0 +1,1 @@
+"""Verbs about motions: planned, simulated, followed, recorded."""

@@ -1,0 +1,1 @@
+"""Verbs about a robot and its equations."""
