@@ -32,7 +32,7 @@ class Friction:
         stiction: By how much friction at rest exceeds sliding friction, N m or N; by default zero.
             Negative where friction bends as it rises with speed, but no more so than `coulomb`.
         stribeck: Speed at which that excess has fallen to 1/e, rad/s or m/s.
-        load: Sliding friction per effort that the joint bears, by default zero.
+        load: Sliding friction per effort that the joint bears, below one, by default zero.
         offset: Effort in one direction at all speeds, N m or N, by default zero.
         width: Speed at which smoothed dry friction reaches tanh(1) = 76 %, rad/s or m/s; zero
             (the default) for the width that `smooth` is given.
@@ -109,5 +109,15 @@ class Friction:
             Efforts, same shape as qd, N m or N, in the direction of qd.
         """
         dry = self.resistance(qd) + (0.0 if tau is None else self.load * np.abs(tau))
-        widths = np.where(self.width > 0.0, self.width, width)
-        return self.viscous * qd + dry * np.tanh(qd / widths) + self.offset
+        return self.viscous * qd + dry * self._sign(qd, width) + self.offset
+
+    def overcome(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
+        """What friction leaves for the bodies of efforts tau at velocity qd, same shape.
+
+        The inverse of adding `smooth`, whose part that grows with the load it has to solve for.
+        """
+        left = tau - self.smooth(qd, width)
+        return np.asarray(left / (1.0 + self.load * self._sign(qd, width) * np.sign(left)))
+
+    def _sign(self, qd: Array, width: float | Array) -> Array:
+        return np.asarray(np.tanh(qd / np.where(self.width > 0.0, self.width, width)))

@@ -105,10 +105,11 @@ def computed_torque(model: Model, reference: Reference, measured: Measured) -> A
     Every joint error then obeys the same linear equation, wherever the arm is.
     qdd_d is the acceleration that the reference efforts stand for.
     """
-    tau_d = reference.tau - model.friction_effort(reference.qd)
+    tau_d = model.without_friction(reference.qd, reference.tau)
     qdd_d = model.forward(reference.q, reference.qd, tau_d)
     qdd = qdd_d + _correction(model, reference, measured)
-    return model.inverse(measured.q, measured.qd, qdd) + model.friction_effort(reference.qd)
+    tau = model.inverse(measured.q, measured.qd, qdd)
+    return tau + model.friction_effort(reference.qd, tau)
 
 
 def _correction(model: Model, reference: Reference, measured: Measured) -> Array:
@@ -125,7 +126,8 @@ def impedance(model: Model, reference: Reference, measured: Measured) -> Array:
     the arm keeps its own inertia. Friction is that of the desired velocity,
     which carries no noise and does not push a hand that leads the arm.
     """
-    b = model.bias(measured.q, measured.qd) + model.friction_effort(reference.qd)
+    b = model.bias(measured.q, measured.qd)
+    b = b + model.friction_effort(reference.qd, b)
     return pd_feedforward(reference._replace(tau=b), measured, model.gains, model.continuous)
 
 

@@ -126,10 +126,22 @@ class Model:
         columns = self.inverse(np.tile(q, (n, 1)), np.zeros((n, n)), np.eye(n)) - still
         return np.linalg.solve(columns.T, tau - self.bias(q, qd))
 
-    def friction_effort(self, qd: Array) -> Array | float:
-        """Effort that makes up for friction, shape of qd, or zero when it is not compensated."""
-        return 0.0 if self.friction is None else self.friction.smooth(qd, self.friction_width)
+    def friction_effort(self, qd: Array, tau: Array | None = None) -> Array | float:
+        """Effort that makes up for friction, shape of qd, or zero when it is not compensated.
+
+        Args:
+            qd: Velocities, shape (n,) or (N, n).
+            tau: What the bodies ask of the joints, same shape, where friction grows with it.
+        """
+        return 0.0 if self.friction is None else self.friction.smooth(qd, self.friction_width, tau)
+
+    def without_friction(self, qd: Array, tau: Array) -> Array:
+        """What of efforts tau is left for the bodies, same shape."""
+        return (
+            tau if self.friction is None else self.friction.overcome(qd, tau, self.friction_width)
+        )
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Efforts of a desired motion, friction included; shape (n,) or (N, n)."""
-        return self.inverse(q, qd, qdd) + self.friction_effort(qd)
+        tau = self.inverse(q, qd, qdd)
+        return tau + self.friction_effort(qd, tau)

@@ -111,7 +111,7 @@ class Unseen:
         tau = self._efforts[0][1] if times else model.gravity(q) + self.lost
 
         def acceleration(q: Array, qd: Array) -> Array:
-            return model.forward(q, qd, tau - self.lost - model.friction_effort(qd))
+            return model.forward(q, qd, model.without_friction(qd, tau - self.lost))
 
         steps = max(ceil((end - begin) / STEP_S), 1)
         h = max(end - begin, 0.0) / steps

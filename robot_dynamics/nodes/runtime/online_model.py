@@ -107,10 +107,19 @@ class FrictionParameters:
     )
     coulomb: float = parameter(-1.0, "Sliding friction, N m or N; negative for that of the URDF")
     stiction: float = parameter(
-        0.0, "By how much friction near rest exceeds sliding friction, N m or N", low=0.0
+        0.0,
+        "By how much friction near rest exceeds sliding friction, N m or N; below zero where "
+        "friction bends as it rises, but by no more than coulomb",
     )
     stribeck: float = parameter(
         DEFAULT_WIDTH, "Speed at which that excess has fallen to 1/e, rad/s or m/s", low=1e-6
+    )
+    load: float = parameter(
+        0.0, "Sliding friction per effort that the bodies ask of the joint", low=0.0, high=0.9
+    )
+    offset: float = parameter(0.0, "Effort in one direction at all speeds, N m or N")
+    width: float = parameter(
+        0.0, "As friction_width, of this joint; zero for that of all", low=0.0, high=10.0
     )
 
 
@@ -251,12 +260,13 @@ class OnlineModel:
         viscous, coulomb = (
             np.array([getattr(v, k) for v in given]) for k in ("viscous", "coulomb")
         )
-        return Friction(
-            np.where(viscous < 0.0, urdf.viscous, viscous),
-            np.where(coulomb < 0.0, urdf.coulomb, coulomb),
-            np.array([v.stiction for v in given]),
-            np.array([v.stribeck for v in given]),
-        )
+        sliding = np.where(coulomb < 0.0, urdf.coulomb, coulomb)
+        rest = {
+            k: np.array([getattr(v, k) for v in given])
+            for k in ("stiction", "stribeck", "load", "offset", "width")
+        }
+        rest["stiction"] = np.maximum(rest["stiction"], -sliding)
+        return Friction(np.where(viscous < 0.0, urdf.viscous, viscous), sliding, **rest)
 
     def change_load(self) -> None:
         """Aim at the gravity that parameters ask for, and open the topic imu when it is needed."""

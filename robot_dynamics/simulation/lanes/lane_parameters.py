@@ -82,7 +82,9 @@ def reference_table(
     """
     state = motion.sample(t)
     q, qd, qdd = (np.ascontiguousarray(x) for x in state)
-    friction = np.broadcast_to(model.friction_effort(qd), qd.shape)
+    loaded = model.friction is not None and bool(model.friction.load.any())
+    load = model.inverse(q, qd, qdd) if loaded else None
+    friction = np.broadcast_to(model.friction_effort(qd, load), qd.shape)
     effort = friction
     if structure.mode == "feedforward":
         effort = model.feedforward(q, qd, qdd)

@@ -87,7 +87,11 @@ class SymbolicModel:
         """The acceleration that the reference stands for: it is in the table."""
         return self.x["desired_qdd"]
 
-    def friction_effort(self, qd: Array) -> Array:
+    def without_friction(self, qd: Array, tau: Array) -> Array:
+        """As it is: `forward` looks the acceleration up."""
+        return tau
+
+    def friction_effort(self, qd: Array, tau: Array) -> Array:
         """The friction that the reference stands for: it is in the table."""
         return self.x["desired_effort"]
 

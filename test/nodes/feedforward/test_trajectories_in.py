@@ -168,7 +168,11 @@ def test_rotors_add_their_reflected_inertia_until_it_is_switched_off(peer, with_
 
 def test_friction_that_parameters_know_is_compensated_until_it_is_switched_off(peer, with_effort):
     given = {"viscous": 2.0, "coulomb": 1.5, "stiction": 0.5, "stribeck": 0.1}
-    friction = Friction(*([0.0, value] for value in (2.0, 1.5, 0.5)), stribeck=[1.0, 0.1])
+    given |= {"load": 0.1, "offset": -0.3, "width": 0.05}
+    friction = Friction(
+        *([0.0, value] for value in (2.0, 1.5, 0.5)), stribeck=[1.0, 0.1],
+        load=[0.0, 0.1], offset=[0.0, -0.3], width=[0.0, 0.05],
+    )  # fmt: skip
     rotors = peer.get_parameter(NODE, "compensate_rotor_inertia")
     assert peer.set_parameter(NODE, "compensate_rotor_inertia", False).successful
     for values, expected in (
@@ -181,6 +185,8 @@ def test_friction_that_parameters_know_is_compensated_until_it_is_switched_off(p
                 "friction.joint_2.viscous": -1.0,
                 "friction.joint_2.coulomb": -1.0,
                 "friction.joint_2.stiction": 0.0,
+                "friction.joint_2.load": 0.0,
+                "friction.joint_2.offset": 0.0,
             },
             Friction.none(2),
         ),
@@ -189,8 +195,8 @@ def test_friction_that_parameters_know_is_compensated_until_it_is_switched_off(p
         # The fade of what the arm is given does not reach what is planned
         q, qd, qdd, tau = with_effort()
         assert np.abs(qd[:, 1]).max() > 0.2
-        extra = tau - DYNAMICS.inverse(q, qd, qdd)
-        np.testing.assert_allclose(extra, expected.smooth(qd), atol=1e-8)
+        rigid = DYNAMICS.inverse(q, qd, qdd)
+        np.testing.assert_allclose(tau - rigid, expected.smooth(qd, tau=rigid), atol=1e-8)
     assert peer.set_parameter(NODE, "compensate_rotor_inertia", rotors).successful
 
 
