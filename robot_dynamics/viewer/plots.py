@@ -41,7 +41,7 @@ class Plots:
         self._limit = limit
         self._joints = robot.joint_names
         self._rows: list[Array] = []
-        self._widths = (len(joints), len(joints), len(joints), len(CAUSES) + 1,
+        self._widths = (len(joints), len(joints), len(joints), len(CAUSES) + 2,
                         len(links[:MOST_CURVES]))  # fmt: skip
         panel = server.gui.add_panel()
         panel.dock_right()
@@ -55,7 +55,7 @@ class Plots:
                 "joint", self._joints, hint="whose effort is taken apart below"
             )
             self._causes = _plot(
-                gui, "its effort by cause, N m or N", ("measured", *CAUSES), legend=True
+                gui, "its effort by cause, N m or N", ("measured", "model", *CAUSES), legend=True
             )
             self._links = _plot(
                 gui, "its effort by causing link, N m or N", links[:MOST_CURVES], legend=True
@@ -76,7 +76,7 @@ class Plots:
                 now.q[:n],
                 1e3 * (desired - now.q)[:n],
                 share[:n],
-                [now.tau[k]],
+                [now.tau[k], causes.total[k]],
                 causes.by_cause[:, k],
                 causes.by_link[: self._widths[4], k],
             ]

@@ -1,6 +1,7 @@
 """A real browser for the page: Debian's chromium, headless, drawing by software."""
 
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,3 +40,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
         )
         yield context
         context.close()
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port of this machine that nobody serves."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

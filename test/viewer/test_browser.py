@@ -2,7 +2,6 @@
 
 import io
 import os
-import socket
 import threading
 from pathlib import Path
 from time import monotonic, sleep
@@ -23,12 +22,6 @@ PATIENCE_S = 60.0  # of a machine that draws by software while other tests run
 KNOWN = ("THREE.Clock", "GPU stall", "GroupMarkerNotSet")  # warnings of the browser's own libraries
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def until(condition, what: str) -> None:
     end = monotonic() + PATIENCE_S
     while not condition():
@@ -37,9 +30,9 @@ def until(condition, what: str) -> None:
 
 
 @pytest.fixture
-def view():
+def view(free_port):
     """The page of a two-link arm, ticking in a thread."""
-    page = Page(port=free_port())
+    page = Page(port=free_port)
     view = LiveView(page, "planar_2r")
     ended = threading.Event()
     thread = threading.Thread(target=view.run, args=(ended,), daemon=True)

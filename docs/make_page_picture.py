@@ -1,0 +1,84 @@
+"""Draw the moving picture of the README: the page of a Panda in a real browser.
+
+Run it as `python docs/make_page_picture.py`; it needs chromium and playwright.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import socket
+import sys
+from pathlib import Path
+from time import sleep
+
+from PIL import Image
+from playwright.sync_api import Page as Tab
+from playwright.sync_api import sync_playwright
+
+from robot_dynamics.viewer.live_view import LiveView
+from robot_dynamics.viewer.page import Page
+
+PICTURE = Path(__file__).with_name("page.webp")
+
+SIZE = (1440, 810)
+SHOWN = (840, 472)
+
+FRAMES = 40
+FRAME_S = 0.2  # of the motion; shown twice as fast
+
+SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--use-gl=angle",
+            "--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # fmt: skip
+
+
+def frames(view: LiveView, tab: Tab) -> list[Image.Image]:
+    """The motion, as the browser draws it."""
+    pictures = []
+    for _ in range(FRAMES):
+        for _ in range(5):
+            view.tick(FRAME_S / 5)
+        sleep(0.5)  # until it is drawn, by software
+        picture = Image.open(io.BytesIO(tab.screenshot(timeout=120e3))).convert("RGB")
+        pictures.append(picture.resize(SHOWN, Image.Resampling.LANCZOS))
+    return pictures
+
+
+def settle(view: LiveView, tab: Tab) -> None:
+    """Let the page load, fade in and fill its plots, without the browser's remark on its speed."""
+    tab.get_by_role("button", name="reset").wait_for(timeout=120e3)
+    for _ in range(220):
+        view.tick(0.04)
+        sleep(0.15)
+    for button in tab.locator(".mantine-Notification-closeButton").all():
+        button.click()
+    sleep(3.0)
+
+
+def main() -> int:
+    """Write the picture."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("no chromium on the PATH; apt-get install chromium", file=sys.stderr)
+        return 1
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    page = Page(port=port)
+    view = LiveView(page, "panda")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=list(SWITCHES))
+        tab = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+        tab.goto(page.address)
+        settle(view, tab)
+        first, *others = frames(view, tab)
+        browser.close()
+    page.close()
+    first.save(
+        PICTURE, save_all=True, append_images=others, duration=100, loop=0, quality=55, method=6
+    )
+    print(f"{PICTURE.name}: {PICTURE.stat().st_size / 1024:.0f} kB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
