@@ -34,6 +34,8 @@ MOTIONS: Mapping[str, str] = {
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "study": "thousands of closed loops: how wrong the model may be before a limit is broken",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
+    "ros": "talk to running nodes: send a goal, echo a topic, set a mode or a payload",
+    "node": "run one node",
     "replay": "a recorded run in a browser, with a slider for its time",
     "plot": "a recorded run as a picture",
 }

@@ -1,0 +1,123 @@
+"""Talk to running nodes where there is no `ros2` command.
+
+    robot-dynamics ros move joint_1=0.8,joint_2=-0.5 --time 2   send a goal
+    robot-dynamics ros echo effort_command_named --count 1      what is commanded
+    robot-dynamics ros mode pd_gravity                          another control mode
+    robot-dynamics ros payload 1.2 --com 0,0,0.05               tell of a load
+    robot-dynamics ros set simulator_node mass_factor 1.1
+    robot-dynamics ros get controller_node mode
+    robot-dynamics ros call simulator_node/reset
+    robot-dynamics ros topics
+
+ROS_DOMAIN_ID and --namespace say whom to talk to.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics.cli.arguments import number_list, positive, take_negative_lists
+from robot_dynamics.control import MODES
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.trajectory import Waypoints
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.ros.terminal import Terminal
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    parser.add_argument("--namespace", default="", help="of the robot (default: none)")
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    move = actions.add_parser("move", help="send a goal to feedforward_node")
+    move.add_argument("goal", help="joint=position,... in rad or m")
+    move.add_argument("--time", type=positive, default=2.0, help="to get there, s (default: 2)")
+    echo = actions.add_parser("echo", help="print messages of a topic")
+    echo.add_argument("topic")
+    echo.add_argument("--count", type=int, default=0, help="how many (default: until Ctrl-C)")
+    actions.add_parser("topics", help="names and types of all topics")
+    mode = actions.add_parser("mode", help="set the mode of controller_node")
+    mode.add_argument("mode", choices=list(MODES))
+    payload = actions.add_parser("payload", help="tell the nodes of a payload; 0 puts it down")
+    payload.add_argument("mass", type=float, help="kg")
+    payload.add_argument("--com", default="0,0,0", help="centre of mass, m (default: 0,0,0)")
+    payload.add_argument("--frame", default="", help="link or frame (default: the endpoint)")
+    take_negative_lists(payload)
+    for name in ("set", "get"):
+        action = actions.add_parser(name, help=f"{name} a parameter of a node")
+        action.add_argument("node")
+        action.add_argument("parameter")
+        if name == "set":
+            action.add_argument("value", help="true, 0.5, text, or a list such as [1, 2]")
+            take_negative_lists(action)
+    call = actions.add_parser("call", help="call a service, such as simulator_node/reset")
+    call.add_argument("service")
+    call.add_argument("data", nargs="?", choices=("true", "false"), help="where it takes one")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do the one thing that is asked for.
+
+    Raises:
+        RobotDynamicsError: If there is no rclpy, or no such node.
+    """
+    try:
+        from robot_dynamics.nodes.ros.terminal import terminal  # noqa: PLC0415
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
+        ) from None
+    goal = goal_of(arguments.goal, arguments.time) if arguments.action == "move" else None
+    with terminal(arguments.namespace) as ros:
+        if goal is not None:
+            ros.move(goal)
+        else:
+            _do(ros, arguments)
+    return 0
+
+
+def _do(ros: Terminal, arguments: argparse.Namespace) -> None:
+    from robot_dynamics.nodes.ros.terminal import in_words, typed_value  # noqa: PLC0415
+
+    action = arguments.action
+    if action == "echo":
+        for message in ros.echo(arguments.topic, arguments.count):
+            print(in_words(message), end="\n---\n", flush=True)
+    elif action == "topics":
+        for name, kind in ros.topics():
+            print(f"{name}  {kind}")
+    elif action == "mode":
+        ros.set("controller_node", "mode", arguments.mode)
+    elif action == "payload":
+        com = number_list("--com", arguments.com, ("x", "y", "z"))
+        ros.carry(arguments.mass, com.tolist(), arguments.frame)
+    elif action == "set":
+        value = typed_value(arguments.value, arguments.parameter)
+        ros.set(arguments.node, arguments.parameter, value)
+    elif action == "get":
+        print(ros.get(arguments.node, arguments.parameter))
+    else:
+        data = None if arguments.data is None else arguments.data == "true"
+        print(ros.call(arguments.service, data))
+
+
+def goal_of(text: str, seconds: float) -> Waypoints:
+    """A goal as typed, "elbow=0.2,wrist=1", for some joints or all.
+
+    Raises:
+        ArgumentError: If it is not that.
+    """
+    names, positions = [], []
+    for entry in text.split(","):
+        name, equals, number = entry.partition("=")
+        try:
+            positions.append(float(number))
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise ArgumentError(f"goal: '{entry}' is not JOINT=POSITION; give elbow=0.2,wrist=1")
+        names.append(name.strip())
+    return Waypoints(tuple(names), np.array([seconds]), np.array([positions]))

@@ -1,0 +1,89 @@
+"""robot-dynamics ros: what `ros2` would be typed for, at real nodes."""
+
+import os
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from robot_dynamics.cli import main
+from robot_dynamics.nodes.runtime.composition import composed
+from ros_system import wait_for
+
+
+@pytest.fixture(scope="module")
+def nodes(domain):
+    with composed("planar_2r", rate=200.0, domain=domain, trajectory_node={"wait": True}) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def ros(domain, monkeypatch, capsys):
+    """The verb in the domain of the nodes: its exit status and what it prints."""
+    monkeypatch.setitem(os.environ, "ROS_DOMAIN_ID", str(domain))
+
+    def call(*words):
+        status = main(["ros", *words])
+        said = capsys.readouterr()
+        return status, said.out.strip() or said.err.strip()
+
+    return call
+
+
+def test_goal_moves_the_arm(nodes, ros):
+    assert ros("move", "joint_1=0.3,joint_2=-0.2", "--time", "1")[0] == 0
+    wait_for(lambda: np.allclose(nodes.simulator.plant.q, [0.3, -0.2], atol=2e-2), "the goal")
+
+
+def test_echo_prints_efforts_by_joint(nodes, ros):
+    status, text = ros("echo", "effort_command_named", "--count", "1")
+    assert status == 0
+    assert [line.split()[:2] for line in text.splitlines()[:2]] == [
+        ["joint_1", "effort"],
+        ["joint_2", "effort"],
+    ]
+
+
+def test_mode_and_parameters_are_set_and_read(nodes, ros):
+    assert ros("mode", "pd_gravity") == (0, "")
+    assert ros("get", "controller_node", "mode") == (0, "pd_gravity")
+    assert ros("mode", "feedforward") == (0, "")
+    assert ros("set", "simulator_node", "mass_factor", "1.1") == (0, "")
+    assert nodes.simulator.parameters.mass_factor == 1.1
+    assert ros("set", "simulator_node", "mass_factor", "1.0") == (0, "")
+
+
+def test_payload_reaches_the_controller(nodes, ros):
+    assert ros("payload", "1.2", "--com", "0,0,0.05") == (0, "")
+    wait_for(lambda: nodes.controller.arm.load.payload.target[0] == 1.2, "a payload")
+
+
+def test_service_is_called(nodes, ros):
+    status, _ = ros("call", "simulator_node/reset")
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("move", "joint_1"), "goal: 'joint_1' is not JOINT=POSITION; give elbow=0.2,wrist=1"),
+        (("get", "controller_node", "modus"), "controller_node: has no parameter 'modus'"),
+    ],
+)
+def test_mistake_is_one_clear_line(nodes, ros, words, line):
+    assert ros(*words) == (1, f"robot-dynamics ros: {line}")
+
+
+def test_node_that_does_not_run_is_named(nodes, ros, monkeypatch, domain):
+    monkeypatch.setattr("robot_dynamics.nodes.ros.terminal.PATIENCE_S", 0.5)
+    assert ros("get", "nobody", "mode") == (
+        1,
+        f"robot-dynamics ros: nobody offers /nobody/get_parameters (ROS_DOMAIN_ID {domain}); "
+        "start the nodes, or correct the name",
+    )
+
+
+def test_unknown_node_is_refused_with_the_nearest_name(capsys):
+    assert main(["node", "simulator"]) == 1
+    assert "did you mean 'simulator_node'?" in capsys.readouterr().err
