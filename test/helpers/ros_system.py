@@ -95,11 +95,15 @@ class NodeProcess:
         """Wait until it prints a text, behind the first `after` characters of its log."""
         wait_for(lambda: text in self.log[after:], f"'{text}' from {self.name}")
 
-    def stop(self, how=signal.SIGINT):
-        """Send a signal and return the exit status."""
+    def send(self, how):
+        """Send a signal, after which it may end."""
         self._asked = True
         if self.running:
             os.kill(self.pid, how)
+
+    def stop(self, how=signal.SIGINT):
+        """Send a signal and return the exit status."""
+        self.send(how)
         self._process.join(PATIENCE)
         return self._process.exitcode
 

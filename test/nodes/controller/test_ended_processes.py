@@ -1,0 +1,155 @@
+"""Every node ended in every way, in motion and at rest, before a plant that forgets no command.
+
+A simulator whose brakes never close obeys its last command for ever, as forward_command_controller
+does. What was measured stands in docs/hardware.md.
+"""
+
+import re
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics import read_urdf
+from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
+from robot_dynamics.robot import find_robot
+from ros_system import wait_for
+
+pytestmark = pytest.mark.thorough
+
+NAMES = list(read_urdf(find_robot("ur5")).joint_names)
+START = np.array([0.0, -1.2, 1.5, -0.5, 0.3, 0.2])
+FAR = np.array([0.9, -0.6, 0.9, 0.1, 0.9, 0.8])
+STOPPED_AFTER = 0.5  # s
+REST = 0.1  # rad/s
+DRIFT, WATCHED = 0.05, 10.0  # rad, s
+TIMEOUT = 0.03  # s, of the stand-by
+WAYS = {"killed": signal.SIGKILL, "ended": signal.SIGTERM, "standing": signal.SIGSTOP}
+
+
+class Arm:
+    """A whole system, and the states of its arm by the time at which they were measured."""
+
+    def __init__(self, start, peer):
+        common = {"urdf_path": "ur5", "rate": 250.0}
+        unstopped = {f"limits.{name}.tracking_error": 0.0 for name in NAMES}  # on a busy machine
+        self._peer = peer
+        self._states = peer.listen(JointState, "joint_states", 1000)
+        simulated = {"initial_positions": START.tolist(), "command_timeout": 3600.0}
+        self.nodes = {"simulator_node": start("simulator_node", {**common, **simulated})}
+        self.nodes["feedforward_node"] = start("feedforward_node", common)
+        self.nodes["controller_node"] = start("controller_node", {**common, **unstopped})
+        self.nodes["controller_node"].wait_for_log("tracking the reference")
+        self.nodes["standby"] = start(
+            "controller_node",
+            {**common, **unstopped, "standby": True},
+            ["-r", "__node:=controller_node_standby"],
+        )
+        self.nodes["standby"].wait_for_log("standing by")
+        self.nodes["feedforward_node"].wait_for_log("ready for trajectories")
+
+    def now(self):
+        return self._peer.node.get_clock().now().nanoseconds * 1e-9
+
+    def state_at(self, time):
+        """The first state that was measured at a time or later."""
+        wait_for(lambda: self._states and stamp(self._states[-1]) >= time, "a state")
+        return next(msg for msg in self._states[-10000:] if stamp(msg) >= time)
+
+    def path(self, begin, end):
+        """Positions between two times, shape (N, 6)."""
+        self.state_at(end)
+        return np.array([m.position for m in self._states if begin <= stamp(m) <= end])
+
+    def moves(self):
+        """Send the arm on a way of two seconds until it is well under way."""
+        publisher = self._peer.publisher(JointTrajectory, "joint_trajectory")
+        point = JointTrajectoryPoint(positions=FAR.tolist(), time_from_start=duration_msg(2.0))
+        sent = 0.0
+
+        def under_way():
+            nonlocal sent
+            if "relieved" in self.nodes["controller_node"].log:  # this machine was busy
+                self._peer.call(Trigger, "/controller_node/resume", Trigger.Request())
+            if self.now() > sent + 8.0:
+                publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+                sent = self.now()
+            return speed(self._states[-1]) > 0.4
+
+        wait_for(under_way, "motion")
+
+    def waited(self):
+        """Time by which the stand-by was later than it is allowed to be, s: it had to wait."""
+        told = re.findall(r"for (\d+) ms; taken over", self.nodes["standby"].log)
+        return max(int(told[-1]) * 1e-3 - TIMEOUT, 0.0) if told else 0.0
+
+
+def stamp(msg):
+    return nanoseconds(msg.header.stamp) * 1e-9
+
+
+def speed(msg):
+    return np.abs(msg.velocity).max()
+
+
+@pytest.mark.parametrize("moving", [True, False], ids=["in motion", "at rest"])
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["controller_node", "feedforward_node"])
+def test_whatever_ends_the_arm_stands_within_half_a_second_and_stays(
+    start, peer, name, way, moving
+):
+    arm = Arm(start, peer)
+    if moving:
+        arm.moves()
+    at = arm.now()
+    arm.nodes[name].send(WAYS[way])
+    after = arm.state_at(at + STOPPED_AFTER)
+    stopped = stamp(after)
+    path = arm.path(stopped, stopped + WATCHED)
+    drift = np.abs(path - path[0]).max()
+    print(  # for docs/hardware.md
+        f"{name} {way} {'in motion' if moving else 'at rest'}: {speed(after):.3f} rad/s after "
+        f"0.5 s, {drift:.4f} rad in 10 s, stand-by late by {1e3 * arm.waited():.0f} ms"
+    )
+    if arm.waited():  # of a processor: then it is at rest so much later
+        after = arm.state_at(at + STOPPED_AFTER + arm.waited())
+        path = arm.path(stamp(after), stamp(after) + WATCHED)
+        drift = np.abs(path - path[0]).max()
+    assert speed(after) < REST
+    assert drift < DRIFT
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_motion_goes_on_when_the_one_that_stands_by_ends(start, peer, way):
+    arm = Arm(start, peer)
+    arm.moves()
+    arm.nodes["standby"].send(WAYS[way])
+    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.01, "FAR")
+    path = arm.path(at := arm.now(), at + 2.0)
+    assert np.abs(path - FAR).max() < DRIFT
+
+
+def test_one_that_stood_still_and_goes_on_commands_no_more_before_it_is_resumed(start, peer):
+    arm = Arm(start, peer)
+    arm.moves()
+    controller, standby = arm.nodes["controller_node"], arm.nodes["standby"]
+    controller.send(signal.SIGSTOP)
+    standby.wait_for_log("taken over")
+    begin = arm.now() + 1.0
+    arm.state_at(begin)
+    before = len(standby.log)
+    controller.send(signal.SIGCONT)
+    controller.wait_for_log("relieved by a controller that stands by")
+    path = arm.path(begin, arm.now() + 2.0)
+    assert np.abs(path - path[0]).max() < DRIFT
+    assert "standing by" not in standby.log[before:]
+    answer = peer.call(Trigger, "/controller_node/resume", Trigger.Request())
+    assert answer.success
+    standby.wait_for_log("is commanded again; standing by", before)
+    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.02, "FAR")
