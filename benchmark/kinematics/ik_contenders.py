@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from robot_dynamics import Dynamics, Robot, read_urdf
 from robot_dynamics.kinematics import InverseKinematics
-from robot_dynamics.kinematics.axis_chain import AxisChain
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
 from robot_dynamics.robot import find_robot
 
 Array = npt.NDArray[np.float64]

@@ -16,8 +16,8 @@ from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.kinematics.jacobian_derivative import frame_drift, frame_jacobian_derivative
 
 if TYPE_CHECKING:
-    from robot_dynamics.kinematics.inverse_kinematics import InverseKinematics
-    from robot_dynamics.kinematics.inverse_solutions import InverseSolutions
+    from robot_dynamics.kinematics.inverse.inverse_kinematics import InverseKinematics
+    from robot_dynamics.kinematics.inverse.inverse_solutions import InverseSolutions
     from robot_dynamics.kinematics.rates import (
         Mobility,
         joint_accelerations,
@@ -47,8 +47,8 @@ __all__ = [
 ]
 
 _HOME = {
-    "InverseKinematics": "inverse_kinematics",
-    "InverseSolutions": "inverse_solutions",
+    "InverseKinematics": "inverse.inverse_kinematics",
+    "InverseSolutions": "inverse.inverse_solutions",
     "Mobility": "rates",
     "joint_accelerations": "rates",
     "mobility": "rates",

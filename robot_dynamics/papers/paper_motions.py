@@ -17,7 +17,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError, check_known
 from robot_dynamics.formulations.zero_reference_hand import HandMotion, hand_motion
-from robot_dynamics.kinematics.inverse_kinematics import InverseKinematics
+from robot_dynamics.kinematics.inverse.inverse_kinematics import InverseKinematics
 from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.papers.paper_arms import INCH
 from robot_dynamics.robot.robot import Robot

@@ -6,7 +6,7 @@ import pytest
 from arms import SIX_JOINTS
 from robot_dynamics import Dynamics
 from robot_dynamics.kinematics import InverseKinematics
-from robot_dynamics.kinematics.axis_chain import AxisChain
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
 
 SAME = 1e-6  # rad: next to a double root either loses half of all digits
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.kinematics.axis_chain import as_turn
-from robot_dynamics.kinematics.closed_form_kernel import ClosedFormKernel
-from robot_dynamics.kinematics.inverse_solutions import lever_of
-from robot_dynamics.kinematics.numeric_inverse import POLISHED
+from robot_dynamics.kinematics.inverse.axis_chain import as_turn
+from robot_dynamics.kinematics.inverse.closed_form_kernel import ClosedFormKernel
+from robot_dynamics.kinematics.inverse.inverse_solutions import lever_of
+from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
 
 TRIALS = 33
 """Members that are tried at a time, over a range that then shrinks to the 16th part."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import minimum, select
-from robot_dynamics.kinematics.axis_chain import AxisChain
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
 
 MARGIN = 1e-9
 """How far beyond a limit a position counts as within, rad or m."""

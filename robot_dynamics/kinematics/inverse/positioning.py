@@ -17,8 +17,8 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.forking import imported
-from robot_dynamics.kinematics.axis_chain import Axis
-from robot_dynamics.kinematics.subproblems import (
+from robot_dynamics.kinematics.inverse.axis_chain import Axis
+from robot_dynamics.kinematics.inverse.subproblems import (
     Crossing,
     Turn,
     Vector,

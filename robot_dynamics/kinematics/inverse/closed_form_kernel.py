@@ -17,20 +17,20 @@ from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
-from robot_dynamics.kinematics.axis_chain import AxisChain, as_turn
-from robot_dynamics.kinematics.closed_form import Structure
-from robot_dynamics.kinematics.inverse_solutions import (
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
+from robot_dynamics.kinematics.inverse.closed_form import Structure
+from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
     family_of,
     lever_of,
     reason_of,
 )
-from robot_dynamics.kinematics.numeric_inverse import POLISHED
-from robot_dynamics.kinematics.pose_arguments import EXACT, deviation
-from robot_dynamics.kinematics.positioning import Partial
-from robot_dynamics.kinematics.subproblems import Turn, Vector, dot, minus
-from robot_dynamics.kinematics.whole_turns import within_limits
+from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
+from robot_dynamics.kinematics.inverse.pose_arguments import EXACT, deviation
+from robot_dynamics.kinematics.inverse.positioning import Partial
+from robot_dynamics.kinematics.inverse.subproblems import Turn, Vector, dot, minus
+from robot_dynamics.kinematics.inverse.whole_turns import within_limits
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 """The member of a family that is returned by default: cosine and sine, of arm and hand."""

@@ -18,8 +18,8 @@ from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend, Kernel
 from robot_dynamics.forking import imported
-from robot_dynamics.kinematics.axis_chain import AxisChain
-from robot_dynamics.kinematics.chain_equations import pose_error, search_step
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
+from robot_dynamics.kinematics.inverse.chain_equations import pose_error, search_step
 
 STARTS = 8
 """Searches side by side for every pose."""

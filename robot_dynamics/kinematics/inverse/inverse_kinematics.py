@@ -14,9 +14,9 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.kernel import Backend
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, shown
-from robot_dynamics.kinematics.axis_chain import AxisChain, as_turn
-from robot_dynamics.kinematics.closed_form import Structure, find_structure
-from robot_dynamics.kinematics.closed_form_kernel import (
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
+from robot_dynamics.kinematics.inverse.closed_form import Structure, find_structure
+from robot_dynamics.kinematics.inverse.closed_form_kernel import (
     NO_ROTATION,
     NOT_TURNED,
     SPECIAL,
@@ -24,12 +24,12 @@ from robot_dynamics.kinematics.closed_form_kernel import (
     ClosedFormKernel,
     unusual,
 )
-from robot_dynamics.kinematics.complete_solver import CompleteSolver
-from robot_dynamics.kinematics.free_members import members_within_reach
-from robot_dynamics.kinematics.inverse_solutions import REACHED, InverseSolutions
-from robot_dynamics.kinematics.numeric_inverse import POLISHED, NumericSolver
-from robot_dynamics.kinematics.pose_arguments import checked_poses, nearest_rotations
-from robot_dynamics.kinematics.whole_turns import all_turns, within_limits
+from robot_dynamics.kinematics.inverse.complete_solver import CompleteSolver
+from robot_dynamics.kinematics.inverse.free_members import members_within_reach
+from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
+from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, NumericSolver
+from robot_dynamics.kinematics.inverse.pose_arguments import checked_poses, nearest_rotations
+from robot_dynamics.kinematics.inverse.whole_turns import all_turns, within_limits
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 

@@ -14,7 +14,15 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import RobotError
-from robot_dynamics.kinematics.subproblems import Turn, Vector, dot, minus, plus, times, turned
+from robot_dynamics.kinematics.inverse.subproblems import (
+    Turn,
+    Vector,
+    dot,
+    minus,
+    plus,
+    times,
+    turned,
+)
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.pose import Pose

@@ -9,8 +9,16 @@ import numpy as np
 from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import clip, select
-from robot_dynamics.kinematics.axis_chain import AxisChain, as_turn
-from robot_dynamics.kinematics.subproblems import Vector, cross, dot, minus, plus, times, turned
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
+from robot_dynamics.kinematics.inverse.subproblems import (
+    Vector,
+    cross,
+    dot,
+    minus,
+    plus,
+    times,
+    turned,
+)
 
 DAMPING = 0.05
 """Damping by squared error."""

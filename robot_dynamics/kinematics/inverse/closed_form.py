@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from robot_dynamics.kinematics.axis_chain import Axis, AxisChain, Displacement
-from robot_dynamics.kinematics.positioning import (
+from robot_dynamics.kinematics.inverse.axis_chain import Axis, AxisChain, Displacement
+from robot_dynamics.kinematics.inverse.positioning import (
     SAME,
     NoClosedForm,
     Partial,
@@ -25,7 +25,7 @@ from robot_dynamics.kinematics.positioning import (
     Step,
     branches,
 )
-from robot_dynamics.kinematics.subproblems import (
+from robot_dynamics.kinematics.inverse.subproblems import (
     Turn,
     Vector,
     axis_to_angle,
