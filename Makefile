@@ -4,6 +4,7 @@
 # make test-thorough   what it leaves out: every formulation of every robot at hand
 # make bench  speed beside that of peers, written to docs/benchmark.md
 # make bench-nodes  rate, jitter, latency and CPU of the nodes, written to docs/nodes-benchmark.md
+# make site   the documents as a site, in site/
 # make lint   ruff and mypy
 #
 # Each creates what it needs in $(VENV). Where a ROS 2 installation is sourced, its rclpy is used.
@@ -21,7 +22,7 @@ ROS_EXTRA := $(shell $(PYTHON) -c "import rclpy" 2>/dev/null || echo ros,)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough lint bench bench-nodes clean
+.PHONY: help demo test test-thorough lint site bench bench-nodes clean
 
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
@@ -39,6 +40,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+site: $(VENV)/.test
+	$(BIN)/python -m mkdocs build --strict --quiet
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmark
@@ -72,4 +76,4 @@ $(VENV)/bin/python:
 	$(PIP) --upgrade pip
 
 clean:
-	rm -rf $(VENV) build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out
+	rm -rf $(VENV) build install log *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out site

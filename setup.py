@@ -47,6 +47,7 @@ TEST = [
     "joblib>=1.3",
     "pandas>=2.0",
     "playwright>=1.45",
+    "mkdocs-material>=9.5",
     *VIEW,
     *IDENTIFICATION,
     *STUDY,

@@ -21,11 +21,11 @@ from robot_dynamics.viewer.page import Page
 
 PICTURE = Path(__file__).with_name("page.webp")
 
-SIZE = (1440, 810)
+SIZE = (1280, 720)
 SHOWN = (840, 472)
 
-FRAMES = 40
-FRAME_S = 0.2  # of the motion; shown twice as fast
+FRAMES = 26
+FRAME_S = 0.3  # of the motion; shown twice as fast
 
 SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--use-gl=angle",
             "--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # fmt: skip
@@ -46,9 +46,9 @@ def frames(view: LiveView, tab: Tab) -> list[Image.Image]:
 def settle(view: LiveView, tab: Tab) -> None:
     """Let the page load, fade in and fill its plots, without the browser's remark on its speed."""
     tab.get_by_role("button", name="reset").wait_for(timeout=120e3)
-    for _ in range(220):
+    for _ in range(150):
         view.tick(0.04)
-        sleep(0.15)
+        sleep(0.08)
     for button in tab.locator(".mantine-Notification-closeButton").all():
         button.click()
     sleep(3.0)
@@ -74,7 +74,7 @@ def main() -> int:
         browser.close()
     page.close()
     first.save(
-        PICTURE, save_all=True, append_images=others, duration=100, loop=0, quality=55, method=6
+        PICTURE, save_all=True, append_images=others, duration=150, loop=0, quality=55, method=6
     )
     print(f"{PICTURE.name}: {PICTURE.stat().st_size / 1024:.0f} kB")
     return 0

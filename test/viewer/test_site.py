@@ -1,0 +1,44 @@
+"""The documents are a site: it is built without a warning, and opens in a browser."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("material", reason="mkdocs-material is not installed")
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(folder)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr  # --strict: any warning is an error
+    return folder
+
+
+def test_every_page_is_built(site):
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in docs()}
+    assert {path for path in pages if not (site / path).exists()} == set()
+
+
+def docs() -> list[Path]:
+    return sorted((ROOT / "docs").rglob("*.md"))
+
+
+def test_site_opens_in_a_browser(site, browser):
+    tab = browser.new_page()
+    errors: list[str] = []
+    foreign: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.on("request", lambda request: foreign.append(request.url))
+    tab.goto((site / "index.html").as_uri())
+    assert "robot_dynamics" in tab.locator("h1").first.inner_text()
+    tab.goto((site / "page.html").as_uri())
+    assert tab.locator("h2").first.inner_text().startswith("Without ROS")
+    tab.close()
+    assert errors == []
+    assert [url for url in foreign if not url.startswith(("file:", "data:", "blob:"))] == []
