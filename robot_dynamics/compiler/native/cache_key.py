@@ -22,7 +22,7 @@ from robot_dynamics.version import __version__
 
 ROOMS = (
     *("spatial", "robot", "algorithms", "formulations", "coordinates", "papers", "reduction"),
-    *("compiler", "kinematics"),
+    *("compiler", "kinematics", "control", "simulation"),
 )
 """Folders that an equation, or the code made of it, can come from; and files beside them."""
 

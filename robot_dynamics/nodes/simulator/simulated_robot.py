@@ -9,6 +9,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
+from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.trajectory.motions import middle_pose
 
 
@@ -51,7 +52,7 @@ def build_plant(parameters: SimulatorParameters, robot: Robot, q: Array, step: f
         robot = with_mass_scaled(robot, parameters.mass_factor)
     if parameters.mass_spread:
         robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
-    plant = Plant(robot, q, stops=parameters.joint_stops, step=step)
+    plant = fastest_plant(robot, q, stops=parameters.joint_stops, step=step)
     plant.step(np.zeros(robot.dof))  # compiles before the first cycle
     plant.reset(q)
     return plant

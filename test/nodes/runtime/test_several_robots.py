@@ -16,7 +16,7 @@ from robot_dynamics.nodes.ros.messages import SECOND, nanoseconds
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.robot import find_robot
-from robot_dynamics.simulation import Plant
+from robot_dynamics.simulation.compiled_plant import fastest_plant
 from ros_system import Peer, wait_for
 
 RATE = 100.0
@@ -67,7 +67,7 @@ def test_each_robot_obeys_its_own_commands(together, listener):
         name: listener.publisher(Float64MultiArray, f"{name}/effort_command") for name in STARTS
     }
     plants = {
-        name: Plant(read_urdf(find_robot("planar_2r")), start, stops=True)
+        name: fastest_plant(read_urdf(find_robot("planar_2r")), start, stops=True)
         for name, start in STARTS.items()
     }
     wait_for(lambda: all(states.values()), "both robots")

@@ -13,7 +13,7 @@ from std_srvs.srv import Trigger
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.messages import SECOND, named_effort_msg, nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
-from robot_dynamics.simulation import Plant
+from robot_dynamics.simulation.compiled_plant import fastest_plant
 from ros_system import wait_for
 
 RATE = 100.0
@@ -85,7 +85,7 @@ def simulated(start, peer, namespace):
 @pytest.fixture
 def plant():
     """What the simulator is to do in lockstep, to the last bit: the same kernel and numbers."""
-    return Plant(read_urdf(find_robot("planar_2r")), START, stops=True)
+    return fastest_plant(read_urdf(find_robot("planar_2r")), START, stops=True)
 
 
 def moved(plant, efforts):

@@ -18,7 +18,8 @@ from robot_dynamics.nodes.simulator.simulated_robot import check_in_range
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot.catalogue import find_robot, share_folder
-from robot_dynamics.simulation import Imperfections, Plant, Reading, Sensor, perturbed
+from robot_dynamics.simulation import Imperfections, Reading, Sensor, perturbed
+from robot_dynamics.simulation.compiled_plant import fastest_plant
 from ros_system import wait_for
 
 RATE = 100.0
@@ -82,7 +83,7 @@ def test_the_seed_of_the_masses_chooses_the_robot(start, peer, namespace):
     command.publish(Float64MultiArray(data=[1.0, 0.5]))
     wait_for(lambda: list(states[-1].position) != START, "motion")
     heavy = perturbed(read_urdf(find_robot("planar_2r")), 0.2, 3)
-    plant = Plant(heavy, START, stops=True)
+    plant = fastest_plant(heavy, START, stops=True)
     for _ in range(10):
         plant.step(np.array([1.0, 0.5]))
     assert list(states[-1].position) == plant.q.tolist()

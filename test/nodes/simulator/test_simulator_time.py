@@ -20,7 +20,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.messages import SECOND, nanoseconds
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.robot import find_robot
-from robot_dynamics.simulation import Plant
+from robot_dynamics.simulation.compiled_plant import fastest_plant
 from ros_system import wait_for
 
 RATE = 100.0
@@ -72,7 +72,7 @@ def test_in_lockstep_every_command_moves_the_robot_by_one_cycle(start, peer, nam
     arguments, name = namespace
     start("simulator_node", {**ROBOT, "lockstep": True}, arguments)
     driver = Driver(peer, name)
-    plant = Plant(read_urdf(find_robot("planar_2r")), START, stops=True)
+    plant = fastest_plant(read_urdf(find_robot("planar_2r")), START, stops=True)
     first = driver.states[-1]
     assert list(first.position) == START
     for k, effort in enumerate(efforts(), 1):
@@ -133,7 +133,7 @@ def test_delayed_states_are_old_and_say_so_in_their_stamp(start, peer, namespace
     states = peer.listen(JointState, f"{name}/joint_states")
     publisher = peer.publisher(Float64MultiArray, f"{name}/effort_command")
     wait_for(lambda: states, "the first state")
-    plant = Plant(read_urdf(find_robot("planar_2r")), START, stops=True)
+    plant = fastest_plant(read_urdf(find_robot("planar_2r")), START, stops=True)
     path = {CYCLE: plant.q.tolist()}
     count = 12
     for k, effort in enumerate(efforts(count), 2):

@@ -24,7 +24,8 @@ class NativeLoop:
 
     Args:
         sizes: Number of entries of every array.
-        steps: What to do in every step.
+        steps: What to do in every step, or what makes that if it has to be compiled.
+        key: What the steps are made from, so that code on disk is found without making them.
 
     Attributes:
         width: Lanes of a block.
@@ -33,18 +34,21 @@ class NativeLoop:
         BackendError: If there is no usable llvmlite.
     """
 
-    def __init__(self, sizes: Mapping[str, int], steps: tuple[Step, ...]) -> None:
+    def __init__(
+        self,
+        sizes: Mapping[str, int],
+        steps: tuple[Step, ...] | Callable[[], tuple[Step, ...]],
+        key: str = "",
+    ) -> None:
         host = llvm.host()
         lanes = Lanes("double", host.lanes("double"))
-        writer = LoopWriter(sizes, steps, lanes, host)
-        text = module(writer.functions(), [lanes], host.typed_pointers)
         self.width, self.sizes = lanes.width, dict(sizes)
-        self._start = {name: at // writer.bytes for name, at in writer.offsets.items()}
-        self._length = sum(sizes.values())
-        self._rings = [sum(sizes[name] for name in arrays) for arrays in writer.rings.values()]
-        recorded = [name for s in nested(steps) if isinstance(s, Record) for name in s.arrays]
-        self._recorded = {name: sizes[name] for name in recorded}
-        self._code = llvm.Loaded(_object(text, host), ["run"])
+        ends = np.cumsum([0, *sizes.values()]).tolist()
+        self._start = dict(zip(sizes, ends, strict=False))
+        self._length = ends[-1]
+        about, code = _built(sizes, steps, key, lanes, host)
+        self._rings, self._recorded = about["rings"], about["recorded"]
+        self._code = llvm.Loaded(code, ["run"])
         prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * (5 + len(self._rings)))
         self._run = prototype(self._code.address("run"))
 
@@ -79,6 +83,19 @@ class NativeLoop:
         """Read an array, shape (count, size)."""
         rows = np.swapaxes(self.array(memory, name), 1, 2)
         return rows.reshape(-1, self.sizes[name])[:count].copy()
+
+    def stepper(self, memory: Array) -> Callable[[], None]:
+        """What goes through one step with the first block, without rings and without a record.
+
+        Args:
+            memory: From `memory`; the function keeps it, and this loop.
+        """
+        at, run, kept = _address(memory), self._run, (self, memory)
+
+        def step(_kept: object = kept) -> None:
+            run(at, 0, 1, 0, 0)
+
+        return step
 
     def run(
         self,
@@ -130,17 +147,37 @@ class NativeLoop:
         return found
 
 
-def _object(text: str, host: llvm.Host) -> bytes:
-    """Object code from disk, else from the compiler."""
+def _built(
+    sizes: Mapping[str, int],
+    steps: tuple[Step, ...] | Callable[[], tuple[Step, ...]],
+    key: str,
+    lanes: Lanes,
+    host: llvm.Host,
+) -> tuple[Mapping[str, Any], bytes]:
+    """What is to be known of the code, and the code, from disk, else from the compiler."""
     around = cache_key.environment(host)
-    name = "" if around is None else cache.key_of("loop", text, *around)
+    name = cache.key_of("loop", key, *around) if key and around is not None else ""
     found = cache.load(name) if name else None
     if found is not None:
-        return found[1]
+        return found
+    made = steps if isinstance(steps, tuple) else steps()
+    writer = LoopWriter(sizes, made, lanes, host)
+    text = module(writer.functions(), [lanes], host.typed_pointers)
+    if not name and around is not None:
+        name = cache.key_of("loop", text, *around)
+        found = cache.load(name)
+        if found is not None:
+            return found
+    recorded = [array for s in nested(made) if isinstance(s, Record) for array in s.arrays]
+    about = {
+        "name": "loop",
+        "rings": [sum(sizes[array] for array in arrays) for arrays in writer.rings.values()],
+        "recorded": {array: sizes[array] for array in recorded},
+    }
     code = llvm.compile_object(text)
     if name:
-        cache.store(name, {"name": "loop"}, code)
-    return code
+        cache.store(name, about, code)
+    return about, code
 
 
 def _aligned(shape: tuple[int, ...]) -> Array:
