@@ -100,7 +100,10 @@ class CompiledPlant(Plant):
         if not lanes["alive"][0, 0]:
             gone = ~(np.maximum(abs(lanes["next_q"]), abs(lanes["next_qd"]))[:, 0] < DIVERGED)
             raise self._diverged(np.where(gone, np.nan, 0.0))
-        self._arrive(lanes["q"][:, 0].copy(), lanes["qd"][:, 0].copy())
+        q, qd = lanes["q"][:, 0].copy(), lanes["qd"][:, 0].copy()
+        self.qdd = (qd - self.qd) / self.step_time
+        self.q, self.qd = q, qd
+        self.time += self.step_time
 
 
 def fastest_plant(robot: Robot, q: npt.ArrayLike | None = None, **options: Any) -> Plant:

@@ -79,6 +79,7 @@ class Sensor:
         self._noisy = any(
             np.any(noise) for noise in (how.position_noise, how.velocity_noise, how.effort_noise)
         )
+        self._coarse = bool(np.any(how.position_resolution) or np.any(how.velocity_resolution))
         self._waiting: deque[Reading] = deque(maxlen=how.delay + 1)
         self._reports = 0
 
@@ -110,6 +111,8 @@ class Sensor:
             z = normals(how.stream, 2 * n * self._reports, 2 * n)
             q, qd = q + how.position_noise * z[:n], qd + how.velocity_noise * z[n:]
             self._reports += 1
+        if not self._coarse and how.stream is None:
+            return seen
         return seen._replace(
             q=_quantised(q, how.position_resolution), qd=_quantised(qd, how.velocity_resolution)
         )

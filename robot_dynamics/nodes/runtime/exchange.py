@@ -139,7 +139,7 @@ class Outlet:
         """Hand values to who is in this process, and publish them for everybody else."""
         for receiver in self.receivers:
             receiver.hand(values)
-        if self.receivers and self.listeners <= len(self.receivers):
+        if self.listeners <= len(self.receivers):
             return
         message = self._write(values)
         if not isinstance(message, bytes):
