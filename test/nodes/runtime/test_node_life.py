@@ -108,7 +108,7 @@ def test_a_description_that_was_published_before_the_node_started_is_received(
         ),
         (
             {"urdf_path": "planar_2r", "rate": -5.0},
-            "parameter 'rate' is -5.0; give a finite number from 1 to 2000",
+            "parameter 'rate' is -5.0; give a finite number from 1 to 10000",
         ),
         (
             {"urdf_path": "planar_2r", "joints": "[joint_3]"},
