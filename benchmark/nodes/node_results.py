@@ -18,7 +18,7 @@ class Durations:
         separate: Three processes at 1 kHz.
         control: Timers as busy as they.
         latency: States and their answers.
-        composed: One process at 2 kHz.
+        composed: One process, at each rate.
     """
 
     separate: float
@@ -46,8 +46,9 @@ class NodeResults:
         busy_timers: Timers as busy as the nodes, without messages.
         published: States of the latency part.
         delays: From joint_states to the answer, by who answers, s.
-        composed: One process, by scheduling.
+        composed: One process, by rate and scheduling.
         composed_timers: The timers beside.
+        composed_busy_timers: Timers as busy as the process, by themselves.
     """
 
     robot: str
@@ -61,3 +62,4 @@ class NodeResults:
     delays: dict[str, np.ndarray] = field(default_factory=dict)
     composed: dict[str, dict[str, Any]] = field(default_factory=dict)
     composed_timers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    composed_busy_timers: dict[str, dict[str, Any]] = field(default_factory=dict)

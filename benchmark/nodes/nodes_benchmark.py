@@ -26,7 +26,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmark.nodes import nodes_report
-from benchmark.nodes.latency_probe import GAIN, JOINT, WARM_UP
+from benchmark.nodes.latency_probe import ANSWERS, GAIN, JOINT, WARM_UP
 from benchmark.nodes.listener import diagnostics
 from benchmark.nodes.lost_time import lost_time
 from benchmark.nodes.node_results import FULL, NODES, QUICK, Durations, NodeResults
@@ -86,9 +86,13 @@ def measure(robot: str, durations: Durations, folder: Path, bar: Progress) -> No
         results.busy_timers = timers(1000.0, durations.control, busy, folder)
     with part("latency", durations.latency):
         latency(results, folder)
-    for name, priority in (("ordinary", 0), ("real-time", PRIORITY)):
+    for name, rate, priority in (
+        ("2 kHz, ordinary", 2000.0, 0),
+        ("2 kHz, real-time", 2000.0, PRIORITY),
+        ("5 kHz, ordinary", 5000.0, 0),
+    ):
         with part(f"one process, {name}", durations.composed):
-            one_process(results, priority, folder)
+            one_process(results, rate, priority, folder)
     return results
 
 
@@ -156,37 +160,39 @@ def latency(results: NodeResults, folder: Path) -> None:
         running.start("controller_node", {**common, f"gains.{joint}.p": GAIN})
         echo = running.start_module("bare_echo")
         echo.wait_for_log("echo is ready")
+        running.start_module("bytes_echo").wait_for_log("echo of bytes is ready")
         probe = running.start_module("latency_probe", results.robot, "1000", str(seconds))
         probe.wait(seconds + WARM_UP + 60.0)
     measured = _json(probe)
     results.published = measured["published"]
-    results.delays = {
-        who: 1e-9 * np.array(measured[who], dtype=float) for who in ("command", "echo")
-    }
+    results.delays = {who: 1e-9 * np.array(measured[who], dtype=float) for who in ANSWERS}
     if not len(results.delays["command"]):
         raise SystemFailure("controller_node answered no state in a way that could be told")
 
 
-def one_process(results: NodeResults, priority: int, folder: Path) -> None:
-    """All nodes in one process at 2 kHz, with a timer beside them."""
+def one_process(results: NodeResults, rate: float, priority: int, folder: Path) -> None:
+    """All nodes in one process, with a timer beside them, and then one as busy by itself."""
     seconds = results.seconds.composed
     child = Process(
         "composed",
-        module("composed_process", results.robot, "2000", str(seconds), str(priority)),
+        module("composed_process", results.robot, str(rate), str(seconds), str(priority)),
         0,
         folder,
     )
     try:
         child.wait_for_log("composed is ready")
-        timer = timers(2000.0, seconds, [0.0], folder)[0]
+        timer = timers(rate, seconds, [0.0], folder)[0]
         child.wait(seconds + 60.0)
     finally:
         child.stop()
     measured = _json(child)
-    scheduling = measured["scheduling"]
-    if scheduling not in results.composed:  # refused, it is the same again
-        results.composed[scheduling] = measured
-        results.composed_timers[scheduling] = timer
+    name = f"{1e-3 * rate:g} kHz, {measured['scheduling']}"
+    if name in results.composed:  # refused, it is the same again
+        return
+    results.composed[name] = measured
+    results.composed_timers[name] = timer
+    busy = min(measured["cpu"], 0.95)
+    results.composed_busy_timers[name] = timers(rate, seconds, [busy], folder)[0]
 
 
 def _json(process: Process) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class RecorderParameters(LoopParameters):
     """Parameters of recorder_node."""
 
     rate: float = parameter(
-        200.0, "How often messages are collected, Hz", low=1.0, high=2000.0, read_only=True
+        200.0, "How often messages are collected, Hz", low=1.0, high=10000.0, read_only=True
     )
 
 

@@ -34,9 +34,10 @@ def results(missed=3, slower=1.0):
         timer=timer,
         busy_timers=[timer],
         published=1000,
-        delays={"command": slower * echo, "echo": echo},
+        delays={"command": 0.8 * slower * echo, "echo": echo, "bytes": 0.7 * echo},
         composed={"ordinary scheduling": composed},
         composed_timers={"ordinary scheduling": timer},
+        composed_busy_timers={"ordinary scheduling": timer},
     )
 
 
@@ -58,10 +59,13 @@ def test_nodes_that_miss_no_more_than_the_timer_and_answer_like_an_echo_meet_eve
 
 def test_a_target_that_is_not_met_is_marked():
     missing = met(results(missed=4))
-    assert missing["simulator_node: cycles missed, to a bare timer"] == "**no**"
-    slow = met(results(slower=1.4))
-    assert slow["latency, median, to a bare echo"] == "**no**"
-    assert slow["latency, 99 %, to a bare echo"] == "yes"
+    assert missing["simulator_node: cycles missed, to 1.2 of a bare timer's"] == "**no**"
+    slow = met(results(slower=1.125))
+    assert slow["latency, median, to a bare echo of messages"] == "yes"
+    assert slow["latency, 99 %, to a bare echo of messages"] == "yes"
+    slower = met(results(slower=1.2))
+    assert slower["latency, median, to a bare echo of messages"] == "**no**"
+    assert slower["latency, 99 %, to a bare echo of bytes"] == "**no**"
 
 
 def test_the_page_holds_every_table_and_the_plot(tmp_path):
