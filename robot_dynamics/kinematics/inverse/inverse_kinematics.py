@@ -131,9 +131,8 @@ class InverseKinematics:
             if found is not None and (regular := found[3].item()) > 0.0:
                 q, residual, state, _ = found
                 inside = self._all if regular == 2.0 else state == 1.0
-                return InverseSolutions(
-                    q, self.branches, residual, inside, self._all, None, self._none
-                )
+                fields = q, self.branches, residual, inside, self._all, None, self._none
+                return tuple.__new__(InverseSolutions, fields)  # without a frame of Python
         R, p, one = checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
         if self._complete is not None:
