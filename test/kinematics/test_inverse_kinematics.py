@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from arms import ANY_WRIST, PANDA, SHORT, SIX_JOINTS
+from arms import ANY_WRIST, PANDA, SHORT, SIX_JOINTS, arm_of
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, UnknownNameError
 from robot_dynamics.kinematics import InverseKinematics
@@ -232,6 +232,47 @@ def test_panda_is_redundant_in_its_last_joint_or_the_one_that_is_named():
         ik(np.eye(3), [0.4, 0.0, 0.5])
     with pytest.raises(RobotError, match="joint 'panda_joint3' stands inside the chain"):
         InverseKinematics(PANDA.robot, "panda_hand", redundant="panda_joint3")
+
+
+def iiwa():
+    """KUKA LBR iiwa 14: three axes meet in the shoulder and three in the wrist."""
+    return arm_of(
+        "RRRRRRR",
+        (0.0,) * 7,
+        (-90, 90, 90, -90, -90, 90, 0),
+        (0.36, 0.0, 0.42, 0.0, 0.4, 0.0, 0.126),
+    )
+
+
+def arm_angles(robot, ik, q):
+    """About the line from shoulder to wrist, from the plane of axis 1 to the elbow."""
+    elbow, wrist = (poses_of(robot, f"link_{k}", ik, q)[1] - [0.0, 0.0, 0.36] for k in (4, 6))
+    line = wrist / np.linalg.norm(wrist, axis=1)[:, None]
+    up, out = (x - (x * line).sum(axis=1)[:, None] * line for x in (np.array([0, 0, 1.0]), elbow))
+    return np.arctan2((np.cross(up, out) * line).sum(axis=1), (up * out).sum(axis=1))
+
+
+def test_an_arm_like_a_human_one_takes_its_arm_angle():
+    robot = iiwa()
+    ik = InverseKinematics(robot, TOOL, redundant="arm angle")
+    q = random_positions(robot, ik.joint_names, np.random.default_rng(8), POSES)
+    R, p = poses_of(robot, TOOL, ik, q)
+    angles = arm_angles(robot, ik, q)
+    found = ik(R, p, redundant=angles)
+    assert len(ik.branches) == 8
+    assert found.valid.all()
+    assert_reached(robot, TOOL, ik, found, R, p)
+    assert apart(robot, ik, found, q).max() < SAME
+    theirs = arm_angles(robot, ik, found.q.reshape(-1, 7))
+    assert np.abs(np.sin(0.5 * (theirs - np.repeat(angles, 8)))).max() < SAME
+    np.testing.assert_allclose(ik(R[0], p[0], redundant=angles[0]).q, found.q[0], atol=1e-9)
+
+
+def test_an_arm_angle_is_refused_where_there_is_none_and_asked_for_where_there_is():
+    with pytest.raises(RobotError, match="the arm to 'panda_hand' has no arm angle"):
+        InverseKinematics(PANDA.robot, "panda_hand", redundant="arm angle")
+    with pytest.raises(ArgumentError, match="redundant: give the arm angle beside the pose"):
+        InverseKinematics(iiwa(), TOOL, redundant="arm angle")(np.eye(3), [0.4, 0.0, 0.5])
 
 
 def test_an_arm_without_closed_form_is_searched_and_says_whether_it_converged():

@@ -64,9 +64,9 @@ class WristEquations:
         if not 0 <= len(axes) - k <= 3 or not all(axis.rotates for axis in axes[len(axes) - k :]):
             raise NoClosedForm("joints before a wrist: at most three; in a wrist: revolute ones")
         self.arm, self.wrist, self.name = axes[: len(axes) - k], axes[len(axes) - k :], names[2]
-        if any(_sine(a, b) < SAME for a, b in zip(self.wrist, self.wrist[1:], strict=False)):
+        if any(sine(a, b) < SAME for a, b in zip(self.wrist, self.wrist[1:], strict=False)):
             raise NoClosedForm("neighbouring axes of a wrist are not parallel")
-        self.centre = _common_point(self.wrist) if k else w
+        self.centre = common_point(self.wrist) if k else w
         self.position = Positioning(self.arm, self.centre, names[:2]) if self.arm else None
         self.closed = self.position is None or self.position.closed
 
@@ -79,8 +79,6 @@ class WristEquations:
         return [solution for way in ways for solution in self._turn_hand(way, target, free[1])]
 
     def _turn_hand(self, way: Partial, target: Displacement, free: Turn) -> Iterator[Partial]:
-        """Axes a, b, c with R_a R_b R_c = M: c seen from a first, then a, then the rest."""
-
         def before(v: Vector) -> Vector:  # what the arm's turns leave of a vector of the target
             for joint, axis in enumerate(self.arm):
                 v = axis.vector(v, axis.back(way.values[joint]))
@@ -93,23 +91,35 @@ class WristEquations:
         if len(self.wrist) < 3:
             yield from _aligned(way, n, self.wrist, lambda v: before(target.vector(v)), free)
             return
-        a, b, c = self.wrist
-        m = before(target.vector(c.h))
-        found = axis_to_angle(a.h, b.h, c.h, m, Turn(1.0, 0.0))
-        for turn_b, step in branches(n + 1, self.name, found, unit=""):
-            turn_a, size = point_to_point(a.h, b.vector(c.h, turn_b), m, free)
-            part = way.extended(n + 1, turn_b, step).extended(n, turn_a, Step(n, "", "", size))
-            v = _across(c.h)
-            seen = a.vector(before(target.vector(v)), turn_a.back)
-            turn_c, _ = point_to_point(c.h, v, b.vector(seen, turn_b.back), free)
-            yield part.extended(n + 2, turn_c, Step(n + 2, "", "", 1.0))
+        yield from three_turns(
+            self.wrist, n, self.name, way, lambda v: before(target.vector(v)), free
+        )
+
+
+def three_turns(
+    axes: Sequence[Axis], n: int, name: str, way: Partial, seen: Any, free: Turn
+) -> Iterator[Partial]:
+    """Turns about a, b, c with R_a R_b R_c v = seen(v): c seen from a first, then a, then the rest.
+
+    They are the joints from number n on, none of them parallel to the next.
+    """
+    a, b, c = axes
+    m = seen(c.h)
+    found = axis_to_angle(a.h, b.h, c.h, m, Turn(1.0, 0.0))
+    for turn_b, step in branches(n + 1, name, found, unit=""):
+        turn_a, size = point_to_point(a.h, b.vector(c.h, turn_b), m, free)
+        part = way.extended(n + 1, turn_b, step).extended(n, turn_a, Step(n, "", "", size))
+        v = across(c.h)
+        rest = b.vector(a.vector(seen(v), turn_a.back), turn_b.back)
+        turn_c, _ = point_to_point(c.h, v, rest, free)
+        yield part.extended(n + 2, turn_c, Step(n + 2, "", "", 1.0))
 
 
 def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) -> list[Partial]:
     """One or two turns that make the rotation v -> seen(v); n is the number of the first."""
     for joint, axis in enumerate(axes, start=n):
         following = axes[joint - n + 1 :]
-        v = following[0].h if following else _across(axis.h)
+        v = following[0].h if following else across(axis.h)
         w = seen(v)
         for done, before in enumerate(axes[: joint - n], start=n):
             w = before.vector(w, way.values[done].back)
@@ -134,14 +144,14 @@ class ParallelEquations:
                 and len(self.before) <= 1
                 and len(self.after) <= 2
                 and len(self.slides) <= (0 if self.before else 1)
-                and all(axis.rotates and _sine(axis, group[0]) > SAME for axis in around)
-                and (len(self.after) < 2 or _sine(*self.after) > SAME)
+                and all(axis.rotates and sine(axis, group[0]) > SAME for axis in around)
+                and (len(self.after) < 2 or sine(*self.after) > SAME)
             ):
                 break
         else:
             raise NoClosedForm("no three parallel axes with few joints around them")
         self.n = axes[self.turns[0]].h
-        self.centre = _common_point(self.after) if self.after else axes[self.turns[2]].p
+        self.centre = common_point(self.after) if self.after else axes[self.turns[2]].p
 
     def solve(self, target: Displacement, free: Frees) -> list[Partial]:
         """All motions of the joints."""
@@ -211,7 +221,7 @@ class ParallelEquations:
             scale * (dot(r, r) - lengths),
             free,
         )
-        v = _across(n)
+        v = across(n)
         total, _ = point_to_point(n, v, moved(v, point=False), free)
         solutions = []
         for turn, step in branches(j, self.names[1], found, (lengths, 1.0 / scale)):
@@ -330,13 +340,13 @@ def _parallel_runs(axes: Sequence[Axis]) -> Iterator[tuple[int, int]]:
     start = 0
     while start < len(axes):
         end = start + 1
-        while end < len(axes) and _sine(axes[start], axes[end]) < SAME:
+        while end < len(axes) and sine(axes[start], axes[end]) < SAME:
             end += 1
         yield start, end
         start = end
 
 
-def _common_point(axes: Sequence[Axis]) -> Vector:
+def common_point(axes: Sequence[Axis]) -> Vector:
     """The point where lines meet; of a single one the point next to the origin.
 
     Raises:
@@ -352,7 +362,7 @@ def _common_point(axes: Sequence[Axis]) -> Vector:
     return tuple(float(x) for x in np.where(np.abs(point) < 1e-12, 0.0, point))
 
 
-def _across(h: Vector) -> Vector:
+def across(h: Vector) -> Vector:
     """A unit vector across another one, of few numbers."""
     e = np.eye(3)[int(np.argmin(np.abs(np.array(h))))]
     v = np.cross(h, e)
@@ -364,5 +374,6 @@ def _flat(n: Vector, v: Vector) -> Vector:
     return minus(v, times(dot(n, v), n))
 
 
-def _sine(a: Axis, b: Axis) -> float:
+def sine(a: Axis, b: Axis) -> float:
+    """Sine of the angle between two axes."""
     return float(np.linalg.norm(np.cross(a.h, b.h)))

@@ -17,6 +17,7 @@ from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
+from robot_dynamics.kinematics.inverse.arm_angle import ArmAngleEquations
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
 from robot_dynamics.kinematics.inverse.closed_form import Structure
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
@@ -80,16 +81,19 @@ class ClosedFormKernel:
         cache: bool,
         backend: str | Backend,
     ) -> None:
-        self.chain, self.given, self._equations = chain, given, structure.equations
+        self.chain, self.given = chain, given
+        self._equations: Any = structure.equations
         self._names = tuple(name for k, name in enumerate(chain.names) if k != given)
-        some = None if given is None else np.zeros(1)
+        self._angle = isinstance(structure.equations, ArmAngleEquations)
+        parameter = self._angle or given is not None
+        some = np.zeros(1) if parameter else None
         start = self.ways(np.eye(3), np.zeros(3), NOT_TURNED, some)
         self.branches = tuple(_branch_name(way) for way in start)
         self._kernel: Any = functools.partial(_on_arrays, self._equations_of_pose)
         self.entry: Callable[..., Branches | None] = unusual
         if structure.equations.closed:
             inputs = {"rotation": (3, 3), "position": (3,), "free": (4,)}
-            inputs |= {} if given is None else {"redundant": (1,)}
+            inputs |= {"redundant": (1,)} if parameter else {}
             program = trace("inverse_kinematics", self._equations_of_pose, inputs)
             self._kernel = compile_program(program, use_cache=cache, backend=backend)
             text = "Every branch of a pose; None where arguments are unusual."
@@ -108,6 +112,8 @@ class ClosedFormKernel:
             axis, motion = self.chain.axes[self.given], self._motion(redundant)
             target = target.after(axis, motion) if self.given == 0 else target.before(axis, motion)
         frees = Turn(free[0], free[1]), Turn(free[2], free[3])
+        if self._angle and redundant is not None:
+            return self._equations.solve(target, frees, as_turn(redundant[0]))
         return self._equations.solve(target, frees)
 
     def reason(self, *pose: Array) -> str:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.kernel import Backend
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, shown
+from robot_dynamics.kinematics.inverse.arm_angle import ARM_ANGLE, arm_angle_structure
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
 from robot_dynamics.kinematics.inverse.closed_form import Structure, find_structure
 from robot_dynamics.kinematics.inverse.closed_form_kernel import (
@@ -43,7 +44,9 @@ class InverseKinematics:
         robot: Any robot; inertias are not needed.
         frame: Link or named frame; by default the only tip.
         redundant: Joint of an arm of seven joints that is given beside the pose: its first or last;
-            by default whichever leaves a closed form. Lock any other with `robot.with_locked`.
+            by default whichever leaves a closed form. Lock any other with `robot.with_locked`. Or
+            "arm angle", where three axes meet in the shoulder and three in the wrist: how far
+            the elbow is turned about the line between, from the side of the first axis.
         solver: "auto", which is the closed form where there is one and else the search; "numeric",
             always the search, for positions within the limits and without a redundant joint; or
             "ssik", all solutions of six or seven revolute joints by that optional package.
@@ -55,7 +58,7 @@ class InverseKinematics:
         structure: What the closed form makes use of, in words; or "numeric" or "ssik".
         branches: Name of every branch: signs of the square roots that choose the solution at
             shoulder, elbow and wrist.
-        redundant: The joint that is given beside the pose, or None.
+        redundant: The joint that is given beside the pose, or "arm angle", or None.
 
     Raises:
         UnknownNameError: If there is no such frame, joint or solver.
@@ -91,6 +94,8 @@ class InverseKinematics:
                 self._entry, self.branches = self._closed.entry, self._closed.branches
                 self.structure = found.description
         self.redundant = None if self._given is None else self.joint_names[self._given]
+        if self._closed is not None and redundant == ARM_ANGLE:
+            self.redundant = ARM_ANGLE
         self._all = np.full(len(self.branches), True)
         self._none = np.full(len(self.branches), None)
         for array in (self._all, self._none):  # every result that holds them holds these
@@ -110,7 +115,7 @@ class InverseKinematics:
         Args:
             rotation: Axes of the frame in the root link, shape (3, 3) or (N, 3, 3).
             position: Its origin, shape (3,) or (N, 3), m.
-            redundant: Position of the redundant joint, rad, one or N.
+            redundant: Position of the redundant joint, or the arm angle, rad, one or N.
             free: At a degenerate pose, which member of the family is returned: an angle, rad;
                 another one where that is out of reach.
             start: Where a numeric search starts, shape (n,); by default the middle of the ranges.
@@ -152,6 +157,14 @@ class InverseKinematics:
     def _take_apart(self, redundant: str | None) -> tuple[int | None, Structure | None]:
         """Index of the redundant joint, and the structure of the chain without it."""
         chain, last = self._chain, len(self._chain) - 1
+        if redundant == ARM_ANGLE:
+            structure = arm_angle_structure(chain.axes)
+            if structure is None:
+                raise RobotError(
+                    f"redundant: the arm to '{self.frame}' has no arm angle, for which three axes "
+                    "meet in its shoulder and three in its wrist; give the first or last joint"
+                )
+            return None, structure
         if redundant is not None:
             check_known("joint", redundant, f"the chain to '{self.frame}'", chain.names)
             k = chain.names.index(redundant)
@@ -172,13 +185,15 @@ class InverseKinematics:
         return None, None
 
     def _redundant_positions(self, redundant: npt.ArrayLike | None, N: int) -> Array | None:
-        if self._given is None:
+        if self.redundant is None:
             if redundant is not None:
                 raise ArgumentError("redundant is given, but no joint of this arm is redundant")
             return None
         if redundant is None:
             raise ArgumentError(
-                f"redundant: give the position of joint '{self.redundant}' beside the pose"
+                "redundant: give the arm angle beside the pose"
+                if self.redundant == ARM_ANGLE
+                else f"redundant: give the position of joint '{self.redundant}' beside the pose"
             )
         values = np.asarray(redundant, dtype=np.float64)
         if values.shape not in ((), (N,)) or not np.all(np.isfinite(values)):

@@ -126,7 +126,7 @@ class Positioning:
         u = np.cross(across, h) / np.linalg.norm(across)
         self._across = (tuple(u), tuple(np.cross(h, u)))
         # p_2 where its axis comes nearest to the first: a sphere about it may not see q_1
-        self._centre = _nearest(second, first)
+        self._centre = nearest(second, first)
         self._x_rows = self._rows_of_x()
         size = 1.0 + float(lever)
         targets = imported("numpy.random").default_rng(0).uniform(-size, size, (8, 3))
@@ -297,7 +297,7 @@ def _roots(coefficients: Sequence[Array]) -> list[Array]:
     return [roots[:, k].reshape(shape) for k in range(4)]
 
 
-def _nearest(axis: Axis, other: Axis) -> Vector:
+def nearest(axis: Axis, other: Axis) -> Vector:
     """The point of an axis that comes nearest to another one; any, if they are parallel."""
     h, g = np.array(axis.h), np.array(other.h)
     across = g - h * (h @ g)

@@ -1,0 +1,135 @@
+"""Closed form of an arm of seven joints built like a human one, with the arm angle given.
+
+Three axes meet in the shoulder, three in the wrist, and the elbow stands between. With the hand
+held the elbow goes round the line from shoulder to wrist. The arm angle says where it is, counted
+about that line from the plane that holds the first axis, on the side to which that points.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
+from robot_dynamics.kinematics.inverse.closed_form import (
+    Frees,
+    Structure,
+    across,
+    common_point,
+    sine,
+    three_turns,
+)
+from robot_dynamics.kinematics.inverse.positioning import (
+    SAME,
+    NoClosedForm,
+    Partial,
+    branches,
+    nearest,
+)
+from robot_dynamics.kinematics.inverse.subproblems import (
+    TINY,
+    Turn,
+    Vector,
+    circle_and_line,
+    cross,
+    dot,
+    minus,
+    plus,
+    times,
+)
+
+ARM_ANGLE = "arm angle"
+"""What it is called where a redundant joint has its name."""
+
+
+class ArmAngleEquations:
+    """Seven revolute axes: three through the shoulder, the elbow, three through the wrist."""
+
+    closed = True
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        if len(axes) != 7 or not all(axis.rotates for axis in axes):
+            raise NoClosedForm("an arm angle needs seven revolute joints")
+        self.shoulder, self.elbow, self.wrist = axes[:3], axes[3], axes[4:]
+        for three in (self.shoulder, self.wrist):
+            if any(sine(a, b) < SAME for a, b in itertools.pairwise(three)):
+                raise NoClosedForm("neighbouring axes of a shoulder or wrist are not parallel")
+        self.s, self.w = common_point(self.shoulder), common_point(self.wrist)
+        self.e = minus(nearest(self.elbow, self.shoulder[2]), self.s)
+
+    def solve(self, target: Displacement, free: Frees, angle: Turn) -> list[Partial]:
+        """All motions of the joints."""
+        line = minus(target.point(self.w), self.s)
+        u, v, h = minus(self.w, self.elbow.p), minus(self.s, self.elbow.p), self.elbow.h
+        # the distance from shoulder to wrist is that of u, turned, from v
+        along, squares = dot(h, u) * dot(h, v), dot(u, u) + dot(v, v)
+        k = 1.0 / np.sqrt(max(dot(u, u), dot(v, v)))
+        found = circle_and_line(
+            k * (dot(u, v) - along),
+            k * dot(v, cross(h, u)),
+            0.5 * k * (squares - dot(line, line)) - k * along,
+            free[0],
+        )
+        reach = (squares - 2.0 * along, -2.0 / k)
+        there = self._triad(line, self._raised(line, angle))
+        return [
+            solution
+            for turn, step in branches(3, "elbow", found, reach)
+            for solution in self._turns(Partial({3: turn}, (step,)), target, there, free)
+        ]
+
+    def _raised(self, line: Vector, angle: Turn) -> Vector:
+        """Where the elbow is seen from the line: the first axis, turned about it."""
+        axis, unit = self.shoulder[0].h, _unit(line)
+        side = plus(minus(axis, times(dot(axis, unit), unit)), times(TINY, across(axis)))
+        return plus(times(angle.c, side), times(angle.s, cross(unit, side)))
+
+    @staticmethod
+    def _triad(line: Vector, aside: Vector) -> tuple[Vector, Vector, Vector]:
+        """Unit vectors along a line, aside of it, and across both."""
+        first = _unit(line)
+        second = _unit(minus(aside, times(dot(first, aside), first)))
+        return first, second, cross(first, second)
+
+    def _turns(
+        self, way: Partial, target: Displacement, there: Sequence[Vector], free: Frees
+    ) -> list[Partial]:
+        """The shoulder brings elbow and wrist to their places, then the wrist turns the hand."""
+        turn = way.values[3]
+        line = minus(self.elbow.point(self.w, turn), self.s)
+        # where the arm is straight no elbow is aside
+        here = self._triad(line, plus(self.e, times(TINY, cross(line, self.elbow.h))))
+
+        def placed(v: Vector) -> Vector:  # by the shoulder
+            return _moved(v, here, there)
+
+        def left(v: Vector) -> Vector:  # of a vector of the target, for the wrist
+            return self.elbow.vector(_moved(target.vector(v), there, here), turn.back)
+
+        return [
+            solution
+            for part in three_turns(self.shoulder, 0, "shoulder", way, placed, free[0])
+            for solution in three_turns(self.wrist, 4, "wrist", part, left, free[1])
+        ]
+
+
+def _moved(v: Vector, here: Sequence[Vector], there: Sequence[Vector]) -> Vector:
+    """The vector that stands to the second triad as v to the first."""
+    parts = [times(dot(a, v), b) for a, b in zip(here, there, strict=True)]
+    return plus(parts[0], plus(parts[1], parts[2]))
+
+
+def _unit(v: Vector) -> Vector:
+    return times(1.0 / np.sqrt(dot(v, v) + TINY * TINY), v)
+
+
+def arm_angle_structure(axes: Sequence[Axis]) -> Structure | None:
+    """The closed form of an arm with an arm angle; None if the arm is another one."""
+    try:
+        equations: Any = ArmAngleEquations(axes)
+    except NoClosedForm:
+        return None
+    return Structure("spherical shoulder and spherical wrist, with the arm angle given", equations)
