@@ -336,10 +336,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             check_start(stamp / SECOND, waypoints.duration, now / SECOND)
         motion = self._plan(follower, waypoints, stamp, what)
         if self._with_effort.get_subscription_count() > 0:
+            tolerance = self.parameters.effort_tolerance
             try:
-                filled = with_effort(
-                    motion.trajectory, self._efforts_of, tolerance=self.parameters.effort_tolerance
-                )
+                filled = with_effort(motion.trajectory, self._efforts_of, tolerance=tolerance)
             except RobotDynamicsError as error:
                 self.throttled_log.warn("joint_trajectory_with_effort", f"not published: {error}")
             else:  # on arrival, if so the input
@@ -356,10 +355,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             # A stamp of exactly zero would mean now
             stamp = (self._motion_clock.seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
             base, start = follower.trajectory, stamp or begin
-            fit, join = (
-                LIMITS[self.parameters.limits],
-                partial(follower.plan, now=begin, stamp=stamp),
-            )
+            fit = LIMITS[self.parameters.limits]
+            join = partial(follower.plan, now=begin, stamp=stamp)
             trajectory, fitting, remark = fit(waypoints, join, self.robot, self._efforts_of)
             check_finite(trajectory, self._efforts_of)
             settled = max(start, begin) + follower.blend
