@@ -11,7 +11,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
-from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
+from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWARD_ROUTES
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 
@@ -35,7 +35,8 @@ def add_formulation(parser: argparse.ArgumentParser, what: str) -> None:
         "--formulation",
         choices=list(FORMULATIONS),
         default=DEFAULT_FORMULATION,
-        help=f"equations to {what} (default: {DEFAULT_FORMULATION})",
+        help=f"equations to {what} (default: {DEFAULT_FORMULATION}); accelerations come from M and "
+        "bias: " + "; ".join(f"{name}, {route}" for name, route in FORWARD_ROUTES.items()),
     )
 
 

@@ -54,7 +54,7 @@ FORMULATIONS: Mapping[str, str] = {
 DEFAULT_FORMULATION = "augmented_body"
 
 
-_COMPOSITE = "no direct dynamics in the paper: M by composite bodies, bias by its recursion"
+_COMPOSITE = "none in its paper: M by composite bodies, bias by its recursion"
 
 FORWARD_ROUTES: Mapping[str, str] = {
     "newton_euler": _COMPOSITE,

@@ -3,8 +3,9 @@
     robot-dynamics papers                     into ./papers
     robot-dynamics papers --output report
 
-worked-examples.md has the figures of Gupta, and of Angeles, Ma and Rojas, and says what was chosen
-where a print is illegible; printed-counts.md has operation counts beside every printed one.
+worked-examples.md has figures of Asada and Slotine, of Gupta, and of Angeles, Ma and Rojas, and
+says what was chosen where a print is illegible; printed-counts.md has operation counts beside every
+printed one.
 """
 
 from __future__ import annotations
