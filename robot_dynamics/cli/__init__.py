@@ -34,8 +34,6 @@ MOTIONS: Mapping[str, str] = {
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "study": "thousands of closed loops: how wrong the model may be before a limit is broken",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
-    "ros": "talk to running nodes: send a goal, echo a topic, set a mode or a payload",
-    "node": "run one node",
     "replay": "a recorded run in a browser, with a slider for its time",
     "plot": "a recorded run as a picture",
 }
@@ -44,6 +42,8 @@ MOTIONS: Mapping[str, str] = {
 VERBS: Mapping[str, str] = {
     **ROBOTS,
     **MOTIONS,
+    "ros": "talk to running nodes: send a goal, echo a topic, set a mode or a payload",
+    "node": "run one node",
     "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
 }
 """All verbs, in the order of the help."""
