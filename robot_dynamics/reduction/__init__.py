@@ -2,12 +2,12 @@
 
 Each reduction stands alone where it belongs and changes no torque:
 
-* link frames on the joints, modified Denavit-Hartenberg (`robot.frames.joint_frames`);
-* almost exact constants made exact, the residual reported (`robot.frames.snapped`);
-* inertial parameters regrouped, mass shared (`robot.parameters.regroup`);
-* a length unit that turns constants into ones (`robot.frames.in_length_unit`);
-* the recursion on a column of b and unrotated axes (`formulations.augmented_body_columns`);
-* graph passes, after tracing (`compiler.optimize`).
+* link frames on the joints, modified Denavit-Hartenberg (`robot.joint_frames.joint_frames`);
+* almost exact constants made exact, the residual reported (`robot.joint_frames.snapped`);
+* inertial parameters regrouped, mass shared (`robot.inertial_parameters.regroup`);
+* a length unit that turns constants into ones (`robot.joint_frames.in_length_unit`);
+* the recursion on a column of b and unrotated axes (`augmented_body_columns`);
+* graph passes, after tracing (`compiler.graph.optimize`).
 
 `reduce` applies them all, quickly by rule or with a search over the choices that
 are free: frames, shared masses, unrotated axes. The bodies of a reduced robot are not
