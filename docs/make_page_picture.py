@@ -49,8 +49,9 @@ def settle(view: LiveView, tab: Tab) -> None:
     for _ in range(150):
         view.tick(0.04)
         sleep(0.08)
-    for button in tab.locator(".mantine-Notification-closeButton").all():
-        button.click()
+    tab.evaluate(
+        "document.querySelectorAll('.mantine-Notification-root').forEach(note => note.remove())"
+    )
     sleep(3.0)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWARD_ROUTES
-from robot_dynamics.robot import Robot, find_robot, read_urdf
+from robot_dynamics.robot import Robot, find_robot, read_urdf, urdf_text
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 
 LONGEST = 3600.0
@@ -25,7 +25,8 @@ MASS_ERRORS = (-90.0, 900.0)
 def add_robot(parser: argparse.ArgumentParser) -> None:
     """Positional argument for the robot."""
     parser.add_argument(
-        "robot", help="path of a URDF, or name of a known robot (panda, ur5, planar_2r, ...)"
+        "robot",
+        help="path of a URDF or xacro, or name of a known robot (panda, ur5, planar_2r, ...)",
     )
 
 
@@ -84,7 +85,8 @@ def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot
         RobotError: If nothing of it moves.
     """
     path = find_robot(name)
-    robot = read_urdf(path, require_inertia=inertia)
+    source = urdf_text(path) if path.suffix.lower() == ".xacro" else path
+    robot = read_urdf(source, require_inertia=inertia)
     if moving and not robot.dof:
         raise RobotError(
             f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "

@@ -1,6 +1,7 @@
 """What the README tells a reader to type works as it stands there."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from robot_dynamics.cli import main, parser
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 from ros_system import PATIENCE, wait_for
 
@@ -58,3 +60,32 @@ def test_the_python_example_moves_the_robot(tmp_path, domain):
         subprocess.run(example, env=environment, check=True, timeout=PATIENCE)
         # Of a robot that started at zero
         wait_for(lambda: np.allclose(nodes.simulator.plant.q, GOAL, atol=2e-2), f"arm at {GOAL}")
+
+
+def commands():
+    """The lines of the README that begin with robot-dynamics, as their words."""
+    return [
+        shlex.split(line, comments=True)[1:]
+        for line in README.read_text().splitlines()
+        if line.startswith("robot-dynamics ")
+    ]
+
+
+@pytest.mark.parametrize("words", commands(), ids=lambda words: " ".join(words[:3]))
+def test_every_command_is_understood(words):
+    arguments = parser(words[0]).parse_args(words)
+    assert arguments.verb == words[0]
+
+
+@pytest.mark.parametrize("verb", ["info", "torque", "equations"])
+def test_quick_commands_run_as_they_stand(verb, capsys):
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    for words in commands():
+        if words[0] == verb:
+            assert main(words) == 0, words
+            assert capsys.readouterr().out
+
+
+def test_the_equations_are_those_that_the_command_prints(capsys):
+    assert main(["equations", "planar_2r", "--letters"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith(block("text", "tau1 =").rstrip())
