@@ -139,6 +139,8 @@ class CompiledLoop:
         for name, values in parameters.items():
             rows = np.asarray(values, dtype=np.float64)
             native.set(memory, name, rows)
+        resolution = native.array(memory, "resolution")
+        np.divide(1.0, resolution, out=native.array(memory, "fineness"), where=resolution > 0.0)
         spread = native.array(memory, "spread")
         native.array(memory, "noisy")[:, 0] = (spread != 0.0).any(axis=(1, 2))[:, None]
         late = max(float(native.array(memory, x).max()) for x in ("sensor_delay", "command_delay"))

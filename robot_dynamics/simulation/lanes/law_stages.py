@@ -132,6 +132,7 @@ class LawStages:
             "noise": 2 * n,
             "spread": 2 * n,
             "resolution": 2 * n,
+            "fineness": 2 * n,
             **dict.fromkeys((*parameters, *state, *statistics), n),
             **dict.fromkeys(single, one),
         }
@@ -180,10 +181,11 @@ class LawStages:
         def function(**x: Array) -> dict[str, Any]:
             true = np.concatenate([x["seen_q"], x["seen_qd"]])
             noisy = true + x["spread"] * x["noise"]
-            read = np.array([quantised(a, d) for a, d in zip(noisy, x["resolution"], strict=True)])
+            steps = zip(noisy, x["resolution"], x["fineness"], strict=True)
+            read = np.array([quantised(*one) for one in steps])
             return {"measured_q": read[:n], "measured_qd": read[n:]}
 
-        inputs = ("seen_q", "seen_qd", "spread", "noise", "resolution")
+        inputs = ("seen_q", "seen_qd", "spread", "noise", "resolution", "fineness")
         return stage("measure", function, self.sizes, inputs)
 
     def _law(self) -> Run:
@@ -278,9 +280,9 @@ class LawStages:
         return stage("observe", function, self.sizes | n_, inputs)
 
 
-def quantised(x: Any, resolution: Any) -> Any:
-    """The nearest multiple of the resolution; x itself where that is zero."""
-    steps = rounded(x * (1.0 / resolution))
+def quantised(x: Any, resolution: Any, fineness: Any) -> Any:
+    """The nearest multiple of the resolution, whose inverse is given; x where that is zero."""
+    steps = rounded(x * fineness)
     return where_less(0.0, resolution, resolution * steps, x)
 
 

@@ -1,0 +1,1 @@
+"""Studies: closed loops side by side, beside MuJoCo."""

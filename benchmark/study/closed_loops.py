@@ -1,0 +1,175 @@
+"""The three contenders: a compiled closed loop, a Python loop of mj_step, mujoco.rollout.
+
+All integrate by semi-implicit Euler with implicit damping at the same step, under the same law.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmark.cases import Case
+from benchmark.kernels.contenders import mujoco_model
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.native.loop.loop_steps import Run
+from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
+from robot_dynamics.compiler.native.loop.writer import nested
+from robot_dynamics.control import Friction, Model, gains_for
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.simulation.lanes.compiled_loop import CompiledLoop, Structure
+from robot_dynamics.simulation.lanes.lane_parameters import (
+    first_efforts,
+    model_parameters,
+    plant_parameters,
+    reference_table,
+)
+from robot_dynamics.simulation.lanes.law_stages import LawStages
+from robot_dynamics.simulation.lanes.plant_stages import PlantStages
+from robot_dynamics.trajectory import excitation, interpolate
+
+STEP = 1e-3
+DAMPING = 0.2
+SINE_COSINE = 19  # operations of one of them, as in the benchmark of batches
+ONCE = ("timing", "seen", "measure", "law", "act", "observe", "equations", "solve", "euler",
+        "arrive")  # fmt: skip
+
+
+class Loops:
+    """One robot under one law, ready for all contenders.
+
+    Args:
+        case: The robot.
+        mode: "feedforward" or "computed_torque".
+        steps: Of a run.
+    """
+
+    def __init__(self, case: Case, mode: str, steps: int) -> None:
+        self.case, self.mode, self.steps = case, mode, steps
+        robot, n = case.robot, case.robot.dof
+        self.dynamics = Dynamics(robot)
+        self.model = Model(self.dynamics, gains_for(self.dynamics))
+        self.motion = interpolate(excitation(robot, steps * STEP, share=0.3))
+        structure = Structure(mode)
+        self.loop = CompiledLoop(robot, structure)
+        letters = self.loop.letters
+        t = np.arange(steps) * STEP
+        windows = np.zeros((steps, 2))
+        self.table = reference_table(self.model, structure, self.motion, t, windows)
+        friction = Friction(np.full(n, DAMPING), np.zeros(n))
+        self.parameters = plant_parameters(letters, friction, stops=False, step=STEP)
+        self.parameters |= model_parameters(letters, self.model)
+        self.parameters |= {
+            "q": self.motion.sample(0.0).q,
+            "last": first_efforts(self.model, [self.motion])[0],
+            "limit": np.full(n, 1e9),
+        }
+
+    def perturbed(self, count: int, *, noise: float = 0.0, friction: float = 0.0) -> dict[str, Any]:
+        """Parameters of lanes whose bodies, delay and noise differ."""
+        rng, n = np.random.default_rng(0), self.case.robot.dof
+        heavier = 1.0 + 0.2 * rng.uniform(-1.0, 1.0, (count, 1))
+        changed = {
+            "body": self.parameters["body"] * heavier,
+            "coulomb": np.full(n, friction),
+            "spread": np.full(2 * n, noise),
+        }
+        if noise:
+            changed["sensor_delay"] = rng.integers(0, 3, (count, 1)).astype(float)
+        return self.parameters | changed
+
+    def lanes(self, parameters: dict[str, Any], count: int, *, threads: int = 1) -> Any:
+        """Run the compiled loop."""
+        which, keys = np.zeros(count, dtype=int), np.arange(count, dtype=np.uint64)
+        return self.loop.run(parameters, self.table[None], which, keys, threads=threads)
+
+    def python_loop(self) -> Array:
+        """The same law in Python around mj_step; the positions that it passes, shape (steps, n)."""
+        import mujoco
+
+        model, data, order = self._mujoco()
+        n, gains, inverse = len(order), self.model.gains, self.dynamics.inverse
+        q_d, qd_d, qdd_d, effort = (self.table[:, i * n : (i + 1) * n] for i in range(4))
+        w, z = self.model.bandwidth, self.model.damping_ratio
+        kp, kd, back = gains.kp, gains.kd, np.argsort(order)
+        passed = np.empty((self.steps, n))
+        step, computed = mujoco.mj_step, self.mode == "computed_torque"
+        qpos, qvel, applied = data.qpos, data.qvel, data.qfrc_applied
+        for k in range(self.steps):
+            q, qd = qpos[back], qvel[back]
+            passed[k] = q
+            e, ed = q_d[k] - q, qd_d[k] - qd
+            if computed:
+                tau = inverse(q, qd, qdd_d[k] + 2.0 * z * w * ed + w**2 * e) + effort[k]
+            else:
+                tau = effort[k] + kp * e + kd * ed
+            applied[:] = tau[order]
+            step(model, data)
+        return passed
+
+    def rollout(self, count: int, steps: int) -> Callable[[], None]:
+        """mujoco.rollout of `count` robots without any law."""
+        import mujoco
+        from mujoco import rollout
+
+        model, data, _ = self._mujoco()
+        spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
+        start = np.empty(mujoco.mj_stateSize(model, spec))
+        mujoco.mj_getState(model, data, start, spec)
+        starts = np.tile(start, (count, 1))
+        return lambda: rollout.rollout(model, data, starts, nstep=steps)
+
+    def _mujoco(self) -> Any:
+        import mujoco
+
+        model, data, order = mujoco_model(self.case)
+        model.opt.timestep = STEP
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+        model.dof_damping[:] = DAMPING
+        data.qpos[:] = self.parameters["q"][order]
+        mujoco.mj_forward(model, data)
+        return model, data, order
+
+    def operations(self) -> int:
+        """Floating-point operations of a period without noise, in which no joint sticks."""
+        letters, total = self.loop.letters, 0
+        stages = (
+            *LawStages(letters, self.mode).before(),
+            *PlantStages(letters).steps("semi_implicit_euler"),
+        )
+        cases = 0
+        for one in nested(stages):
+            if not isinstance(one, Run):
+                continue
+            cases += one.program.name == "find_cases"
+            if one.program.name in ONCE or (one.program.name == "find_cases" and cases <= 2):
+                count = operation_count(one.program)
+                total += count.arithmetic + count.divisions + count.others
+                total += SINE_COSINE * count.sines_cosines
+        return total
+
+
+def peak_rate(duration: float = 0.2) -> float:
+    """Fused multiplications and additions of a core, as operations a second: 2 each."""
+    chains, length = 16, 64
+
+    def equations(x: Array, a: Array) -> dict[str, Array]:
+        for _ in range(length):
+            x = x * a[0] + a[1]
+        return {"y": x}
+
+    program = trace("peak", equations, {"x": (chains,), "a": (2,)})
+    loop = NativeLoop({"x": chains, "a": 2, "y": chains}, (Run(program, {"y": "x"}),))
+    memory = loop.memory(loop.width)
+    loop.set(memory, "a", np.array([0.5, 1.0]))
+    steps, best = 20_000, np.inf
+    until = time.perf_counter() + duration
+    while time.perf_counter() < until:
+        start = time.process_time()
+        loop.run(memory, steps)
+        best = min(best, time.process_time() - start)
+    return 2.0 * chains * length * loop.width * steps / best

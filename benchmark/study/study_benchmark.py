@@ -1,0 +1,114 @@
+"""Time, memory and part of the peak of a study's closed loops, beside MuJoCo's.
+
+Processor time, not time that passes: on a machine with other work the ratios still hold. Contenders
+take turns, and the best of each counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from benchmark.cases import cases
+from benchmark.machine import processor, versions
+from benchmark.study.closed_loops import Loops, peak_rate
+from benchmark.table import Table
+
+NOTE = (
+    "Processor time of one core for a period of 1 ms of one robot. In brackets: with dry friction, "
+    "noise of all sensors and delays, which the peers do not have. mj_step: in a Python loop under "
+    "the same law. rollout: mujoco.rollout without any law. Ratios: ours over theirs."
+)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(prog="benchmark --study", description=__doc__)
+    parser.add_argument("--robots", default="panda", help="with commas (default: panda)")
+    parser.add_argument("--lanes", type=int, default=512, help="robots side by side")
+    parser.add_argument("--steps", type=int, default=2000, help="periods of 1 ms of each")
+    parser.add_argument("--rounds", type=int, default=5, help="of which the best counts")
+    parser.add_argument("--full", action="store_true", help="10 000 runs of 5 s on all cores too")
+    how = parser.parse_args(words)
+    peak = peak_rate()
+    print(f"{processor()}\n{', '.join(versions())}\npeak {peak / 1e9:.1f} GFLOP/s a core\n")
+    headings = ["robot, law", "ns a period", "mj_step, us", "ratio", "rollout, us", "ratio",
+                "GFLOP/s", "of peak", "off MuJoCo"]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = cases(how.robots.split(","), Path(folder))
+        rows = [
+            _row(Loops(case, mode, how.steps), how.lanes, how.rounds, peak)
+            for case in chosen
+            for mode in ("feedforward", "computed_torque")
+        ]
+    print(Table("Closed loops", NOTE, headings, rows).markdown())
+    if how.full:
+        _full(Loops(chosen[0], "feedforward", 5000))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"\nlargest memory of the process: {memory:.2f} GiB")
+    return 0
+
+
+def _row(loops: Loops, lanes: int, rounds: int, peak: float) -> list[str]:
+    steps, few = loops.steps, 64
+    plain = loops.perturbed(lanes)
+    hard = loops.perturbed(lanes, noise=1e-5, friction=0.3)
+    rollout = loops.rollout(few, steps // 4)
+    best = _best_times(
+        {
+            "ours": lambda: loops.lanes(plain, lanes),
+            "hard": lambda: loops.lanes(hard, lanes),
+            "python": loops.python_loop,
+            "rollout": rollout,
+        },
+        rounds,
+    )
+    ours, full = best["ours"] / (lanes * steps), best["hard"] / (lanes * steps)
+    python, rolled = best["python"] / steps, best["rollout"] / (few * (steps // 4))
+    same = loops.loop.run(
+        loops.parameters, loops.table[None], np.zeros(1, int), np.zeros(1, np.uint64), record=True
+    )
+    off = np.abs(same.record["q"][:, 0] - loops.python_loop()).max()
+    rate = loops.operations() / ours
+    return [
+        f"{loops.case.title}, {loops.mode}",
+        f"{1e9 * ours:.0f} ({1e9 * full:.0f} with noise, delay, dry friction)",
+        f"{1e6 * python:.1f}",
+        f"{ours / python:.4f} ({full / python:.4f})",
+        f"{1e6 * rolled:.2f}",
+        f"{ours / rolled:.4f} ({full / rolled:.4f})",
+        f"{rate / 1e9:.1f}",
+        f"{100 * rate / peak:.0f} %",
+        f"{off:.1e}",
+    ]
+
+
+def _best_times(work: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Processor time of each, the best of several rounds in turn, s."""
+    best = dict.fromkeys(work, np.inf)
+    for _ in range(rounds):
+        for name, call in work.items():
+            start = time.process_time()
+            call()
+            best[name] = min(best[name], time.process_time() - start)
+    return best
+
+
+def _full(loops: Loops) -> None:
+    """The whole study: time that passes, and processor time."""
+    lanes = 10_000
+    for threads in (1, 2):
+        passed, used = time.perf_counter(), time.process_time()
+        loops.lanes(loops.perturbed(lanes, noise=1e-5, friction=0.3), lanes, threads=threads)
+        passed, used = time.perf_counter() - passed, time.process_time() - used
+        periods = lanes * loops.steps
+        print(
+            f"{lanes} runs of {loops.steps} periods on {threads} threads: {passed:.1f} s, "
+            f"{1e9 * used / periods:.0f} ns of a core a period"
+        )
