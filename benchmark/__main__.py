@@ -1,6 +1,7 @@
 """Time the kernels beside those of peers; with `--nodes`, the nodes beside the bare machine.
 
-With `--study`, closed loops side by side."""
+With `--study`, closed loops side by side.
+"""
 
 import sys
 

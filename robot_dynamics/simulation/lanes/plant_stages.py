@@ -85,14 +85,14 @@ class PlantStages:
 
     # -- equations of motion ---------------------------------------------------------------------
 
-    def _motion(self, q: Array, qd: Array, body: Array, gravity: Array) -> tuple[Array, Array]:
-        """Mass matrix, shape (n, n), and bias efforts, shape (n,)."""
-        tree = self.letters.robot_with(body, gravity)
+    def _motion(self, x: dict[str, Array], q: str, qd: str, qdd: Array) -> tuple[Array, Array]:
+        """Mass matrix, shape (n, n), and efforts of an acceleration, shape (n,), without rotors."""
+        tree = self.letters.robot_with(x["body"], x["gravity"])
         joints = tree.coupling
-        M = joints.square(composite_body.mass_matrix(tree, joints.positions(q)))
-        still = np.zeros(len(tree.joints))
-        b = inverse_dynamics(tree, joints.positions(q), joints.rates(qd), still, {})
-        return M, joints.efforts(b)
+        positions = joints.positions(x[q])
+        M = joints.square(composite_body.mass_matrix(tree, positions))
+        tau = inverse_dynamics(tree, positions, joints.rates(x[qd]), joints.rates(qdd), {})
+        return M, joints.efforts(tau)
 
     def _accelerations(self, M: Array, b: Array, tau: Array) -> Array:
         L, inverse_D = composite_body.factorise(M, self._parents)
@@ -106,10 +106,11 @@ class PlantStages:
 
         def function(**x: Array) -> dict[str, Any]:
             h = x["h"][0]
-            M, b = self._motion(x["q"], x["qd"], x["body"], x["gravity"])
-            M = M + np.diag(x["rotor"])
-            c = M @ x["qd"] + h * (x["tau"] - b)
-            A = M + np.diag(h * x["viscous"])
+            # c = M qd + h (tau - b), and h b - M qd is h times the effort of the acceleration
+            # -qd / h: cheaper than a product with the matrix
+            M, tau = self._motion(x, "q", "qd", -x["qd"] / h)
+            c = x["rotor"] * x["qd"] + h * (x["tau"] - tau)
+            A = M + np.diag(x["rotor"] + h * x["viscous"])
             dry = x["coulomb"]
             if self._stribeck:
                 dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
@@ -238,7 +239,7 @@ class PlantStages:
 
         def quarter(i: int, q: str, v: str, share: float) -> Run:
             def function(**x: Array) -> dict[str, Any]:
-                M, b = self._motion(x[q], x[v], x["body"], x["gravity"])
+                M, b = self._motion(x, q, v, np.zeros(self.n))
                 a = self._accelerations(M + np.diag(x["rotor"]), b, x["acting"])
                 h = share * x["h"][0]
                 ends = {f"q{i + 1}": x["q"] + h * x[v], f"v{i + 1}": x["qd"] + h * a}
@@ -248,7 +249,7 @@ class PlantStages:
             return self._stage(f"quarter{i}", function, *inputs)
 
         def last(**x: Array) -> dict[str, Any]:
-            M, b = self._motion(x["q4"], x["v4"], x["body"], x["gravity"])
+            M, b = self._motion(x, "q4", "v4", np.zeros(self.n))
             a4 = self._accelerations(M + np.diag(x["rotor"]), b, x["acting"])
             h, held = x["h"][0], x["cases"]
             q = x["q"] + h / 6.0 * (x["qd"] + 2.0 * (x["v2"] + x["v3"]) + x["v4"])
