@@ -33,7 +33,7 @@ from robot_dynamics.simulation.lanes.plant_stages import PlantStages
 from robot_dynamics.trajectory import excitation, interpolate
 
 STEP = 1e-3
-DAMPING = 0.2
+DAMPING, DRY = 0.2, 0.3
 SINE_COSINE = 19  # operations of one of them, as in the benchmark of batches
 ONCE = ("timing", "seen", "measure", "law", "act", "observe", "equations", "solve", "euler",
         "arrive")  # fmt: skip
@@ -69,15 +69,18 @@ class Loops:
             "limit": np.full(n, 1e9),
         }
 
-    def perturbed(self, count: int, *, noise: float = 0.0, friction: float = 0.0) -> dict[str, Any]:
-        """Parameters of lanes whose bodies, delay and noise differ."""
+    def perturbed(self, count: int, *, noise: float = 0.0, dry: bool = False) -> dict[str, Any]:
+        """Parameters of lanes whose bodies differ, and with noise the delay too."""
         rng, n = np.random.default_rng(0), self.case.robot.dof
         heavier = 1.0 + 0.2 * rng.uniform(-1.0, 1.0, (count, 1))
         changed = {
             "body": self.parameters["body"] * heavier,
-            "coulomb": np.full(n, friction),
+            "coulomb": np.full(n, DRY if dry else 0.0),
             "spread": np.full(2 * n, noise),
         }
+        if dry:
+            limits = self.case.robot.limits
+            changed |= {"lower": limits.lower, "upper": limits.upper}
         if noise:
             changed["sensor_delay"] = rng.integers(0, 3, (count, 1)).astype(float)
         return self.parameters | changed
@@ -87,11 +90,11 @@ class Loops:
         which, keys = np.zeros(count, dtype=int), np.arange(count, dtype=np.uint64)
         return self.loop.run(parameters, self.table[None], which, keys, threads=threads)
 
-    def python_loop(self) -> Array:
+    def python_loop(self, *, dry: bool = False) -> Array:
         """The same law in Python around mj_step; the positions that it passes, shape (steps, n)."""
         import mujoco
 
-        model, data, order = self._mujoco()
+        model, data, order = self._mujoco(dry)
         n, gains, inverse = len(order), self.model.gains, self.dynamics.inverse
         q_d, qd_d, qdd_d, effort = (self.table[:, i * n : (i + 1) * n] for i in range(4))
         w, z = self.model.bandwidth, self.model.damping_ratio
@@ -111,25 +114,28 @@ class Loops:
             step(model, data)
         return passed
 
-    def rollout(self, count: int, steps: int) -> Callable[[], None]:
-        """mujoco.rollout of `count` robots without any law."""
+    def rollout(self, count: int, steps: int, *, dry: bool = False) -> Callable[[], object]:
+        """mujoco.rollout of `count` robots without any law; `dry`: with stops and dry friction."""
         import mujoco
         from mujoco import rollout
 
-        model, data, _ = self._mujoco()
+        model, data, _ = self._mujoco(dry)
         spec = mujoco.mjtState.mjSTATE_FULLPHYSICS
         start = np.empty(mujoco.mj_stateSize(model, spec))
         mujoco.mj_getState(model, data, start, spec)
         starts = np.tile(start, (count, 1))
         return lambda: rollout.rollout(model, data, starts, nstep=steps)
 
-    def _mujoco(self) -> Any:
+    def _mujoco(self, dry: bool = False) -> Any:
         import mujoco
 
         model, data, order = mujoco_model(self.case)
         model.opt.timestep = STEP
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         model.dof_damping[:] = DAMPING
+        if dry:
+            model.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT)
+            model.dof_frictionloss[:] = DRY
         data.qpos[:] = self.parameters["q"][order]
         mujoco.mj_forward(model, data)
         return model, data, order

@@ -22,11 +22,11 @@ from robot_dynamics.simulation.lanes.choices import clipped, greater, lesser, wh
 from robot_dynamics.simulation.lanes.stage import stage
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
 
-FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, 2.0, 3.0, 4.0, 5.0
+FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, -1.0, 2.0, -2.0, 0.0
 """Cases of a joint: it slides forward or backward, lies at a stop, or sticks."""
 
-HELD = 2.5
-"""Cases above are those in which friction or a stop dictates the velocity."""
+UNKNOWN = 0.25
+"""Before the first guess: like no case, and neither forward nor backward."""
 
 DIVERGED = 1e4
 """A joint beyond this position or speed, rad or rad/s, has diverged: the lane stands still."""
@@ -122,7 +122,7 @@ class PlantStages:
                 "dry": h * dry,
                 "low": np.array(low),
                 "high": np.array(high),
-                "cases": np.zeros(self.n),
+                "cases": np.full(self.n, UNKNOWN),
                 "v": x["qd"],
                 "guess": x["qd"],
             }
@@ -147,11 +147,15 @@ class PlantStages:
             found, changes = [], 0.0
             for i in range(self.n):
                 dry, w = x["dry"][i], rho[i] * x["v"][i] - x["p"][i]
+                before = x["cases"][i]
                 ahead = where_less(dry + rho[i] * x["high"][i], w, AT_UPPER, FORWARD)
                 back = where_less(w, rho[i] * x["low"][i] - dry, AT_LOWER, BACKWARD)
+                # A joint that would reverse is guessed to stick first, as in `passive`
+                ahead = where_less(before, -0.5, STUCK, ahead)
+                back = where_less(0.5, before, STUCK, back)
                 case = where_less(dry, w, ahead, where_less(w, -dry, back, STUCK))
                 found.append(case)
-                changes = changes + abs(case - x["cases"][i])
+                changes = changes + abs(case - before)
             return {"cases": np.array(found), "unsettled": np.array([x["alive"][0] * changes])}
 
         inputs = ("A", "v", "p", "dry", "low", "high", "cases", "alive")
@@ -162,33 +166,26 @@ class PlantStages:
 
         def function(**x: Array) -> dict[str, Any]:
             A, n = self._matrix(x["A"]), self.n
-            free, slide, fixed = [], [], []
-            for case, dry, low, high in zip(x["cases"], x["dry"], x["low"], x["high"], strict=True):
-                free.append(where_less(case, HELD, 1.0, 0.0))
-                slide.append(where_less(case, BACKWARD, -dry, dry))
-                at_stop = where_less(case, AT_LOWER, high, low)
-                held = where_less(case, STUCK, at_stop, 0.0)
-                fixed.append(where_less(case, HELD, 0.0, held))
+            free = [_slides(case) for case in x["cases"]]
+            slide = -x["cases"] * x["dry"]  # of those that slide
+            fixed = [
+                where_less(1.5, case, high, where_less(case, -1.5, low, 0.0))
+                for case, low, high in zip(x["cases"], x["low"], x["high"], strict=True)
+            ]
             B: Any = np.zeros((n, n), dtype=object)
             rhs = []
             for i in range(n):
                 others = sum((A[i, j] * fixed[j] for j in range(n) if j != i), 0.0)
                 push = x["c"][i] + slide[i] - others
-                rhs.append(where_less(x["cases"][i], HELD, push, fixed[i]))
-                B[i, i] = where_less(x["cases"][i], HELD, A[i, i], 1.0)
+                rhs.append(where_less(0.5, free[i], push, fixed[i]))
+                B[i, i] = where_less(0.5, free[i], A[i, i], 1.0)
                 for j in range(i):
                     B[i, j] = B[j, i] = A[i, j] * (free[i] * free[j])
             factors = composite_body.factorise(np.array(B), self._parents)
             v = composite_body.solve(*factors, self._parents, np.array(rhs))
-            v = np.array(
-                [where_less(k, HELD, a, b) for k, a, b in zip(x["cases"], v, fixed, strict=True)]
-            )
-            held_by = A @ v - x["c"]
-            p = [
-                where_less(k, HELD, s, r)
-                for k, s, r in zip(x["cases"], slide, held_by, strict=True)
-            ]
-            return {"v": v, "p": np.array(p)}
+            v = _chosen(free, v, fixed)
+            p = _chosen(free, slide, A @ v - x["c"])
+            return {"v": v, "p": p}
 
         return self._stage("solve", function, "A", "c", "cases", "dry", "low", "high")
 
@@ -219,7 +216,7 @@ class PlantStages:
                 "v": np.array([taken(a, b) for a, b in zip(new, x["v"], strict=True)]),
                 "p": np.array([taken(a, b) for a, b in zip(p, x["p"], strict=True)]),
                 # Of this guess nothing has been solved yet, whichever cases it has
-                "cases": np.array([taken(0.0, case) for case in x["cases"]]),
+                "cases": np.array([taken(UNKNOWN, case) for case in x["cases"]]),
             }
 
         inputs = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
@@ -251,13 +248,13 @@ class PlantStages:
         def last(**x: Array) -> dict[str, Any]:
             M, b = self._motion(x, "q4", "v4", np.zeros(self.n))
             a4 = self._accelerations(M + np.diag(x["rotor"]), b, x["acting"])
-            h, held = x["h"][0], x["cases"]
+            h, free = x["h"][0], [_slides(case) for case in x["cases"]]
             q = x["q"] + h / 6.0 * (x["qd"] + 2.0 * (x["v2"] + x["v3"]) + x["v4"])
             qd = x["qd"] + h / 6.0 * (x["a1"] + 2.0 * (x["a2"] + x["a3"]) + a4)
             moved = x["q"] + h * x["v"]
             return {
-                "next_q": _chosen(held, q, moved),
-                "next_qd": _chosen(held, qd, x["v"]),
+                "next_q": _chosen(free, q, moved),
+                "next_qd": _chosen(free, qd, x["v"]),
             }
 
         inputs = ("q", "qd", "v", "v2", "v3", "q4", "v4", "a1", "a2", "a3", "cases")
@@ -291,6 +288,12 @@ class PlantStages:
         return self._stage("arrive", function, "next_q", "next_qd", "q", "p", "alive")
 
 
-def _chosen(cases: Array, free: Array, held: Array) -> Array:
-    """Of every joint `free` if it is, else `held`."""
-    return np.array([where_less(k, HELD, a, b) for k, a, b in zip(cases, free, held, strict=True)])
+def _slides(case: Any) -> Any:
+    """1 for a joint that slides, 0 for one whose velocity friction or a stop dictates."""
+    return where_less(abs(abs(case) - 1.0), 0.5, 1.0, 0.0)
+
+
+def _chosen(free: Any, sliding: Any, held: Any) -> Array:
+    """Of every joint `sliding` if it is, else `held`."""
+    choices = zip(free, sliding, held, strict=True)
+    return np.array([where_less(0.5, is_free, a, b) for is_free, a, b in choices])
