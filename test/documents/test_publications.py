@@ -1,6 +1,7 @@
 """The pages of the publications: every function and test that they name exists and is run."""
 
 import ast
+import functools
 import re
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +26,7 @@ def words(page):
     return CODE.findall(page.read_text(encoding="utf-8"))
 
 
+@functools.lru_cache(maxsize=1)
 def defined_tests():
     """Names of all test functions by the name of their file, and which of them are never run."""
     found, skipped = {}, set()

@@ -96,6 +96,16 @@ def test_a_redundant_arm_keeps_its_redundant_joint():
     )
 
 
+def test_an_arm_without_a_closed_form_goes_on_from_the_last_pose():
+    arm = read_urdf(find_robot("xarm7"))
+    q = 0.4 * np.cos(2.0 * np.arange(7)) + [0, 0, 0, 1, 0, 0, 0]
+    start = pose_at(arm, q, "link_eef")
+    path = straight_line(start, moved(start, 0.0, 0.03, -0.02), 1.0, rate=10.0)
+    ours = follow_poses(arm, path, "link_eef", near=q).waypoints
+    assert missed(arm, ours, path, "link_eef") < 1e-8
+    assert np.abs(np.diff(ours.positions, axis=0)).max() < 0.1  # rad: no jump in the null space
+
+
 def test_a_spline_through_poses_of_the_arm_is_followed(ur5):
     poses = [
         pose_at(ur5, BENT + x, "tool0") for x in ([0.0] * 6, [0.2] * 6, [0.1, 0, -0.1, 0, 0.2, 0])
