@@ -30,6 +30,7 @@ MOTIONS: Mapping[str, str] = {
     "excite": "a motion that shows all there is to identify, within the limits of an arm",
     "identify": "bodies and friction that fit a recorded motion, as a URDF",
     "validate": "how well a URDF predicts the efforts of a recorded motion",
+    "payload": "the load that an identified arm carries, from a motion with it",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "study": "thousands of closed loops: how wrong the model may be before a limit is broken",

@@ -4,6 +4,7 @@ from robot_dynamics.identification.estimation import Identification, identify
 from robot_dynamics.identification.excitation.excitation_search import Excitation, excite
 from robot_dynamics.identification.excitation.motion_families import Room
 from robot_dynamics.identification.parameter_file import Drives, read_parameters, write_parameters
+from robot_dynamics.identification.payload_estimation import Payload, identify_payload
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.validation import Report, validate
 from robot_dynamics.identification.write_back import with_identified, write_urdf
@@ -12,11 +13,13 @@ __all__ = [
     "Drives",
     "Excitation",
     "Identification",
+    "Payload",
     "Recording",
     "Report",
     "Room",
     "excite",
     "identify",
+    "identify_payload",
     "read_parameters",
     "validate",
     "with_identified",

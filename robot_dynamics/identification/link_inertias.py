@@ -12,12 +12,12 @@ import numpy as np
 
 from robot_dynamics.algorithms.base_parameters import BaseParameters, base_columns
 from robot_dynamics.arrays import Array
+from robot_dynamics.errors import RobotError
 from robot_dynamics.robot.inertial_parameters import (
     PARAMETERS,
     body_of,
     body_with,
     inertial_parameters,
-    pseudo_inertia,
 )
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
@@ -90,9 +90,18 @@ class LinkInertias:
         return replace(self.robot, links=links)
 
 
-def symmetric(pi: Array) -> Array:
-    """Pseudo-inertia of ten parameters, shape (4, 4)."""
-    return pseudo_inertia(body_with(pi))
+def carried_at(robot: Robot, frame: str) -> Array:
+    """Base parameters by the ten parameters of a body at a link or frame, shape (p, 10).
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+        RobotError: If no joint moves it.
+    """
+    tree = joint_frames(merge_fixed(robot))
+    carrier, X = _carrier(tree, robot.frame(frame).link)
+    if carrier == tree.links[0].name:
+        raise RobotError(f"frame '{frame}' does not move; name one that carries the load")
+    return _gather(tree, base_columns(tree)[1]) @ _moved(tree, carrier, X @ robot.frame(frame).pose)
 
 
 def parameters_of(J: Array) -> Array:

@@ -62,7 +62,7 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         parameters = content["/**"]["ros__parameters"]
         given, rotors = parameters.get("friction", {}), parameters.get("rotor", {})
-        names = {*given, *rotors}
+        names = [*given, *rotors]
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError):
         raise RecordingError(
             f"{path}: is no parameter file of identified drives; give the one that "

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,16 @@ def test_an_excitation_becomes_a_trajectory_file(tmp_path, capsys):
     assert motion.times[-1] == 6.0
     assert main([*command, "--box", "1,2"]) == 1
     assert "--box: '1,2' is not six numbers" in capsys.readouterr().err
+
+
+def test_a_load_is_weighed(runs, tmp_path, capsys):
+    out = runs / "fits.urdf"
+    assert main(["identify", "planar_2r", str(runs / "run.npz"), "--out", str(out)]) == 0
+    carrying = replace(ARM, true=ARM.true.with_payload(ARM.true.tips[0], 3.0))
+    recording, path = carrying.recording(seed=3, noise=0.002), tmp_path / "loaded.npz"
+    np.savez(path, time=recording.time, q=recording.q, qd=recording.qd, tau=recording.tau)
+    capsys.readouterr()
+    assert main(["payload", str(out), str(path)]) == 0
+    said = capsys.readouterr().out
+    assert float(said.split(": ")[1].split()[0]) == pytest.approx(3.0, rel=0.1)
+    assert "the motion does not show" in said  # an arm in a plane

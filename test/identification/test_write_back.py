@@ -125,7 +125,7 @@ def test_parameters_of_drives_are_read_as_they_were_written(tmp_path):
     qd = np.random.default_rng(0).normal(size=(10, 2))
     np.testing.assert_array_equal(drives.friction.smooth(qd), friction.smooth(qd))
     np.testing.assert_array_equal(drives.rotor_inertia, [0.1, 0.0])
-    with pytest.raises(UnknownNameError, match="no joint 'shoulder'"):
+    with pytest.raises(UnknownNameError, match="no joint 'shoulder' in robot 'planar_2r'"):
         read_parameters(path, read_urdf(find_robot("planar_2r")))
     path.write_text("mass: 3")
     with pytest.raises(RecordingError, match="is no parameter file"):

@@ -1,0 +1,120 @@
+"""The load at a link, from a motion with it and a model of the arm without it.
+
+A load adds to the base parameters of the arm what its ten parameters gather there, so that
+efforts beyond those of the arm alone are linear in them. What a motion does not show of a
+load (its inertia at slow speed, or all but its mass on an arm in a plane) is made as small
+as a body can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
+from robot_dynamics.identification.least_squares import Problem, estimate, normal
+from robot_dynamics.identification.link_inertias import carried_at, parameters_of
+from robot_dynamics.identification.packages import needed
+from robot_dynamics.identification.physical_consistency import Quadratic
+from robot_dynamics.identification.recordings.recording import Recording
+from robot_dynamics.identification.signals import joined, signals
+from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
+from robot_dynamics.robot.robot import Robot
+
+ROUNDS = 3
+"""Friction that grows with the load is found in turns with the load."""
+
+UNSEEN = 1e-3
+"""Weight of what the data do not show, against one of what they do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """A load that was found.
+
+    Args:
+        frame: Link or frame that it is fastened to.
+        mass: kg.
+        com: Mass centre in `frame`, shape (3,), m.
+        inertia: About the mass centre in axes of `frame`, shape (3, 3), kg m^2.
+        deviation: Standard deviations by name of the ten `PARAMETERS` about the origin of the
+            frame; infinite where the motion does not show one.
+    """
+
+    frame: str
+    mass: float
+    com: Array
+    inertia: Array
+    deviation: dict[str, float]
+
+    def on(self, robot: Robot) -> Robot:
+        """The robot with the load."""
+        return robot.with_payload(self.frame, self.mass, self.com, self.inertia)
+
+
+def identify_payload(
+    robot: Robot,
+    model: EffortModel,
+    recording: Recording | Sequence[Recording],
+    frame: str,
+    *,
+    edge: float | None = None,
+) -> Payload:
+    """Find the load of an arm.
+
+    Args:
+        robot: The arm that the model is of.
+        model: Efforts without the load: `Identification.model`, or `EffortModel.of`.
+        recording: Motion with the load.
+        frame: Link or frame that carries it.
+        edge: Of the low-pass, Hz; by default from the motion.
+
+    Raises:
+        UnknownNameError: If there is no such frame.
+        RobotError: If no joint moves the frame.
+        RecordingError: If the motion shows no mass there.
+    """
+    recordings = [recording] if isinstance(recording, Recording) else list(recording)
+    motion = joined([signals(one, edge) for one in recordings])
+    B = carried_at(robot, frame)
+    X = regressor_at_drives(model.dynamics, motion, model.drive) @ B
+    tau = motion.tau @ np.linalg.inv(model.drive)
+    pi = np.zeros(len(PARAMETERS))
+    for _ in range(ROUNDS):
+        loaded = replace(model, base=model.base + B @ pi)
+        rest = tau - loaded.drive_efforts(motion) + X @ pi
+        problem = Problem(X, rest, np.zeros(len(pi)), np.ones_like(rest, dtype=bool))
+        fit = estimate(problem)
+        pi = _nearest_body(Quadratic.of(*normal(problem, fit.sample_weight)))
+    body = body_with(pi)
+    if body.mass <= 1e-6:
+        raise RecordingError(
+            f"{recordings[0].source}: no load is seen at '{frame}'; is it fastened there, and does "
+            "the motion lift it?"
+        )
+    deviation = dict(zip(PARAMETERS, map(float, fit.deviation), strict=True))
+    return Payload(frame, float(body.mass), body.com, body.about_com, deviation)
+
+
+def _nearest_body(data: Quadratic) -> Array:
+    """The smallest body among those that explain the data best, as ten parameters, shape (10,)."""
+    cp = needed("cvxpy", "payload identification")
+    pairs = [(a, b) for a in range(4) for b in range(a + 1)]
+    units = []
+    for a, b in pairs:
+        J = np.zeros((4, 4))
+        J[a, b] = J[b, a] = 1.0
+        units.append(parameters_of(J))
+    J = cp.Variable((4, 4), PSD=True)
+    entries = cp.hstack([J[a, b] for a, b in pairs])
+    size = max(float(np.abs(data.d).max()), 1e-9)  # keeps the solver accurate
+    fit = (data.R @ np.column_stack(units) @ entries - data.d) / size
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(fit) + (UNSEEN / size) ** 2 * cp.trace(J)))
+    problem.solve(solver=cp.CLARABEL)
+    if J.value is None:
+        raise RecordingError(f"payload: the solver says {problem.status}; record another motion")
+    return np.column_stack(units) @ np.array([J.value[a, b] for a, b in pairs])
