@@ -31,3 +31,19 @@ def careful(arm):
 def mixed():
     """Kernel of every operation, with three inputs and outputs of different shapes."""
     return compile_native(everything_program(), use_cache=False)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty cache of its own for every test."""
+    place = tmp_path / "cache"
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", str(place))
+    from robot_dynamics.compiler.native import cache
+
+    cache._say_once.cache_clear()
+    return place
+
+
+@pytest.fixture
+def short_arm():
+    return chain(3)
