@@ -10,7 +10,7 @@ from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion
 from robot_dynamics.trajectory.motions import circle_law
 
 STEPS = 180  # of 50 ms each, by the rule of Runge and Kutta
-RATE = 5.0  # of the feedback, 1/s; without it round-off grows a thousandfold in a second
+RATE = 5.0  # of the feedback, 1/s; without it errors grow a hundredfold in a second and more
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ D qdd 1 and 1.5. n: rotation and origin of every link in the base 37 and 24, (31
 (33) 21 and 17. Constant: the base is at rest, so that products of the first link with 0 and 1 are
 never formed, which the paper, whose polynomial counts all links alike, does form.
 The paper's steps stand in its figure 2, which is not legible in the copies at hand: the rest of the
-difference, n^3 - 0, 30.5 n^2 and 27 n^2, is not explained.""",
+difference, n^3 and n^3/3, 30.5 n^2 and 27 n^2, and what is left of n, is not explained.""",
     "lagrange_euler": """\
 Ours are the same equations (1) to (5) on the same matrices. The paper multiplies all zeros and ones
 of a 4 x 4 matrix out: with 64 mult for a product, the two products of (4) for every i, k, m and

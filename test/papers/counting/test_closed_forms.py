@@ -66,6 +66,14 @@ def test_inertia_coefficients_alone_are_of_third_order():
     assert set(cubic.values()) == {(0, 0)}
 
 
+def test_two_full_products_for_every_choice_are_the_papers_leading_term():
+    """128 n^4 / 3: two products of 4 x 4 matrices for every i, k, m and s >= max(i, k)."""
+    choices = {n: n * sum(n + 1 - max(i, k) for i in range(1, n + 1) for k in range(1, n + 1))
+               for n in range(1, 6)}  # fmt: skip
+    products = polynomial_through({n: 2 * 4**3 * count for n, count in choices.items()})
+    assert products[4] == LEE_TABLE_1["lagrange_euler"][0][4] == Fraction(128, 3)
+
+
 @pytest.mark.parametrize("n", range(1, 7))
 def test_paper_counts_more_than_is_needed_here(n):
     """Every link alike there, the base at rest known here; see DIFFERENCES."""
