@@ -269,7 +269,7 @@ class Controller:
         not do what is planned, and nobody would see it.
         """
         age = min(self._supervisor.states.age(now), 2.0 * self.settings.state_timeout)
-        self._unseen.weigh(self.model)
+        self._unseen.weigh(self.model, self.limit)
         return self._unseen.predicted(self.model, measured, now - age, now)
 
     def _go_on_from(self, at: State, now: float) -> None:

@@ -29,6 +29,9 @@ STEP_S = 4e-3
 LONGEST_PREDICTION_S = 1.0
 """Time over which it is predicted at most: a cycle must bear the work."""
 
+MOST_SHARE = 0.2
+"""Part of the effort limit that may be lost to friction or load; more is a collision."""
+
 MOVES = 0.01
 """Speed from where on an effort that is lost may be friction, rad/s or m/s."""
 
@@ -62,6 +65,8 @@ class Unseen:
     def seen(self, now: float, measured: Measured) -> None:
         """Note a state, which answers the efforts before it."""
         states = self._states
+        if states and now - states[-1][0] > WINDOW_S:  # what was before a silence tells nothing
+            states.clear()
         if self._efforts and not (states and states[-1][0] <= now < states[-1][0] + LOOK_S):
             # Copies: whoever measures may write into the same arrays
             states.append((now, measured.q.copy(), measured.qd.copy(), self._efforts[-1][1]))
@@ -69,15 +74,21 @@ class Unseen:
                 states.popleft()
         self._efforts.clear()
 
-    def weigh(self, model: Model) -> None:
-        """Find out what is `lost`: commanded over the last moments, less what the motion took."""
+    def weigh(self, model: Model, limit: Array) -> None:
+        """Find out what is `lost`: commanded over the last moments, less what the motion took.
+
+        Args:
+            model: The arm.
+            limit: Largest efforts, shape (n,), N m or N, of which a share is believed.
+        """
         self.lost = self._qd = self._none
         if len(self._states) < 2:
             return
         (begin, _, qd_0, _), (_, q, qd, _) = self._states[0], self._states[len(self._states) // 2]
         end, _, qd_1, _ = self._states[-1]
         took = model.feedforward(q, qd, (qd_1 - qd_0) / (end - begin))
-        self.lost = np.mean([tau for *_, tau in list(self._states)[1:]], axis=0) - took
+        lost = np.mean([tau for *_, tau in list(self._states)[1:]], axis=0) - took
+        self.lost = np.clip(lost, -MOST_SHARE * limit, MOST_SHARE * limit)
         self._qd = qd_1
 
     def lacking(self, qd: Array) -> Array:

@@ -147,6 +147,7 @@ def test_efforts_change_no_faster_than_their_limit(arm, peer):
     rate = 20.0
     arm.use(limits__joint_1__effort_rate=rate, limits__joint_2__effort_rate=rate)
     arm.node.wait_for_log("limits.joint_1.effort_rate of 20 is reached by the feedback of an error")
+    arm.node.wait_for_log("limits.joint_2: effort_rate 20, soft_margin 0, velocity 0, tracking_err")
     arm.moves(gains(peer, "p"))
     count = len(arm.named)
     arm.q_d = Q + 0.05

@@ -206,11 +206,12 @@ def test_a_wrench_that_cannot_be_is_refused_and_changes_nothing(
 
 
 def test_gravity_is_a_parameter_of_three_numbers(peer, efforts):
-    _, heard = efforts
+    node, heard = efforts
     refused = peer.set_parameter(NODE, "gravity", [1.0, 2.0])
     assert not refused.successful and "'gravity' has 2 entries; give three" in refused.reason
     assert peer.set_parameter(NODE, "gravity", [1.0, -2.0, -9.0]).successful
     becomes(heard, gravity(vector=[1.0, -2.0, -9.0]), "the other gravity")
+    node.wait_for_log("gravity: 1, -2, -9 m/s^2")
     assert peer.set_parameter(NODE, "gravity", ROBOT.gravity.tolist()).successful
     becomes(heard, gravity(), "its own gravity")
 
