@@ -1,0 +1,1 @@
+"""Motions of a hand: along lines, circles and poses of a file."""
