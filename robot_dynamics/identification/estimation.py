@@ -28,7 +28,12 @@ from robot_dynamics.identification.least_squares import (
 )
 from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.physical_consistency import Quadratic, consistent
-from robot_dynamics.identification.recordings.doubts import Doubt, doubts, refuse_hopeless
+from robot_dynamics.identification.recordings.doubts import (
+    Doubt,
+    doubts,
+    refuse_hopeless,
+    saturated,
+)
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import Signals, joined, signals
 from robot_dynamics.identification.validation import Report, reported
@@ -39,9 +44,6 @@ BLOCKS = 6
 
 ROUNDS = 3
 """Of choosing friction: bodies and friction are found in turns."""
-
-SATURATED = 0.98
-"""Part of the effort limit above which a motor no longer says what the motion asks for."""
 
 ROTORS_WORTH = 0.98
 """Rotor inertia is kept if it brings the squared error on unseen blocks below this part."""
@@ -203,7 +205,7 @@ class _Fit:
         self.shapes = [Shape(0.02 * v, viscous=True) if v > 0.0 else Shape()
                        for v in self.columns.speed]  # fmt: skip
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
-        self.usable = np.abs(motion.raw) < SATURATED * limit
+        self.usable = ~saturated(motion.raw, limit)
         self.blocks = _blocks(motion, BLOCKS)
         self.load = np.abs(self.Y @ self.prior)
         self.estimate = self._estimate()

@@ -45,6 +45,9 @@ PER_EDGE = 5
 FINER = 5
 """Samples per kept one where friction is filtered: its steps are sharper than the motion."""
 
+MOST = 6000
+"""Samples that a fit uses of one recording; of longer ones fewer per second."""
+
 DISAGREEMENT = 0.25
 """Part by which measured velocities may differ from those of the positions, rms."""
 
@@ -99,6 +102,8 @@ def signals(recording: Recording, edge: float | None = None, *, thinned: bool = 
         )
     fine = max(1, int(rate / (FINER * PER_EDGE * edge))) if thinned else 1
     coarse = max(1, int(rate / fine / (PER_EDGE * edge))) if thinned else 1
+    if thinned:
+        coarse *= max(1, round(recording.duration * rate / (fine * coarse * MOST)))
     margin = int(rate / edge) if thinned else 0  # where the filter feels the end of the part
     parts = [
         _Part.of(rows, recording, edge, fine)

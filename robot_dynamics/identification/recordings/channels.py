@@ -98,7 +98,7 @@ def _hint(names: Sequence[str], missing: Sequence[str]) -> str:
         return f" (joints: {', '.join(names)}); give joint names {','.join(pairs)}"
     return (
         f" (joints: {', '.join(names)}); is it of another robot? If not, say which joint is which "
-        "by joint names"
+        "by joint names, and lock those that were not recorded"
     )
 
 

@@ -34,6 +34,13 @@ RELATED = 0.7
 """Correlation with the efforts of the URDF that tells something of sign and unit."""
 
 
+SATURATED = 0.98
+"""Part of the effort limit above which a motor no longer says what the motion asks for."""
+
+BEYOND = 1.05
+"""Part of an effort limit that no motor reaches whose limit it is."""
+
+
 @dataclass(frozen=True)
 class Doubt:
     """One thing that is wrong or odd.
@@ -173,7 +180,13 @@ def _of_efforts(robot: Robot, recording: Recording, motion: Signals) -> Iterator
             "measured?",
             joint=names[j],
         )
-    at_limit = (np.abs(tau) > 0.98 * limit).mean(axis=0)
+    for j in np.flatnonzero(np.abs(tau).max(axis=0) > BEYOND * limit):
+        yield Doubt(
+            f"{source}: the effort of joint '{names[j]}' reaches {np.abs(tau[:, j]).max():.4g}, "
+            f"beyond its limit of {limit[j]:.4g} in the URDF; the limit is not believed",
+            joint=names[j],
+        )
+    at_limit = saturated(tau, limit).mean(axis=0)
     for j in np.flatnonzero(at_limit > 0.01):
         yield Doubt(
             f"{source}: joint '{names[j]}' is at its effort limit of {limit[j]:.4g} in "
@@ -181,6 +194,15 @@ def _of_efforts(robot: Robot, recording: Recording, motion: Signals) -> Iterator
             joint=names[j],
         )
     yield from _of_sign_and_unit(robot, source, motion)
+
+
+def saturated(tau: Array, limit: Array) -> Array:
+    """Where efforts stand at their limit, shape (N, n): a motor there gives less than is asked.
+
+    A limit that efforts go beyond is none of the motor's.
+    """
+    believed = np.abs(tau).max(axis=0) <= BEYOND * limit
+    return np.asarray((np.abs(tau) > SATURATED * limit) & believed)
 
 
 def _of_sign_and_unit(robot: Robot, source: str, motion: Signals) -> Iterator[Doubt]:
@@ -194,7 +216,8 @@ def _of_sign_and_unit(robot: Robot, source: str, motion: Signals) -> Iterator[Do
         yield Doubt(
             f"{source}: efforts of joint {joints} have the wrong sign against gravity and inertia "
             "of the URDF; turn them round (drive gains of -1)",
-            hopeless=bool(opposite.sum() >= max(1, told.sum() // 2)),
+            # One joint may have a wrong mass centre in the URDF; not most of them
+            hopeless=bool(opposite.sum() >= max(2.0, 0.8 * told.sum())),
         )
     slopes = np.abs(slope[told])
     off = (slopes < 0.25) | (slopes > 4.0)

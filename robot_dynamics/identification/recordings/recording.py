@@ -25,6 +25,12 @@ FEWEST = 50
 MOST_MISSING = 0.05
 """Part of the samples that may be unusable before the whole recording is."""
 
+LONGEST_STEP = 0.9
+"""Distance of samples above which stamps are in another unit than s."""
+
+UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""Units that stamps may be in, and what they are in s."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -211,12 +217,25 @@ def _cleaned(
     part = 1.0 - whole.mean()
     if part > MOST_MISSING:
         raise RecordingError(f"{source}: {100 * part:.0f} % of the samples hold NaN; record again")
+    time = _in_seconds(time, source)
     order = np.flatnonzero(whole)[np.argsort(time[whole], kind="stable")]
     order = order[np.diff(time[order], prepend=-np.inf) > 0.0]
     left_out = len(time) - len(order)
     if left_out:
         logger.warning("%s: %d samples with NaN or a time twice are left out", source, left_out)
     return time[order], q[order], qd[order] if measured else None, tau[order]
+
+
+def _in_seconds(time: Array, source: str) -> Array:
+    """Times in s, of stamps that are in ms, us or ns."""
+    step = float(np.median(np.abs(np.diff(time))))
+    if not step > LONGEST_STEP:
+        return time
+    unit, factor = next(
+        (u for u in UNITS.items() if step * u[1] < LONGEST_STEP), ("ns", UNITS["ns"])
+    )
+    logger.warning("%s: stamps are %.4g apart; taken for %s", source, step, unit)
+    return np.asarray((time - np.nanmin(time)) * factor)
 
 
 def _unwrapped(q: Array, rotating: Sequence[bool], robot: Robot, source: str) -> Array:

@@ -72,6 +72,21 @@ def test_saturated_efforts_are_named_and_do_not_count():
     assert error < 0.1 * np.sqrt(np.mean(true.tau[:, 1] ** 2))
 
 
+def test_a_limit_of_the_urdf_that_efforts_go_beyond_is_not_believed():
+    joints = tuple(
+        replace(joint, limits=replace(joint.limits, effort=5.0)) for joint in ARM.urdf.joints
+    )
+    found = identify(replace(ARM.urdf, joints=joints), MOTION)
+    assert "the limit is not believed" in " ".join(doubt.text for doubt in found.report.doubts)
+    assert found.report.verdict == "good"
+
+
+def test_one_joint_of_the_wrong_sign_is_named():
+    tau = MOTION.tau.copy()
+    tau[:, 1] *= -1.0
+    assert f"efforts of joint '{JOINT[1]}' have the wrong sign" in texts(replace(MOTION, tau=tau))
+
+
 def test_gaps_and_slow_sampling_are_named():
     kept = np.ones(len(MOTION.time), dtype=bool)
     kept[1000:1200] = False

@@ -193,6 +193,15 @@ def test_degrees_and_drive_gains_are_converted(tmp_path):
     np.testing.assert_allclose(recording.tau, TAU, atol=1e-12)
 
 
+@pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("us", 1e6), ("ns", 1e9)])
+def test_stamps_in_other_units_than_seconds_are_taken_as_such(tmp_path, caplog, unit, factor):
+    path = tmp_path / "run.npz"
+    np.savez(path, time=1.7e9 * factor + TIME * factor, q=Q, qd=QD, tau=TAU)
+    recording = Recording.read(path, ROBOT)
+    assert recording.rate == pytest.approx(100.0, rel=1e-2)
+    assert f"taken for {unit}" in caplog.text
+
+
 def test_times_that_do_not_increase_are_refused():
     time = TIME.copy()
     time[5] = time[4]
