@@ -15,15 +15,17 @@ from rclpy.client import Client
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
+from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.load_messages import body_from_msg
+from robot_dynamics.nodes.ros.markers import markers
 from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
-from robot_dynamics.nodes.ros.messages import SECOND, JointReader
+from robot_dynamics.nodes.ros.messages import SECOND, JointReader, time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import COMMAND_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -71,6 +73,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         ]
         self.create_subscription(InertiaStamped, "payload", self._on_payload, TRAJECTORY_QOS)
         self._loads = self.create_publisher(InertiaStamped, "payload", TRAJECTORY_QOS)
+        self._markers = self.create_publisher(MarkerArray, "markers", OUTPUT_QOS)
         self._requests = {
             "mode": self.create_client(SetParameters, "controller_node/set_parameters"),
             "mass_factor": self.create_client(SetParameters, "simulator_node/set_parameters"),
@@ -134,11 +137,11 @@ class ViewerNode(RobotNode[ViewerParameters]):
         controls = self._controls
         if controls.message.content:
             controls.message.content = ""
-        self._page.show(
-            self._snapshot(),
-            residual=controls.residual.value,
-            ellipsoid=controls.ellipsoid.value,
-        )
+        now = self._snapshot()
+        self._page.show(now, residual=controls.residual.value, ellipsoid=controls.ellipsoid.value)
+        if self._markers.get_subscription_count():
+            stamp, share = time_msg(self._states.stamp), np.abs(now.tau) / self._limit
+            self._markers.publish(markers(self.robot, now.q, now.q_d, share, stamp))
 
     def _snapshot(self) -> Snapshot:
         states, desired = self._states, self._desired

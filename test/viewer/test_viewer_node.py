@@ -9,12 +9,14 @@ pytest.importorskip("viser")
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from rclpy.parameter import Parameter
+from visualization_msgs.msg import MarkerArray
 
+from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
 from robot_dynamics.viewer.live_arm import ball
-from ros_system import lasting_node, wait_for
+from ros_system import Peer, lasting_node, wait_for
 
 MEASURED = 0.05  # N m: the slope of velocities over 20 ms against the true acceleration
 
@@ -66,3 +68,17 @@ def test_payload_of_the_page_is_shown_and_told_to_the_nodes(nodes, viewer):
     wait_for(lambda: viewer._payload is not None and viewer._payload.mass == 1.5, "a payload")
     np.testing.assert_allclose(viewer._payload.about_com, ball(1.5).about_com, atol=1e-12)
     wait_for(lambda: nodes.controller.arm.load.payload.target[0] == 1.5, "a payload that is known")
+
+
+def test_markers_for_rviz_show_load_reference_and_gravity(nodes, viewer, domain):
+    peer = Peer(domain)
+    heard = peer.listen(MarkerArray, "markers")
+    wait_for(lambda: heard, "markers")
+    peer.close()
+    markers = {(marker.ns, marker.id): marker for marker in heard[0].markers}
+    assert set(markers) == {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0)}
+    arrow = markers["gravity", 0].points
+    assert arrow[1].z < arrow[0].z
+    robot, elbow = viewer.robot, markers["load", 1].pose.position
+    placed = link_poses(robot, nodes.simulator.plant.q)["link_2"].translation
+    np.testing.assert_allclose([elbow.x, elbow.y, elbow.z], placed, atol=1e-3)  # it holds still

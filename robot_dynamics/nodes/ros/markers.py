@@ -1,0 +1,84 @@
+"""What the page shows, for rviz: load of every joint as colour, the reference, gravity."""
+
+from __future__ import annotations
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Point
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.kinematics.forward_kinematics import link_poses
+from robot_dynamics.robot import Robot, merge_fixed
+from robot_dynamics.viewer.scene import GHOST, GRAVITY, tinted
+
+NEUTRAL = (205, 210, 216)
+"""Of a joint without load."""
+
+GRAVITY_LENGTH = 0.03
+"""Length of the arrow of gravity, m for each m/s^2."""
+
+
+def markers(
+    robot: Robot, q: Array, q_d: Array | None, share: Array, stamp: Time, size: float = 0.09
+) -> MarkerArray:
+    """Markers of one moment, in the frame of the root link.
+
+    Args:
+        robot: The robot.
+        q: Joint positions, shape (n,), rad or m.
+        q_d: Desired positions, shape (n,), or None.
+        share: Part of its limit that each joint uses, shape (n,); NaN where nobody knows.
+        stamp: When that was.
+        size: Diameter of the ball at a joint, m.
+    """
+    tree = merge_fixed(robot)
+    frame = robot.links[0].name
+    poses = link_poses(robot, q)
+    array = MarkerArray()
+    for k, (link, leader) in enumerate(zip(tree.links[1:], tree.coupling.leader, strict=True)):
+        load = 0.0 if np.isnan(share[leader]) else float(np.clip(share[leader], 0.0, 1.0))
+        ball = _marker(frame, stamp, "load", k, Marker.SPHERE)
+        ball.pose.position = _point(poses[link.name].translation)
+        ball.scale.x = ball.scale.y = ball.scale.z = size
+        ball.color = _colour(tinted(NEUTRAL, load), 0.9)
+        array.markers.append(ball)
+    if q_d is not None:
+        array.markers.append(_skeleton(robot, q_d, stamp))
+    if np.any(robot.gravity):
+        arrow = _marker(frame, stamp, "gravity", 0, Marker.ARROW)
+        start = np.array([-0.5, 0.5, 0.8])
+        arrow.points = [_point(start), _point(start + GRAVITY_LENGTH * np.array(robot.gravity))]
+        arrow.scale.x, arrow.scale.y, arrow.scale.z = 0.015, 0.035, 0.06
+        arrow.color = _colour(GRAVITY, 0.9)
+        array.markers.append(arrow)
+    return array
+
+
+def _skeleton(robot: Robot, q_d: Array, stamp: Time) -> Marker:
+    """Lines from body to body at the reference."""
+    tree, poses = merge_fixed(robot), link_poses(robot, q_d)
+    ghost = _marker(robot.links[0].name, stamp, "reference", 0, Marker.LINE_LIST)
+    ghost.scale.x = 0.03
+    ghost.color = _colour(GHOST, 0.4)
+    for joint in tree.joints:
+        ghost.points += [_point(poses[name].translation) for name in (joint.parent, joint.child)]
+    return ghost
+
+
+def _marker(frame: str, stamp: Time, kind: str, number: int, shape: int) -> Marker:
+    marker = Marker(ns=kind, id=number, type=shape, action=Marker.ADD)
+    marker.header.frame_id, marker.header.stamp = frame, stamp
+    marker.pose.orientation.w = 1.0
+    return marker
+
+
+def _point(p: Array) -> Point:
+    x, y, z = (float(value) for value in p)
+    return Point(x=x, y=y, z=z)
+
+
+def _colour(rgb: tuple[int, int, int], alpha: float) -> ColorRGBA:
+    red, green, blue = (value / 255.0 for value in rgb)
+    return ColorRGBA(r=red, g=green, b=blue, a=alpha)
