@@ -28,7 +28,7 @@ from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.simulation import check_physical
-from robot_dynamics.trajectory.pose_paths import read_poses
+from robot_dynamics.trajectory import read_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 PACKAGE = "robot_dynamics"
