@@ -82,9 +82,11 @@ def follow_poses(
 
     Raises:
         TrajectoryError: If a pose is out of reach, or the branch ends between two poses; the
-            message names the time.
+            message names the time. If there are fewer than two poses.
         UnknownNameError: If there is no such frame.
     """
+    if len(path.times) < 2:
+        raise TrajectoryError(f"a path needs two poses or more, got {len(path.times)}")
     ik = InverseKinematics(robot, frame)
     tracker = _Tracker(robot, ik, _start(robot, near), redundant)
     q = np.array([tracker.follow(*pose) for pose in zip(*path, strict=True)])
@@ -106,9 +108,11 @@ class _Tracker:
             [robot.joint(name).type.rotates for name in ik.joint_names], dtype=bool
         )
         self.redundant: float | None = None
+        self.held: list[int] = []  # columns of the joint that stays where it is
         if ik.redundant is not None:
             at = robot.joint_names.index(ik.redundant)
             self.redundant = float(start[at]) if redundant is None else redundant
+            self.held = [ik.joint_names.index(ik.redundant)]
         self.started = False
         self.conditions: list[float] = []
 
@@ -160,14 +164,12 @@ class _Tracker:
         """The solution nearest to the last one, by whole turns; within limits to start with."""
         if len(found.q) == 0:
             return None
-        first = found.q[found.within_limits] if not self.started else found.q[:0]
-        ways = first if len(first) else found.q
-        if not self.started:
-            inside = [turned for q in ways for turned in self.ik.turns(q)]
-            ways = np.array(inside) if inside else ways
+        inside = [] if self.started else [turned for q in found.q for turned in self.ik.turns(q)]
+        if inside:
+            ways = np.array(inside)
         else:
-            turns = np.round((self.q - ways) / (2.0 * np.pi)) * 2.0 * np.pi
-            ways = ways + np.where(self.turns, turns, 0.0)
+            turns = np.round((self.q - found.q) / (2.0 * np.pi)) * 2.0 * np.pi
+            ways = found.q + np.where(self.turns, turns, 0.0)
         return np.array(ways[np.abs(ways - self.q).max(axis=1).argmin()])
 
     def _free(self, found: InverseSolutions) -> bool:
@@ -184,6 +186,7 @@ class _Tracker:
             turn = [off[2, 1] - off[1, 2], off[0, 2] - off[2, 0], off[1, 0] - off[0, 1]]
             missed = np.concatenate((position - p, 0.5 * np.array(turn)))
             J = frame_jacobian(self.robot, whole, self.ik.frame)[:, self.mine]
+            J[:, self.held] = 0.0
             whole[self.mine] += np.linalg.pinv(J, rcond=1e-6) @ missed
         return otherwise
 
@@ -202,7 +205,8 @@ def _start(robot: Robot, near: npt.ArrayLike | None) -> Array:
     if near is not None:
         return np.array(vector("near", near, robot.dof))
     lower, upper = robot.limits.lower, robot.limits.upper
-    middle = np.where(np.isfinite(lower + upper), 0.5 * (lower + upper), 0.0)
+    known = np.isfinite(lower) & np.isfinite(upper)
+    middle = 0.5 * (np.where(known, lower, 0.0) + np.where(known, upper, 0.0))
     return np.where((lower <= 0.0) & (upper >= 0.0), 0.0, middle)
 
 
