@@ -183,6 +183,13 @@ def test_a_branch_that_ends_is_told_with_its_time(ur5):
         follow_poses(ur5, path, "tool0", near=BENT)
 
 
+def test_a_single_pose_is_no_path(ur5):
+    start = pose_at(ur5, BENT, "tool0")
+    path = PosePath(np.zeros(1), start.rotation[None], start.translation[None])
+    with pytest.raises(TrajectoryError, match="a path needs two poses or more, got 1"):
+        follow_poses(ur5, path, "tool0")
+
+
 def test_an_unknown_frame_is_named(ur5):
     path = straight_line(pose_of([0] * 6), pose_of([0] * 6), 1.0)
     with pytest.raises(UnknownNameError, match="'tool9'"):
