@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import yaml
@@ -69,6 +69,8 @@ def largest_bandwidth(
 ) -> Found:
     """The largest bandwidth with which a part of the runs holds all limits.
 
+    Gains are those of the bandwidth, `ideal`: the study itself says what the loop bears.
+
     Error limits ask for a fast loop, stability for a slow one: the search starts from the plan's
     bandwidth, or the next that works, and goes up until it no longer does.
 
@@ -83,6 +85,7 @@ def largest_bandwidth(
     """
     if not 0.0 < keep <= 1.0:
         raise ArgumentError(f"keep is {keep}; give a part of the runs, above 0 and up to 1")
+    plan = replace(plan, gains="ideal")
     tried: dict[float, Part] = {}
 
     def works(w: float) -> bool:

@@ -34,6 +34,10 @@ MOTIONS = ("quintic", "excitation", "random", "hold")
 """Motions for any robot, by name."""
 
 
+GAINS = ("fitted", "ideal")
+"""Where gains come from."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a run must hold.
@@ -73,6 +77,8 @@ class StudyPlan:
         step: Of the plant, s; by default the period of control.
         integrator: Of a compiled loop: "semi_implicit_euler" or "runge_kutta".
         bandwidth: Of the feedback, rad/s.
+        gains: "fitted" for those that a controller takes by itself: of the bandwidth as far as the
+            sampled loop bears them; "ideal" for those of the bandwidth whatever comes of it.
         integral: ki over kp, 1/s.
         frame: That carries the payload; by default the first tip.
         known_payload: Load there that the law knows of, kg.
@@ -98,6 +104,7 @@ class StudyPlan:
     step: float | None = None
     integrator: str = "semi_implicit_euler"
     bandwidth: float = 20.0
+    gains: str = "fitted"
     integral: float = 0.0
     frame: str | None = None
     known_payload: float = 0.0
@@ -125,6 +132,7 @@ class StudyPlan:
                 hint = f"; did you mean '{close[0]}'?" if close else ""
                 known = ", ".join(QUANTITIES)
                 raise ArgumentError(f"nothing called '{name}' can vary (known: {known}){hint}")
+        check_known("kind of gains", self.gains, "robot_dynamics.study", GAINS)
         check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
         check_known("integrator", self.integrator, "a compiled loop", LANE_INTEGRATORS)
         if self.frame is not None:

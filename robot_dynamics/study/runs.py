@@ -11,7 +11,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native.parallel import processors
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.control.gains import Gains
+from robot_dynamics.control.gains import Gains, ideal_gains
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.dynamics import Dynamics
@@ -137,7 +137,10 @@ class Bench:
 def model_of(plan: StudyPlan) -> Model:
     """What the law knows, with the gains of the plan."""
     dynamics = Dynamics(plan.robot)
-    gains = gains_for(dynamics, bandwidth=plan.bandwidth, period=1.0 / plan.rate)
+    if plan.gains == "ideal":
+        gains = ideal_gains(dynamics, plan.bandwidth)
+    else:
+        gains = gains_for(dynamics, bandwidth=plan.bandwidth, period=1.0 / plan.rate)
     if plan.integral:
         gains = Gains(gains.kp, gains.kd, plan.integral * gains.kp)
     load = None

@@ -56,6 +56,7 @@ _DEFAULTS: dict[str, Any] = {
     "step": None,
     "integrator": "semi_implicit_euler",
     "bandwidth": 20.0,
+    "gains": "fitted",
     "integral": 0.0,
     "frame": None,
     "known_payload": 0.0,
@@ -82,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "step": "of the plant, s (default: the period of control)",
         "integrator": "semi_implicit_euler or runge_kutta",
         "bandwidth": "of the feedback, rad/s",
+        "gains": "fitted to what the sampled loop bears, or ideal",
         "integral": "ki over kp, 1/s",
         "frame": "that carries the payload (default: the first tip)",
         "known_payload": "load that the law knows of, kg",
@@ -204,8 +206,8 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
         **{
             name: options[name]
             for name in (
-                *("sampling", "seed", "duration", "rest", "integrator", "bandwidth", "integral"),
-                *("frame", "known_payload"),
+                *("sampling", "seed", "duration", "rest", "integrator", "bandwidth", "gains"),
+                *("integral", "frame", "known_payload"),
             )
         },
     )
