@@ -53,6 +53,16 @@ def test_importing_the_package_imports_no_library():
     assert done.stdout == "False False\n"
 
 
+def test_what_a_kernel_on_disk_does_without_is_not_imported():
+    late = ("reduction", "compiler.graph.optimize", "compiler.source.c", "kinematics.inverse")
+    code = (
+        "import sys; from robot_dynamics import Dynamics, read_urdf\n"
+        f"print([name for name in {late} if f'robot_dynamics.{{name}}' in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_the_library_works_without_what_prints_and_draws():
     code = (
         "import sys; sys.modules['rich'] = sys.modules['matplotlib'] = None\n"
