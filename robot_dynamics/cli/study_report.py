@@ -111,7 +111,7 @@ def draw_run(plan: StudyPlan, run: int, folder: Path, console: Console) -> Path:
         row[0].set_ylabel(f"{mode}\nerror, rad or m")
         row[1].plot(again.t, again.tau, label=plan.robot.joint_names)
         row[1].set_ylabel("effort, N m or N")
-        name = f"run_{run}{'' if len(plan.modes) == 1 else '_' + mode}.csv"
+        name = f"run_{run}_{mode}.csv"
         write_trajectory(folder / name, again.waypoints())
     axes[0, 1].legend(fontsize="x-small", ncols=2)
     for axis in axes[-1]:

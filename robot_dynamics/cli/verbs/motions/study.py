@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):
         arguments.output = Path(arguments.robot).parent
     if arguments.replay is not None:
-        return _replay(plan, arguments, console)
+        return _replay(plan, options, arguments, console)
     if arguments.keep is not None:
         found = largest_bandwidth(plan, arguments.keep, report=console.print)
         console.print(found.parameters, soft_wrap=True, markup=False, highlight=False)
@@ -252,11 +252,16 @@ def _progress(
         yield progress
 
 
-def _replay(plan: StudyPlan, arguments: argparse.Namespace, console: Console) -> int:
+def _replay(
+    plan: StudyPlan, options: dict[str, Any], arguments: argparse.Namespace, console: Console
+) -> int:
     if not 0 <= arguments.replay < plan.count:
         raise ArgumentError(
             f"--replay {arguments.replay}: the study has runs 0 to {plan.count - 1}"
         )
     place = draw_run(plan, arguments.replay, arguments.output or Path(), console)
-    console.print(f"picture and motion: {place}", soft_wrap=True)
+    motion = place.with_name(f"{place.stem}_{plan.modes[0]}.csv")
+    console.print(f"picture: {place}", soft_wrap=True)
+    console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}",
+                  soft_wrap=True)  # fmt: skip
     return 0
