@@ -114,7 +114,8 @@ def searches(turns: int) -> Table:
     return Table(
         "One solution, searched",
         f"µs per pose on average, and how many of {POSES} random reachable poses are found within "
-        f"the limits (of {TIMED} by the loop).",
+        f"the limits (of {TIMED} by the loop). pytracik gives up after 5 ms, and so finds less "
+        "where other programs run beside it.",
         ["µs per pose, found", *(problem.title for problem in problems)],
         [[name, *(column.get(name, "-") for column in columns)] for name in names],
     )
