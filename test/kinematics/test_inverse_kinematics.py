@@ -331,6 +331,8 @@ def test_another_package_finds_all_solutions_where_it_is_installed():
 def test_a_solver_that_is_not_known_or_does_not_take_the_arm_is_refused():
     with pytest.raises(UnknownNameError, match="no solver 'kdl'"):
         InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0", solver="kdl")
+    with pytest.raises(ArgumentError, match="redundant: solver 'numeric' finds all joints"):
+        InverseKinematics(PANDA.robot, "panda_hand", redundant="arm angle", solver="numeric")
     arm = SIX_JOINTS["stanford"]
     with pytest.raises(RobotError, match="six or seven revolute joints, not 6 of which 5"):
         InverseKinematics(arm.robot, arm.frame, solver="ssik")

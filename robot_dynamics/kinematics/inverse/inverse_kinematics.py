@@ -64,6 +64,7 @@ class InverseKinematics:
         UnknownNameError: If there is no such frame, joint or solver.
         RobotError: If a joint on the way to the frame follows another one, or the solver does not
             take the arm.
+        ArgumentError: If `redundant` is given to a solver that finds all joints.
     """
 
     def __init__(
@@ -80,6 +81,10 @@ class InverseKinematics:
         self._chain = AxisChain.of(robot, self.frame)
         self.joint_names = self._chain.names
         check_known("solver", solver, "inverse kinematics", SOLVERS)
+        if redundant is not None and solver != "auto":
+            raise ArgumentError(
+                f"redundant: solver '{solver}' finds all joints; leave redundant={redundant!r} out"
+            )
         self._numeric = NumericSolver(self._chain, cache, backend)
         self._complete = CompleteSolver(self._chain) if solver == "ssik" else None
         self._closed: ClosedFormKernel | None = None

@@ -19,6 +19,8 @@ FREE = 1e-18
 class InverseSolutions(NamedTuple):
     """Joint positions that bring a frame to a pose; for N poses every array has a leading N.
 
+    Flags of one pose may be shared with other results, and cannot be written to then.
+
     Attributes:
         q: Shape (s, n), rad or m, one row per solution. For N poses shape (N, s, n), one row per
             branch, NaN where the branch does not reach the pose.
