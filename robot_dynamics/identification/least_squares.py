@@ -64,18 +64,17 @@ class Estimate:
         return self.weight / (self.sigma**2 * self.independent)
 
 
-def estimate(problem: Problem, iterations: int = 6, start: Estimate | None = None) -> Estimate:
+def estimate(problem: Problem, iterations: int = 6) -> Estimate:
     """Solve a problem.
 
     Args:
         problem: With N n rows.
         iterations: Of weights.
-        start: Estimate whose weights are the first.
     """
     n = problem.tau.shape[1]
     size = np.sqrt(np.mean(problem.tau**2, axis=0)) + 1e-9
-    sigma = 0.1 * size if start is None else start.sigma
-    weight = problem.usable.astype(float) if start is None else start.weight
+    sigma = 0.1 * size
+    weight = problem.usable.astype(float)
     for _ in range(iterations):
         z = solved(*normal(problem, weight / sigma**2), problem.prior)
         residual = problem.tau - problem.X @ z

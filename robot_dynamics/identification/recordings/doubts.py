@@ -106,8 +106,7 @@ def _of_positions(robot: Robot, recording: Recording) -> Iterator[Doubt]:
     for j, joint in enumerate(robot.independent_joints):
         name, moved = joint.name, highest[j] - lowest[j]
         over = max(highest[j] - limits.upper[j], limits.lower[j] - lowest[j])
-        room = limits.upper[j] - limits.lower[j]
-        if joint.type.rotates and _in_degrees(moved, over, room, recording, j):
+        if joint.type.rotates and _in_degrees(limits.lower[j], limits.upper[j], recording, j):
             yield Doubt(
                 f"{source}: joint '{name}' goes from {lowest[j]:.4g} to {highest[j]:.4g} rad, far "
                 "beyond what it can; are positions in degrees? Read them with degrees",
@@ -124,13 +123,19 @@ def _of_positions(robot: Robot, recording: Recording) -> Iterator[Doubt]:
             )
 
 
-def _in_degrees(moved: float, over: float, room: float, recording: Recording, j: int) -> bool:
-    """Whether a range is a man's degrees: beyond limits by more than they are apart, or turns."""
-    if np.isfinite(room):
-        return bool(over > 0.5 * room and over > 2.0)
+def _in_degrees(lower: float, upper: float, recording: Recording, j: int) -> bool:
+    """Whether a range is too wide in rad for its limits, or for its velocities, and not in degrees.
+
+    One that is only shifted is of a URDF whose joint has its zero elsewhere.
+    """
+    q = recording.q[:, j]
+    moved = float(np.ptp(q))
+    if np.isfinite(upper - lower):
+        within = lower - 0.1 <= np.radians(q.min()) and np.radians(q.max()) <= upper + 0.1
+        return bool(moved > max(1.5 * (upper - lower), 2.0 * np.pi) and within)
     if recording.qd is None or moved < 10.0:
         return False
-    derived = np.gradient(recording.q[:, j], recording.time)
+    derived = np.gradient(q, recording.time)
     ratio = np.sqrt(np.mean(derived**2) / max(np.mean(recording.qd[:, j] ** 2), 1e-300))
     return bool(40.0 < ratio < 80.0)  # 57.3, and velocities in rad/s
 

@@ -49,6 +49,13 @@ def test_positions_in_degrees_are_refused():
         identify(ARM.urdf, replace(MOTION, q=np.degrees(MOTION.q), qd=np.degrees(MOTION.qd)))
 
 
+def test_a_joint_whose_zero_is_elsewhere_is_named_and_not_taken_for_degrees():
+    shifted = MOTION.q + np.array([0.0, 0.0, 9.0, 0.0, 0.0, 0.0])
+    said = texts(replace(MOTION, q=shifted))
+    assert f"joint '{JOINT[2]}' is" in said and "beyond its limits" in said
+    assert "degrees" not in said
+
+
 def test_currents_taken_for_efforts_are_named():
     currents = replace(MOTION, tau=MOTION.tau / np.array([13.0, 13.0, 9.0, 11.0, 12.0, 10.0]))
     assert "are they motor currents or motor torques? Give drive gains" in texts(currents)
