@@ -58,6 +58,12 @@ class Inlet:
         """Whether messages are to come through the middleware: others than ours publish too."""
         return self._foreign or not self.senders
 
+    def connect(self, senders: tuple[Outlet, ...]) -> None:
+        """Take what these outlets of this process hand over, and nothing older."""
+        if senders != self.senders:
+            self._handed.clear()
+            self.senders = senders
+
     def hand(self, values: Any) -> None:
         """Take values from an outlet of this process."""
         self._handed.append((time_ns(), values))
@@ -177,9 +183,9 @@ class Exchange:
             if isinstance(end, Outlet):
                 end.receivers = tuple(other for other in others if isinstance(other, Inlet))
             else:
-                end.senders = tuple(other for other in others if isinstance(other, Outlet))
+                end.connect(tuple(other for other in others if isinstance(other, Outlet)))
         for end in gone:
             if isinstance(end, Outlet):
                 end.receivers = ()
             else:
-                end.senders = ()
+                end.connect(())

@@ -34,6 +34,10 @@ MAX_PACE_NS = 25_000_000
 MAX_WAIT_NS = 50_000_000
 """Time after which a waiting loop looks whether it is to end, ns."""
 
+SHORT_WAIT_NS = 2_000_000
+"""Time for which a loop that no message can wake simply sleeps, ns: the middleware's wait takes ten
+times as much of a processor, and whoever adds a task or stops the loop can wait that long."""
+
 SWITCH_INTERVAL_S = 1e-4
 """Time for which another Python thread may keep the loop waiting for the interpreter, s."""
 
@@ -297,10 +301,13 @@ class Loop:
             left = time - monotonic_ns()
             if left <= 0:
                 return
+            listening = [trigger.handle for trigger in triggers if trigger.listens]
+            if not listening and left <= SHORT_WAIT_NS:
+                sleep(1e-9 * left)
+                return
             wait_set.clear_entities()
-            for trigger in triggers:
-                if trigger.listens:
-                    wait_set.add_subscription(trigger.handle)
+            for handle in listening:
+                wait_set.add_subscription(handle)
             wait_set.add_guard_condition(wake)
             wait_set.wait(min(left, MAX_WAIT_NS))
 

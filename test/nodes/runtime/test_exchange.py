@@ -113,6 +113,19 @@ def test_messages_of_a_foreign_publisher_are_taken_beside_those_of_our_own(ends,
     wait_for(lambda: inlet.take() is None and not inlet.listens, "the foreign publisher to go")
 
 
+def test_what_was_handed_over_before_a_sender_left_is_not_taken_from_the_next(ends):
+    outlet, inlet, received = ends
+    exchange = Exchange()
+    exchange.join("sender", [outlet])
+    exchange.join("receiver", [inlet])
+    outlet.publish(values(1))
+    exchange.leave("sender")
+    exchange.join("sender", [outlet])
+    outlet.publish(values(2))
+    inlet.take()
+    assert [x.stamp for x in received] == [2]
+
+
 def test_a_node_does_not_hand_to_itself_but_hears_itself_through_the_middleware(node):
     received = []
     outlet = Outlet(node.create_publisher(Float64MultiArray, "own", DEEP))
