@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmark.soak.sent_trajectory import SentTrajectory
 from benchmark.soak.soak_report import SoakReport
+from robot_dynamics.nodes.runtime.exchange import Inlet
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
 
 
@@ -59,7 +60,8 @@ class Monitor:
             )
         ]
         self._loop = Loop(node.context)
-        self._loop.add("monitor", 50.0, lambda: None, inputs=subscriptions)
+        inlets = [Inlet(subscription) for subscription in subscriptions]
+        self._loop.add("monitor", 50.0, lambda: None, inputs=inlets)
         self._thread = threading.Thread(target=self._loop.run, daemon=True)
         self._thread.start()
 
