@@ -157,8 +157,7 @@ class LiveArm:
 
     def _take_up(self, wishes: Wishes) -> None:
         self._wishes = wishes
-        self._loaded.mass_factor = 1.0 + wishes.mass_error
-        self._loaded.payload = self.payload
+        self._loaded.load(1.0 + wishes.mass_error, self.payload)
         known = wishes.payload > 0.0 and wishes.payload_known
         self._known = replace(
             self._model,
@@ -205,10 +204,16 @@ class _LoadedArm:
     def __init__(self, dynamics: Dynamics, frame: str) -> None:
         self._dynamics = dynamics
         self._frame = frame
-        self.mass_factor = 1.0
-        self.payload = Inertia.zero()
-        self._force = np.zeros(3)
         self._wrench = np.zeros(6)
+        self.load(1.0, Inertia.zero())
+
+    def load(self, mass_factor: float, payload: Inertia) -> None:
+        """Make every link heavier by a factor, and load the tool."""
+        f = mass_factor
+        self.mass_factor, self.payload = f, payload
+        self._scaled = Inertia(
+            payload.mass / f, payload.first_moment / f, payload.second_moment / f
+        )
 
     def push(self, force: Array, q: Array) -> None:
         """Push the tool with a force, shape (3,), N, axes of the root link."""
@@ -238,9 +243,8 @@ class _LoadedArm:
     def _load(self) -> dict[str, Any]:
         if not (self.payload.mass or self._wrench.any()):
             return {}
-        f, load = self.mass_factor, self.payload
-        scaled = Inertia(load.mass / f, load.first_moment / f, load.second_moment / f)
-        return {"payload": scaled, "wrench": self._wrench / f, "frame": self._frame}
+        wrench = self._wrench / self.mass_factor
+        return {"payload": self._scaled, "wrench": wrench, "frame": self._frame}
 
 
 def ball(mass: float) -> Inertia:

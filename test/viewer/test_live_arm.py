@@ -35,7 +35,7 @@ def test_real_arm_is_the_model_with_its_load_and_its_error_of_mass(robot):
     tip = robot.tips[0]
     load = ball(1.5)
     real = _LoadedArm(Dynamics(robot), tip)
-    real.mass_factor, real.payload = 1.3, load
+    real.load(1.3, load)
     expected = Dynamics(with_mass_scaled(robot, 1.3).with_payload(tip, 1.5, inertia=load.about_com))
     np.testing.assert_allclose(
         real.forward(q, qd, tau), expected.forward(q, qd, tau), rtol=ROUND_OFF
@@ -46,17 +46,17 @@ def test_real_arm_is_the_model_with_its_load_and_its_error_of_mass(robot):
 
 def test_feedforward_follows_closer_than_pd_alone(robot):
     arm = LiveArm(robot)
-    ours = worst_error(arm, Wishes(), 4.0)
+    ours = worst_error(arm, Wishes(), 2.6)
     arm.reset()
-    pd = worst_error(arm, Wishes(feedforward=False), 4.0)
+    pd = worst_error(arm, Wishes(feedforward=False), 2.6)
     assert 10.0 * ours < pd
 
 
 def test_payload_that_the_controller_knows_disturbs_less(robot):
     arm = LiveArm(robot)
-    known = worst_error(arm, Wishes(payload=3.0), 3.0)
+    known = worst_error(arm, Wishes(payload=3.0), 1.8)
     arm.reset()
-    unknown = worst_error(arm, Wishes(payload=3.0, payload_known=False), 3.0)
+    unknown = worst_error(arm, Wishes(payload=3.0, payload_known=False), 1.8)
     assert 3.0 * known < unknown
 
 
