@@ -73,13 +73,19 @@ class EffortModel:
 
     @property
     def friction(self) -> Friction:
-        """The friction of all drives as controllers take it."""
+        """The friction of all drives as controllers take it: at no speed does it push.
+
+        Least squares alone may find a little that does, and a solver keeps zero to its tolerance.
+        """
         values = [
             dict(zip(shape.names, numbers, strict=True))
             for shape, numbers in zip(self.shapes, self.coefficients, strict=True)
         ]
         names = ("viscous", "coulomb", "stiction", "load", "offset")
         named = {name: np.array([float(v.get(name, 0.0)) for v in values]) for name in names}
+        for name in ("viscous", "coulomb", "load"):
+            named[name] = np.maximum(named[name], 0.0)
+        named["stiction"] = np.maximum(named["stiction"], -named["coulomb"])
         return Friction(
             **named,
             stribeck=np.array([shape.stribeck or 1.0 for shape in self.shapes]),

@@ -74,7 +74,7 @@ class Identification:
 
     Args:
         robot: The robot with identified bodies, and viscous and Coulomb friction of its joints.
-        friction: All that was found of friction.
+        friction: All that was found of friction, by drive: by joint unless `actuators` are given.
         rotor_inertia: Shape (n,), kg m^2 or kg, as the joints feel it; zero where not found.
         parameters: Base parameters with their standard deviations.
         report: How well it fits, on samples that the fit did not see.

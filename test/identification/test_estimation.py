@@ -1,4 +1,5 @@
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification import Recording, identify, validate
+from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.robot.inertial_parameters import pseudo_inertia
 
 NOISE = 0.02  # of the largest effort of each joint, in every sample
@@ -116,6 +118,22 @@ def test_friction_that_grows_with_load_and_falls_with_speed_is_found():
     result = identify(simulated.urdf, simulated.recording(noise=0.002, duration=30.0))
     np.testing.assert_allclose(result.friction.load, 0.1, atol=0.03)
     np.testing.assert_allclose(result.friction.coulomb, 1.0, atol=0.25)
+
+
+def test_friction_that_would_push_is_none():
+    planar = Simulated.of("planar_2r")
+    model = EffortModel.of(planar.urdf, planar.friction)
+    pushing = tuple(-values for values in model.coefficients)
+    friction = replace(model, coefficients=pushing).friction
+    assert not friction.viscous.any() and not friction.coulomb.any()
+
+
+def test_an_arm_without_friction_is_identified():
+    frictionless = Simulated.of("planar_2r", friction=(0.0, 0.0))
+    for physical in (True, False):
+        found = identify(frictionless.urdf, frictionless.recording(noise=0.002), physical=physical)
+        assert found.report.verdict == "good"
+        assert (np.abs(found.friction.smooth(np.ones(2))) < 0.2).all()
 
 
 def test_several_motions_are_identified_from_together():
