@@ -89,17 +89,29 @@ def _common_prefix(names: Sequence[str]) -> str:
 
 
 def _hint(names: Sequence[str], missing: Sequence[str]) -> str:
-    pairs = []
+    pairs = _alike(names, missing)
+    heard = f" (joints: {', '.join(names)})"
+    if not pairs:
+        return (
+            f"{heard}; is it of another robot? If not, say which joint is which by joint names, "
+            "and lock those that were not recorded"
+        )
+    rest = [joint for joint in missing if joint not in pairs]
+    lock = f", and lock {', '.join(rest)}" if rest else ""
+    given = ",".join(f"{joint}={name}" for joint, name in pairs.items())
+    return f"{heard}; give joint names {given}{lock}"
+
+
+def _alike(names: Sequence[str], missing: Sequence[str]) -> dict[str, str]:
+    """For each joint in order, the name that is most alike and not taken yet."""
+    pairs: dict[str, str] = {}
     for joint in missing:
-        likeness, best = max((SequenceMatcher(None, joint, name).ratio(), name) for name in names)
+        free = [name for name in names if name not in pairs.values()]
+        ratios = [(SequenceMatcher(None, joint, name).ratio(), name) for name in free]
+        likeness, best = max(ratios, default=(0.0, ""))
         if likeness > ALIKE:
-            pairs.append(f"{joint}={best}")
-    if pairs:
-        return f" (joints: {', '.join(names)}); give joint names {','.join(pairs)}"
-    return (
-        f" (joints: {', '.join(names)}); is it of another robot? If not, say which joint is which "
-        "by joint names, and lock those that were not recorded"
-    )
+            pairs[joint] = best
+    return pairs
 
 
 def of_rows(source: str, names: Sequence[str], rows: Mapping[str, Sequence[Array]]) -> Channels:

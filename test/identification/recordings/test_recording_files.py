@@ -78,6 +78,13 @@ def test_joints_of_another_robot_are_refused_with_both_names(tmp_path):
         Recording.read(file, ROBOT)
 
 
+def test_names_that_are_alike_are_suggested_and_the_rest_is_to_be_locked(tmp_path):
+    file = write_bag(tmp_path / "bag", StoragePlugin.MCAP, ["axis", f"{JOINTS[0]}_encoder"])
+    expected = f"give joint names {JOINTS[0]}={JOINTS[0]}_encoder, and lock {JOINTS[1]}"
+    with pytest.raises(RecordingError, match=expected):
+        Recording.read(file, ROBOT)
+
+
 def test_stamps_of_arrival_serve_where_nobody_has_stamped(tmp_path):
     file = write_bag(tmp_path / "bag", StoragePlugin.SQLITE3, stamped=False)
     assert_same(Recording.read(file, ROBOT))
