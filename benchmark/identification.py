@@ -182,7 +182,8 @@ def main() -> int:
         "",
         "Written by `python -m benchmark.identification`. Each robot is identified from the first "
         "70 % of its recording, and the last 30 % are predicted. Plain least squares have viscous "
-        "and Coulomb friction and an offset.",
+        "and Coulomb friction and an offset; their numbers for the UR10 are of efforts as "
+        "recorded, so that its last row is the one beside them.",
         "",
     ]
     for case in cases(folder):
