@@ -22,18 +22,12 @@ import numpy as np
 from robot_dynamics import Dynamics
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.identification import Identification, Recording, identify, validate
-from robot_dynamics.identification.signals import signals
+from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 
 PAGE = Path(__file__).parents[1] / "docs" / "identification-results.md"
 VARIABLE = "ROBOT_DYNAMICS_RECORDINGS"
 POSES = 10_000
-
-# Percent by joint that plain weighted least squares leaves, fitted and tried as here
-PLAIN = {
-    "UR10": (16.7, 6.6, 5.8, 12.8, 13.3, 15.7),
-    "Panda at 1 kHz": (5.5, 0.8, 1.5, 1.0, 6.4, 2.9, 18.2),
-}
 
 
 @dataclass
@@ -93,6 +87,31 @@ def table(path: Path) -> np.ndarray:
         return np.loadtxt(file, delimiter=",", skiprows=1)
 
 
+def plain(robot: Robot, first: Recording, last: Recording, edge: float) -> np.ndarray:
+    """What the usual way leaves of the last part, percent by joint.
+
+    Base parameters, viscous and Coulomb friction and an offset by least squares, joints weighted by
+    what a first fit leaves of them.
+    """
+    arm = Dynamics(robot)
+    seen, unseen = signals(first, edge), signals(last, edge)
+    X, weight = plain_columns(arm, seen), np.ones(robot.dof)
+    for _ in range(2):
+        rows = (X * weight[:, None]).reshape(-1, X.shape[-1])
+        z = np.linalg.lstsq(rows, (seen.tau * weight).ravel())[0]
+        weight = 1.0 / np.std(seen.tau - X @ z, axis=0)
+    return percent(unseen.tau - plain_columns(arm, unseen) @ z, unseen.tau)
+
+
+def plain_columns(arm: Dynamics, motion: Signals) -> np.ndarray:
+    """Regressor of bodies and friction, shape (N, n, p + 3 n)."""
+    Y, own = arm.regressor(motion.q, motion.qd, motion.qdd), np.eye(arm.robot.dof)
+    friction = [
+        v[:, :, None] * own for v in (motion.qd, np.sign(motion.qd), np.ones_like(motion.qd))
+    ]
+    return np.concatenate([Y, *friction], axis=2)
+
+
 def percent(residual: np.ndarray, tau: np.ndarray) -> np.ndarray:
     """Residual over effort by joint, rms, percent."""
     return 100.0 * np.sqrt(np.sum(residual**2, axis=0) / np.sum(tau**2, axis=0))
@@ -131,7 +150,7 @@ def told(case: Case) -> list[str]:
         f"| last 30 % | {joints} | mean |",
         "| --- |" + " --- |" * (case.robot.dof + 1),
         row("URDF", before),
-        *([row("plain least squares", np.array(PLAIN[case.name]))] if case.name in PLAIN else []),
+        row("plain least squares", plain(case.robot, first, last, found.edge)),
         row("least squares, chosen friction", free),
         row("bodies that exist", model),
         row("the same, efforts as recorded", raw),
@@ -182,8 +201,7 @@ def main() -> int:
         "",
         "Written by `python -m benchmark.identification`. Each robot is identified from the first "
         "70 % of its recording, and the last 30 % are predicted. Plain least squares have viscous "
-        "and Coulomb friction and an offset; their numbers for the UR10 are of efforts as "
-        "recorded, so that its last row is the one beside them.",
+        "and Coulomb friction and an offset, on the same filtered signals.",
         "",
     ]
     for case in cases(folder):
