@@ -58,7 +58,14 @@ def test_without_rclpy_one_line_says_what_to_do(tmp_path):
     ]
 
 
-NODES = ["feedforward_node", "controller_node", "simulator_node", "trajectory_node"]
+NODES = [
+    "feedforward_node",
+    "controller_node",
+    "simulator_node",
+    "trajectory_node",
+    "viewer_node",
+    "recorder_node",
+]
 
 
 @pytest.mark.parametrize("name", NODES)
