@@ -4,6 +4,7 @@ import re
 import sys
 import threading
 from contextlib import contextmanager
+from inspect import CO_OPTIMIZED
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,9 @@ def files_called(profile=sys.setprofile):
 
     def note(frame, event, _):
         code = frame.f_code
-        if event == "call" and code.co_name != "<module>":
+        if (
+            event == "call" and code.co_flags & CO_OPTIMIZED
+        ):  # bodies of modules and classes are not
             file = Path(code.co_filename)
             if file.is_relative_to(PACKAGE):
                 called.append((file.relative_to(PACKAGE).as_posix(), code.co_name))
