@@ -32,9 +32,8 @@ def files_called(profile=sys.setprofile):
 
     def note(frame, event, _):
         code = frame.f_code
-        if (
-            event == "call" and code.co_flags & CO_OPTIMIZED
-        ):  # bodies of modules and classes are not
+        is_function = code.co_flags & CO_OPTIMIZED  # bodies of modules and classes are none
+        if event == "call" and is_function:
             file = Path(code.co_filename)
             if file.is_relative_to(PACKAGE):
                 called.append((file.relative_to(PACKAGE).as_posix(), code.co_name))
