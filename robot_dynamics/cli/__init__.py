@@ -20,6 +20,7 @@ ROBOTS: Mapping[str, str] = {
     "ik": "all joint positions that bring a frame to a pose",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "compare": "the formulations beside each other: agreement, operations, time",
+    "bench": "our calls beside Pinocchio and MuJoCo, whichever is installed: times as ratios",
     "simplify": "simplified models: operations saved, torque lost",
     "papers": "figures and tables of the publications, redrawn and counted anew",
 }
