@@ -48,6 +48,7 @@ TEST = [
     "pandas>=2.0",
     "playwright>=1.45",
     "mkdocs-material>=9.5",
+    "mkdocstrings-python>=1.16",
     *VIEW,
     *IDENTIFICATION,
     *STUDY,

@@ -1,4 +1,4 @@
-"""What the site needs beside the pages: the README as its first one, and no links out of docs/."""
+"""What the site needs beside the pages: README, API pages, and no links out of docs/."""
 
 from __future__ import annotations
 
@@ -10,13 +10,36 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 
+# A page each, of the names that `__all__` of the module promises; the order is that of the menu
+API = (
+    "robot_dynamics",
+    "robot_dynamics.robot",
+    "robot_dynamics.formulations",
+    "robot_dynamics.kinematics",
+    "robot_dynamics.statics",
+    "robot_dynamics.trajectory",
+    "robot_dynamics.control",
+    "robot_dynamics.simulation",
+    "robot_dynamics.identification",
+    "robot_dynamics.study",
+)
+
+# A function that has the name of its file hides behind it, and is asked for by its place
+HIDDEN = {
+    "robot_dynamics.control": "\n::: robot_dynamics.control.effort_limits.effort_limits\n"
+    "    options: {show_root_heading: true, show_root_toc_entry: true}\n"
+}
+
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the README as index.md."""
+    """Add the README as index.md, and a page for each module of `API`, from its docstrings."""
     text = (ROOT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
     files.append(File.generated(config, "index.md", content=text))
+    for module in API:
+        page = f"# {module}\n\n::: {module}\n{HIDDEN.get(module, '')}"
+        files.append(File.generated(config, f"api/{module}.md", content=page))
     return files
 
 

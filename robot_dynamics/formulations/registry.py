@@ -52,6 +52,7 @@ FORMULATIONS: Mapping[str, str] = {
 
 
 DEFAULT_FORMULATION = "augmented_body"
+"""The one that is taken where none is named."""
 
 
 _COMPOSITE = "none in its paper: M by composite bodies, bias by its recursion"

@@ -36,7 +36,7 @@ _MOST_LOOPS = 8
 class Chunk(NamedTuple):
     """Some runs of one mode.
 
-    Args:
+    Attributes:
         mode: Its number.
         start: First run.
         stop: One past the last.

@@ -26,7 +26,7 @@ END_VELOCITY_TOLERANCE = 1e-5
 class Point(NamedTuple):
     """One point as it arrives, unchecked; a field that it does not give is empty.
 
-    Args:
+    Attributes:
         time: Time from the start of the motion, s.
         positions: One per joint, rad or m.
         velocities: One per joint, rad/s or m/s, or empty.

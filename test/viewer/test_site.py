@@ -1,5 +1,7 @@
 """The documents are a site: it is built without a warning, and opens in a browser."""
 
+import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +25,17 @@ def site(tmp_path_factory) -> Path:
 def test_every_page_is_built(site):
     pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in docs()}
     assert {path for path in pages if not (site / path).exists()} == set()
+
+
+def test_every_public_name_of_an_api_page_is_on_it(site):
+    pages = sorted((site / "api").glob("*.html"))
+    assert "robot_dynamics.control.html" in {page.name for page in pages}
+    missing = []
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        shown = re.compile(rf'id="{re.escape(page.stem)}[\w.]*\.(\w+)"').findall(text)
+        missing += {*importlib.import_module(page.stem).__all__} - {"__version__", *shown}
+    assert missing == []
 
 
 def docs() -> list[Path]:
