@@ -119,5 +119,19 @@ class Friction:
         left = tau - self.smooth(qd, width)
         return np.asarray(left / (1.0 + self.load * self._sign(qd, width) * np.sign(left)))
 
+    def stuck(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
+        """By how much dry friction may differ from `smooth`, as a joint at rest may be held by it.
+
+        Args:
+            qd: Velocities, shape (n,) or (N, n), rad/s or m/s.
+            tau: What the bodies ask of the joints, same shape.
+            width: As in `smooth`.
+
+        Returns:
+            Efforts, same shape, never negative: all of dry friction at rest, none while sliding.
+        """
+        dry = self.resistance(qd) + self.load * np.abs(tau)
+        return np.asarray(dry * (1.0 - np.abs(self._sign(qd, width))))
+
     def _sign(self, qd: Array, width: float | Array) -> Array:
         return np.asarray(np.tanh(qd / np.where(self.width > 0.0, self.width, width)))

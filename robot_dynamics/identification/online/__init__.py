@@ -1,0 +1,1 @@
+"""Online: a model against the efforts of a robot that runs."""

@@ -1,0 +1,78 @@
+"""Joint states as they come, low-passed so that measured and model efforts compare."""
+
+from __future__ import annotations
+
+from math import exp, pi
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+
+SETTLED = 7.0
+"""Time constants after which less than 1 % is left of how a filter of two stages began."""
+
+LONGEST_GAP = 2.0
+"""Time constants without a state that the filter goes over; after more it begins anew."""
+
+
+class FilteredMotion:
+    """Two low-passes in a row, the same for positions, velocities, accelerations and efforts.
+
+    Accelerations are slopes of the velocities, and stand in the middle between two states; so the
+    rest is taken there too. All values are as old as each other: lag alone makes no residual.
+
+    Args:
+        edge: Of each low-pass, Hz.
+        continuous: Which joints turn without end, shape (n,): their positions may wrap.
+
+    Attributes:
+        time: Of the last state, s.
+        q: Positions, shape (n,), rad or m.
+        qd: Velocities, shape (n,).
+        qdd: Accelerations, shape (n,).
+        tau: Measured efforts, shape (n,), N m or N.
+    """
+
+    def __init__(self, edge: float, continuous: Array) -> None:
+        self.time_constant = 1.0 / (2.0 * pi * edge)
+        self._turn = np.where(continuous, 2.0 * pi, 0.0)
+        self._last: Array | None = None
+        self.time = self._since = 0.0
+        self.q, self.qd, self.qdd, self.tau = np.zeros((4, len(self._turn)))
+
+    @property
+    def settled(self) -> bool:
+        """Whether the filter has forgotten how it began."""
+        return self.time - self._since > SETTLED * self.time_constant
+
+    def feed(self, time: float, q: Array, qd: Array, tau: Array) -> None:
+        """Take in a state; one that is a little older than the last is dropped.
+
+        Args:
+            time: s.
+            q: Positions, shape (n,).
+            qd: Velocities, shape (n,).
+            tau: Measured efforts, shape (n,).
+        """
+        gap = LONGEST_GAP * self.time_constant
+        if self._last is None or not abs(time - self.time) <= gap:  # or the clock was set
+            self._begin(time, np.array([q, qd, tau]))
+        elif time > self.time:
+            self._advance(time, np.array([q, qd, tau]), self._last)
+
+    def _begin(self, time: float, values: Array) -> None:
+        q, qd, tau = self._last = values
+        self.time = self._since = time
+        self._stages = np.array([[q, qd, np.zeros_like(qd), tau]] * 2)
+        self.q, self.qd, self.qdd, self.tau = self._stages[1]
+
+    def _advance(self, time: float, values: Array, last: Array) -> None:
+        dt = time - self.time
+        values[0] -= self._turn * np.round((values[0] - last[0]) / (2.0 * pi))
+        q, qd, tau = 0.5 * (values + last)
+        share = 1.0 - exp(-dt / self.time_constant)
+        signal = np.array([q, qd, (values[1] - last[1]) / dt, tau])
+        first = self._stages[0] + share * (signal - self._stages[0])
+        second = self._stages[1] + share * (first - self._stages[1])
+        self._last, self._stages, self.time = values, np.array([first, second]), time
+        self.q, self.qd, self.qdd, self.tau = second

@@ -1,0 +1,132 @@
+"""The load at a frame, by recursive least squares while the robot works.
+
+Efforts are linear in mass and first moments of a load. Its second moments, which slow motion
+hardly shows, are left out. Old samples fade, and as they do a weak prior of no load comes back,
+so that an arm at rest does not forget into nothing (stabilised forgetting).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import exp
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.control.model import Model
+from robot_dynamics.identification.online.filtered_motion import FilteredMotion
+from robot_dynamics.identification.online.residuals import unexplained
+from robot_dynamics.spatial.inertia import Inertia
+
+MODEL_ERROR = 0.003
+"""Standard deviation that a good model has at least, of the effort limit."""
+
+PRIOR = np.array([30.0, 10.0, 10.0, 10.0])
+"""Standard deviations of mass, kg, and first moments, kg m, of a load that nothing is known of."""
+
+CLEAR = 3.0
+"""Standard deviations of a mass that is told from none."""
+
+
+class Gathered(NamedTuple):
+    """Normal equations of the samples so far, each weighted by its age.
+
+    Args:
+        A: Information on mass and first moments, shape (4, 4).
+        b: A mu = b.
+        square: Of the weighted efforts.
+        samples: How many efforts, those that do not depend on each other.
+    """
+
+    A: Array
+    b: Array
+    square: float
+    samples: float
+
+
+@dataclass(frozen=True, eq=False)
+class EstimatedLoad:
+    """A load as far as motion and gravity have shown it.
+
+    Args:
+        frame: Link or frame that carries it.
+        mass: kg, not negative.
+        com: Mass centre in `frame`, shape (3,), m; zero along what nothing has shown.
+        deviation: Standard deviation of the mass, kg.
+    """
+
+    frame: str
+    mass: float
+    com: Array
+    deviation: float
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a mass that is told from none."""
+        return self.mass > CLEAR * self.deviation
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{x + 0.0:.3f}" for x in self.com.round(3))
+        return f"{self.mass:.3f} +- {self.deviation:.3f} kg at ({where}) m of {self.frame}"
+
+
+class PayloadEstimate:
+    """Recursive estimate of a load.
+
+    Args:
+        frame: Link or frame that carries it.
+        limit: Effort limits, shape (n,): how a joint's error counts against another's.
+        memory: Time constant after which samples fade, s.
+    """
+
+    def __init__(self, frame: str, limit: Array, memory: float) -> None:
+        known = limit[np.isfinite(limit)]
+        size = np.where(np.isfinite(limit), limit, known.max() if len(known) else 1.0)
+        self.frame, self.memory = frame, memory
+        self._deviation = MODEL_ERROR * size
+        self._prior = np.diag(PRIOR**-2.0)
+        self._gathered = Gathered(self._prior, np.zeros(4), 0.0, 0.0)
+
+    def update(self, model: Model, motion: FilteredMotion, dt: float) -> None:
+        """Take in a sample.
+
+        Args:
+            model: Of the robot; the load that it has is put down first.
+            motion: What was measured.
+            dt: Time since the last sample, s.
+        """
+        bare = replace(model, payload=Inertia.zero(), frame=self.frame)
+        y, stuck = unexplained(bare, motion)
+        weight = 1.0 / np.hypot(self._deviation, stuck)
+        X = weight[:, None] * load_columns(bare, motion)
+        y = weight * y
+        keep = exp(-dt / self.memory)
+        # Samples within a time constant of the filter say the same thing
+        new = min(dt / (2.0 * motion.time_constant), 1.0)
+        old = self._gathered
+        self._gathered = Gathered(
+            keep * old.A + (1.0 - keep) * self._prior + new * X.T @ X,
+            keep * old.b + new * X.T @ y,
+            keep * old.square + new * float(y @ y),
+            keep * old.samples + new * len(y),
+        )
+
+    @property
+    def value(self) -> EstimatedLoad:
+        """The load by the samples so far."""
+        A, b, square, samples = self._gathered
+        mu = np.linalg.solve(A, b)
+        misfit = max((square - b @ mu) / max(samples - len(b), 1.0), 1.0)
+        deviation = np.sqrt(np.linalg.inv(A)[0, 0] * misfit)
+        mass = max(float(mu[0]), 0.0)
+        com = mu[1:] / mass if mass > CLEAR * deviation else np.zeros(3)
+        return EstimatedLoad(self.frame, mass, com, float(deviation))
+
+
+def load_columns(model: Model, motion: FilteredMotion) -> Array:
+    """Efforts per mass and first moments of a load at `model.frame`, shape (n, 4)."""
+    units = [Inertia(u[0], u[1:], np.zeros((3, 3))) for u in np.vstack([np.zeros(4), np.eye(4)])]
+    state = motion.q, motion.qd, motion.qdd
+    none, *loaded = (replace(model, payload=unit).inverse(*state) for unit in units)
+    return np.column_stack(loaded) - none[:, None]
