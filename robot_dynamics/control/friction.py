@@ -67,6 +67,8 @@ class Friction:
                 f"friction: stiction[{i}] is {self.stiction[i]:.6g}; give {-self.coulomb[i]:.6g} "
                 "or more, or friction at rest would drive the joint"
             )
+        never_drives = np.maximum(self.stiction, -self.coulomb)  # by not a last bit either
+        object.__setattr__(self, "stiction", frozen(never_drives))
 
     @staticmethod
     def none(n: int) -> Friction:
@@ -91,8 +93,7 @@ class Friction:
 
     def resistance(self, qd: Array) -> Array:
         """Size of dry friction while sliding at qd without load, shape (n,), never negative."""
-        dry = self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2))
-        return np.asarray(np.maximum(dry, 0.0))
+        return np.asarray(self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2)))
 
     def smooth(
         self, qd: Array, width: float | Array = DEFAULT_WIDTH, tau: Array | None = None
