@@ -6,6 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -94,13 +96,26 @@ def operations(source):
 def test_a_search_shows_its_progress_on_a_terminal():
     pty = pytest.importorskip("pty", reason="terminals of this kind are Unix's")
     ours, theirs = pty.openpty()
-    done = equations("ur5", "--as", "c", "--search", stderr=theirs)
-    os.close(theirs)
-    shown = os.read(ours, 65536).decode(errors="ignore")  # what fits in the terminal's buffer
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read_to_its_end, ours)  # a terminal that nobody reads takes no more
+        try:
+            done = equations("ur5", "--as", "c", "--search", stderr=theirs)
+        finally:
+            os.close(theirs)
+        shown = reading.result()
     os.close(ours)
     assert "searching" in shown
     assert re.search(r"\d+%", shown)
     assert done.stdout.startswith("/*")
+
+
+def read_to_its_end(terminal):
+    """All that is shown until everybody has closed the other side, which is an error here."""
+    shown = b""
+    with suppress(OSError):
+        while part := os.read(terminal, 4096):
+            shown += part
+    return shown.decode(errors="ignore")
 
 
 def test_a_search_of_another_formulation_is_refused():
