@@ -23,6 +23,7 @@ from rich.table import Table
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import load_robot
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.peers import PEERS, States, Work, bare_urdf
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
@@ -57,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "robot", nargs="?", default=None, help="name or URDF path (default: panda, or planar_2r)"
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -76,6 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
             status.update(f"timing {quantity}")
             works = {who: work[quantity] for who, work in contenders.items() if quantity in work}
             times[quantity] = measured(works)
+    if arguments.json:
+        print_json({"robot": robot.name, "seconds": times, "left_out": left_out})
+        return 0
     console.print(table_of(robot, times, list(contenders)))
     for who, reason in left_out.items():
         console.print(f"{who}: left out, {reason}", soft_wrap=True, markup=False, highlight=False)

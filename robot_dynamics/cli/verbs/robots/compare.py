@@ -21,6 +21,7 @@ from rich.table import Table
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"which to compare, of {', '.join(FORMULATIONS)} (default: all; closed forms up to "
         f"{MOST_JOINTS} joints)",
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,12 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.dof))
     console = Console(width=None if Console().is_terminal else 120)
     rows = {}
-    with console.status("") as status:
+    with Console(stderr=True).status("") as status:
         status.update("computing the reference")
         expected = plain(robot, states)
         for name in names:
             status.update(f"compiling {name}")
             rows[name] = measured(robot, name, states, expected)
+    if arguments.json:
+        print_json({"robot": robot.name, "formulations": rows, "left_out": left_out})
+        return 0
     console.print(table_of(robot, rows))
     if left_out:
         console.print(

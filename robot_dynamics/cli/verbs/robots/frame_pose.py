@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.cli.arguments import add_robot, joint_values, load_robot, take_negative_lists
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.verbs.robots.kinematics import add_frame
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot.endpoint import only_tip
@@ -24,14 +25,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="VALUES",
         help="positions, rad or m: 0.1,0.2,... in the order of the joints, or JOINT=NUMBER,...",
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print position and orientation, as `robot-dynamics ik` takes them."""
     robot = load_robot(arguments.robot, inertia=False)
     q = joint_values("--q", arguments.q, robot, middle_pose(robot))
-    R, p = frame_pose(robot, q, arguments.frame or only_tip(robot))
+    frame = arguments.frame or only_tip(robot)
+    R, p = frame_pose(robot, q, frame)
     turn = Rotation.from_matrix(R)
+    if arguments.json:
+        orientation = {"rpy": turn.as_euler("xyz"), "quaternion": turn.as_quat(), "rotation": R}
+        joints = {"joints": robot.joint_names, "q": q}
+        print_json({"robot": robot.name, "frame": frame, **joints, "position": p, **orientation})
+        return 0
     for name, values in (
         ("position, m", p),
         ("rpy, rad", turn.as_euler("xyz")),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -10,10 +11,11 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.verbs.robots.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.kinematics import InverseKinematics
+from robot_dynamics.kinematics import InverseKinematics, InverseSolutions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     orientation.add_argument("--quaternion", metavar="X,Y,Z,W", help="orientation, of length 1")
     parser.add_argument("--redundant", type=float, help="position of the redundant joint, rad")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,6 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     ik = InverseKinematics(load_robot(arguments.robot, inertia=False), arguments.frame)
     position = number_list("--position", arguments.position, "xyz")
     found = ik(_rotation(arguments), position, redundant=arguments.redundant)
+    if arguments.json:
+        print_json(_answer(ik, found))
+        return 0 if found.reason is None else 1
     print(f"structure: {ik.structure}")
     if found.reason is not None:
         print(f"no solution: {found.reason}")
@@ -49,6 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
         if family is not None:
             print(f"{branch}: {family}")
     return 0
+
+
+def _answer(ik: InverseKinematics, found: InverseSolutions) -> dict[str, Any]:
+    names = ("branch", "q", "residual", "within_limits", "family")
+    rows = zip(*(getattr(found, name) for name in names), strict=True)
+    return {
+        "structure": ik.structure,
+        "joints": ik.joint_names,
+        "solutions": [dict(zip(names, row, strict=True)) for row in rows],
+        "reason": found.reason,
+    }
 
 
 def _rotation(arguments: argparse.Namespace) -> Array:

@@ -11,16 +11,20 @@ mass, inertias that no body has, limits that are missing or absurd; the size of 
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
+from robot_dynamics.robot.denavit_hartenberg import Table as Chain
 from robot_dynamics.robot.plausibility import doubts
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -41,13 +45,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of the Denavit-Hartenberg table (default: {CONVENTIONS[0]})",
     )
     add_formulation(parser, "count")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is known of the robot."""
     robot = load_robot(arguments.robot, moving=False)
     tip = arguments.tip or only_chain(robot)
-    chain = None if tip is None else chain_table(robot, tip, arguments.convention)
+    chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
+    dynamics = Dynamics(robot, arguments.formulation)
+    if arguments.json:
+        rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
+        counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
+        print_json({**about(robot), **rows, "doubtful": doubts(robot), "operations": counts})
+        return 0
     console = Console(width=None if Console().is_terminal else 130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
     console.print(
@@ -56,14 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     console.print(joint_table(robot))
     if chain is not None:
-        console.print(chain)
+        console.print(chain_table(chain, tip))
     found = list(doubts(robot))
     if found:
         console.print("doubtful")
         for doubt in found:
             console.print(f"  {doubt}", soft_wrap=True, highlight=False, markup=False)
         console.print()
-    dynamics = Dynamics(robot, arguments.formulation)
     operations = ("multiplications", "additions", "sines, cosines", "divisions")
     table = plain_table(f"equations ({arguments.formulation})", ["kernel"], operations)
     for name in COUNTED:
@@ -77,6 +87,27 @@ def run(arguments: argparse.Namespace) -> int:
         )
     console.print(table)
     return 0
+
+
+def about(robot: Robot) -> dict[str, Any]:
+    """Masses, gravity and the moving joints, for a program."""
+    return {
+        "robot": robot.name,
+        "mass": sum(float(link.inertia.mass) for link in robot.links),
+        "gravity": robot.gravity,
+        "links": {link.name: float(link.inertia.mass) for link in robot.links},
+        "joints": [
+            {
+                "name": joint.name,
+                "type": joint.type.value,
+                **asdict(joint.limits),
+                "damping": joint.damping,
+                "friction": joint.friction,
+                "mimic": None if joint.mimic is None else asdict(joint.mimic),
+            }
+            for joint in robot.moving_joints
+        ],
+    }
 
 
 def joint_table(robot: Robot) -> Table:
@@ -111,19 +142,23 @@ def only_chain(robot: Robot) -> str | None:
     return tree.tips[0] if len(tree.tips) == 1 else tree.links[-1].name
 
 
-def chain_table(robot: Robot, tip: str, convention: str) -> Table:
-    """The Denavit-Hartenberg table of the chain to a tip.
+def chain_rows(chain: Chain) -> list[dict[str, Any]]:
+    """A Denavit-Hartenberg table for a program, in m and rad."""
+    return [
+        {"joint": row.name, "type": row.type.value}
+        | {name: float(getattr(row, name)) for name in ("a", "alpha", "d", "theta")}
+        for row in chain.rows
+    ]
 
-    Raises:
-        RobotDynamicsError: If there is no such frame, or the chain cannot be said by one.
-    """
-    found = denavit_hartenberg(robot, tip, convention)
+
+def chain_table(chain: Chain, tip: str | None) -> Table:
+    """The Denavit-Hartenberg table of the chain to a tip."""
     table = plain_table(
-        f"Denavit-Hartenberg table to {tip}, {convention}",
+        f"Denavit-Hartenberg table to {tip}, {chain.convention}",
         ["joint"],
         ["a (m)", "alpha (deg)", "d (m)", "theta (deg)"],
     )
-    for row in found.rows:
+    for row in chain.rows:
         d, theta = _number(row.d), _number(np.degrees(row.theta))
         if row.type.rotates:
             theta = _moved_by_q(theta)

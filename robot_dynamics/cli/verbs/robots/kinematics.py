@@ -7,9 +7,10 @@ import argparse
 from rich.console import Console
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.verbs.robots.info import chain_table
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.verbs.robots.info import chain_rows, chain_table
 from robot_dynamics.kinematics import InverseKinematics
-from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS
+from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
 from robot_dynamics.robot.endpoint import only_tip
 
 
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=CONVENTIONS[0],
         help=f"of the table (default: {CONVENTIONS[0]})",
     )
+    add_json(parser)
 
 
 def add_frame(parser: argparse.ArgumentParser) -> None:
@@ -34,9 +36,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Print table, structure and branches."""
     robot = load_robot(arguments.robot, inertia=False)
     frame = arguments.frame or only_tip(robot)
-    console = Console(width=None if Console().is_terminal else 120)
-    console.print(chain_table(robot, frame, arguments.convention))
+    table = denavit_hartenberg(robot, frame, arguments.convention)
     ik = InverseKinematics(robot, frame)
+    if arguments.json:
+        chain = {"frame": frame, "convention": table.convention, "table": chain_rows(table)}
+        ways = {"structure": ik.structure, "redundant": ik.redundant, "branches": ik.branches}
+        print_json({"robot": robot.name, **chain, **ways})
+        return 0
+    console = Console(width=None if Console().is_terminal else 120)
+    console.print(chain_table(table, frame))
     console.print(f"structure: {ik.structure}")
     solver = "damped Gauss-Newton" if ik.structure == "numeric" else "closed form"
     given = f", with '{ik.redundant}' given" if ik.redundant else ""

@@ -22,6 +22,7 @@ from robot_dynamics.cli.arguments import (
     load_robot,
     take_negative_lists,
 )
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help=f"{what}: 0.1,0.2,... in the order of the joints, or JOINT=NUMBER,...",
         )
     add_formulation(parser, "use")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -64,12 +66,22 @@ def run(arguments: argparse.Namespace) -> int:
             "numbers; give smaller values"
         )
     friction = Friction.of(robot).smooth(qd)
+    limits = effort_limits(robot)
+    terms = {
+        "gravity": gravity,
+        "velocity": velocity,
+        "acceleration": total - gravity - velocity,
+        "friction": friction,
+    }
+    if arguments.json:
+        motion = {"joints": robot.joint_names, "q": q, "qd": qd, "qdd": qdd}
+        effort = {"effort": total + friction, "limit": limits}
+        print_json({"robot": robot.name, **motion, **terms, **effort})
+        return 0
 
-    terms = ("gravity", "velocity", "acceleration", "friction")
     table = plain_table(None, ["joint"], ["q", "qd", "qdd", *terms])
     table.add_column("effort", justify="right", style="bold")
     table.add_column("limit", justify="right")
-    limits = effort_limits(robot)
     for i, (name, (_, unit)) in enumerate(
         zip(robot.joint_names, joint_units(robot, robot.joint_names), strict=True)
     ):
@@ -78,15 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
         table.add_row(
             name,
             *(f"{values[i]:.4g}" for values in (q, qd, qdd)),
-            *(
-                _effort(part)
-                for part in (
-                    gravity[i],
-                    velocity[i],
-                    total[i] - gravity[i] - velocity[i],
-                    friction[i],
-                )
-            ),
+            *(_effort(part[i]) for part in terms.values()),
             f"{_effort(effort)} {unit}{over}",
             f"{limits[i]:g}" if np.isfinite(limits[i]) else "none",
         )
