@@ -32,7 +32,7 @@ VIEW = [  # page and recording; pycollada for the .dae meshes of many arms
 ]
 IDENTIFICATION = ["rosbags>=0.10", "cvxpy>=1.5", "clarabel>=0.9"]
 STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6"]
-CLI = ["rich>=13", "matplotlib>=3.6"]  # what prints tables and draws
+CLI = ["rich>=13", "matplotlib>=3.6", "argcomplete>=3"]  # tables, drawings, Tab in a shell
 DEMO = ["example-robot-data>=4.3", *CLI]
 TEST = [
     "pytest>=9",

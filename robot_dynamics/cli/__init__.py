@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -113,6 +114,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         Exit status: 0 if all went well, 1 after an error that a line on stderr tells, 130 after
         Ctrl-C. Wrong usage ends with 2.
     """
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may stand where its user types
+        from robot_dynamics.cli.completion import complete  # noqa: PLC0415  # only for a shell
+
+        complete(parser)
     given = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in given if not word.startswith("-")), None)
     try:
