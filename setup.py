@@ -135,6 +135,7 @@ setup(
             "trajectory_node = robot_dynamics.nodes.executables:trajectory_node",
             "viewer_node = robot_dynamics.nodes.executables:viewer_node",
             "recorder_node = robot_dynamics.nodes.executables:recorder_node",
+            "monitor_node = robot_dynamics.nodes.executables:monitor_node",
             "composed_nodes = robot_dynamics.nodes.executables:composed_nodes",
         ],
     },

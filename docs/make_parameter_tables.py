@@ -17,6 +17,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 )
 from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraints
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.ros.node_parameters import markdown
 from robot_dynamics.nodes.runtime.online_model import (
     FrictionParameters,
@@ -52,6 +53,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     "trajectory_node": (("", TrajectoryParameters),),
     "viewer_node": (("", ViewerParameters),),
     "recorder_node": (("", BagRecorderParameters),),
+    "monitor_node": (("", MonitorParameters), *MODEL),
 }
 """Groups of parameters of every node: prefix and dataclass."""
 

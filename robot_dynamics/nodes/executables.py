@@ -45,6 +45,11 @@ def recorder_node() -> None:
     _run("bag_recorder", "recorder_node")
 
 
+def monitor_node() -> None:
+    """Run monitor_node."""
+    _run("monitor_node")
+
+
 def composed_nodes() -> None:
     """Run simulator, feedforward and controller in one process."""
     _run("runtime.composition")

@@ -12,6 +12,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
@@ -22,6 +23,7 @@ NODES = {
     "feedforward_node": FeedforwardParameters,
     "controller_node": ControllerParameters,
     "trajectory_node": TrajectoryParameters,
+    "monitor_node": MonitorParameters,
 }
 NOT_IN_FILE = {
     "robot_description",

@@ -65,6 +65,7 @@ NODES = [
     "trajectory_node",
     "viewer_node",
     "recorder_node",
+    "monitor_node",
 ]
 
 

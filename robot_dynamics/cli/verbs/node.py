@@ -18,6 +18,7 @@ NODES = (
     "trajectory_node",
     "viewer_node",
     "recorder_node",
+    "monitor_node",
     "composed_nodes",
 )
 

@@ -28,6 +28,9 @@ PRIOR = np.array([30.0, 10.0, 10.0, 10.0])
 CLEAR = 3.0
 """Standard deviations of a mass that is told from none."""
 
+NEXT_TO_NONE = 0.2
+"""A mass that is certainly smaller than this is known, too, kg."""
+
 
 class Gathered(NamedTuple):
     """Normal equations of the samples so far, each weighted by its age.
@@ -63,8 +66,8 @@ class EstimatedLoad:
 
     @property
     def known(self) -> bool:
-        """Whether there is a mass that is told from none."""
-        return self.mass > CLEAR * self.deviation
+        """Whether there is a mass that is told from none, or next to none."""
+        return CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE)
 
     def __str__(self) -> str:
         where = ", ".join(f"{x + 0.0:.3f}" for x in self.com.round(3))
@@ -96,7 +99,7 @@ class PayloadEstimate:
             motion: What was measured.
             dt: Time since the last sample, s.
         """
-        bare = replace(model, payload=Inertia.zero(), frame=self.frame)
+        bare = self.bare(model)
         y, stuck = unexplained(bare, motion)
         weight = 1.0 / np.hypot(self._deviation, stuck)
         X = weight[:, None] * load_columns(bare, motion)
@@ -111,6 +114,10 @@ class PayloadEstimate:
             keep * old.square + new * float(y @ y),
             keep * old.samples + new * len(y),
         )
+
+    def bare(self, model: Model) -> Model:
+        """The model without load."""
+        return replace(model, payload=Inertia.zero(), frame=self.frame, wrench=None)
 
     @property
     def value(self) -> EstimatedLoad:

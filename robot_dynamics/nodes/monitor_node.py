@@ -1,0 +1,238 @@
+"""monitor_node: says how well the model fits a robot that runs, and what load it carries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+from geometry_msgs.msg import InertiaStamped
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from robot_dynamics.control import Gains, Model, continuous_joints, effort_limits
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.identification.online.filtered_motion import FilteredMotion
+from robot_dynamics.identification.online.payload_estimate import (
+    EstimatedLoad,
+    PayloadEstimate,
+    load_columns,
+)
+from robot_dynamics.identification.online.residuals import Residuals, unexplained
+from robot_dynamics.nodes.ros.diagnostics import Fault, Level
+from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
+from robot_dynamics.nodes.ros.load_messages import check_gravity
+from robot_dynamics.nodes.ros.messages import SECOND, JointReader
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel
+from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.robot import Robot
+
+STATES_QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""What comes between two looks at 1 kHz and more: the filter is to see every state."""
+
+LONGEST_LOOK_S = 1.0
+"""Time between two looks after which nothing is said of what was between them, s."""
+
+
+@dataclass(frozen=True)
+class MonitorParameters(ModelParameters):
+    """Parameters of monitor_node."""
+
+    rate: float = parameter(
+        50.0, "How often model and efforts are compared, Hz", low=1.0, high=1000.0, read_only=True
+    )
+    filter_edge: float = parameter(
+        4.0,
+        "Edge of the two low-passes on joint_states, Hz",
+        low=0.1,
+        high=100.0,
+        read_only=True,
+    )
+    residual_window: float = parameter(
+        5.0, "Time constant of the window of the RMS residual, s", low=0.1, high=3600.0
+    )
+    residual_share: float = parameter(
+        0.1,
+        "RMS residual that a model which fits stays below, N m per N m of a joint's effort limit",
+        low=0.001,
+        high=10.0,
+    )
+    patience: float = parameter(
+        2.0, "Time above that after which diagnostics warn, s", low=0.0, high=3600.0
+    )
+    payload_memory: float = parameter(
+        10.0, "Time constant after which the estimate of the load forgets, s", low=0.5, high=3600.0
+    )
+
+
+class MonitorNode(RobotNode[MonitorParameters]):
+    """Compares the efforts of joint_states with the model; it commands nothing."""
+
+    NAME = "monitor_node"
+    PARAMETERS = MonitorParameters
+    NEEDS_INERTIA = True
+
+    def check(self, value: MonitorParameters) -> None:
+        """See `RobotNode.check`."""
+        check_gravity(value.gravity)
+
+    def configure(self) -> None:
+        """Compile the equations and open the topics."""
+        super().configure()
+        none = np.zeros(self.robot.dof)
+        dynamics = Dynamics(self.robot, self.parameters.formulation)
+        self.arm = OnlineModel(self, Model(dynamics, Gains(none, none)))
+        self._states = JointReader("joint_states", self.robot.joint_names, FIELDS)
+        self._judge(self.robot)
+        self._residual = self.create_outlet(JointState, "effort_residual", OUTPUT_QOS)
+        self._loads = self.create_publisher(InertiaStamped, "payload", TRAJECTORY_QOS)
+        self._states_in = self.create_inlet(JointState, "joint_states", self._on_states, STATES_QOS)
+        self.create_service(Trigger, "~/estimate_payload", self._on_estimate)
+
+    def _judge(self, robot: Robot) -> None:
+        """Judge anew, a robot of which nothing has been seen."""
+        parameters = self.parameters
+        self._motion = FilteredMotion(parameters.filter_edge, continuous_joints(robot))
+        self._limit = effort_limits(robot)
+        self._residuals = Residuals(
+            self._limit,
+            parameters.residual_window,
+            parameters.residual_share,
+            parameters.patience,
+        )
+        self._looked = 0.0
+        self._estimate = self._new_estimate()
+
+    def _new_estimate(self) -> PayloadEstimate | None:
+        frame = self.arm.load.endpoint
+        if frame is None:
+            return None
+        estimate = PayloadEstimate(frame, self._limit, self.parameters.payload_memory)
+        model = self.arm.at(monotonic())
+        load_columns(estimate.bare(model), self._motion)  # compiled before a loop asks for it
+        return estimate
+
+    def activate(self) -> None:
+        """See `ManagedNode.activate`."""
+        self._states.forget()
+        self._judge(self.robot)
+        self.start_task(self._look, inputs=[self._states_in])
+
+    def changed(self, value: MonitorParameters) -> None:
+        """See `RobotNode.changed`."""
+        self.arm.changed()
+        residuals = self._residuals
+        residuals.window, residuals.share = value.residual_window, value.residual_share
+        residuals.patience = value.patience
+        if self._estimate is not None:
+            self._estimate.memory = value.payload_memory
+
+    def update_robot(self, robot: Robot) -> None:
+        """See `RobotNode.update_robot`."""
+        self.arm.use(Dynamics(robot, self.parameters.formulation))
+        self._judge(robot)
+
+    # -- in the loop ----------------------------------------------------------------------------
+
+    def _on_states(self, msg: JointState) -> None:
+        states = self._states
+        try:
+            ours = states.read(msg)
+        except RobotDynamicsError as error:
+            self.throttled_log.warn("joint_states", error)
+            return
+        # Efforts are zero all at once where brakes bear the arm, and tell nothing of its model
+        if ours and states.complete and states.effort.any():
+            stamp = states.stamp or self.get_clock().now().nanoseconds
+            self._motion.feed(stamp / SECOND, states.position, states.velocity, states.effort)
+
+    def _look(self) -> None:
+        motion, model = self._motion, self.arm.at(monotonic())
+        dt, self._looked = motion.time - self._looked, motion.time
+        if not motion.settled or not 0.0 < dt < LONGEST_LOOK_S:
+            return
+        residual = unexplained(model, motion).residual
+        self._residuals.update(residual, dt)
+        names = self.robot.joint_names
+        self._residual.publish(JointValues.of_efforts(names, self._states.stamp, residual))
+        if self._estimate is None or self._estimate.frame != self.arm.load.endpoint:
+            self._estimate = self._new_estimate()
+        if self._estimate is not None:
+            self._estimate.update(model, motion, dt)
+
+    # -- in the executor's thread ---------------------------------------------------------------
+
+    def _on_estimate(
+        self, _request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        """Tell all nodes of the load, if it is known."""
+        response.success, response.message = False, f"{self.get_name()} is not active"
+        if not self.active:
+            return response
+        if self._estimate is None:
+            response.message = "name the frame that carries the load in the parameter payload.frame"
+            return response
+        load = self._estimate.value
+        response.success = load.known
+        if not load.known:
+            response.message = f"not known well enough: {load}; let the arm move, and ask again"
+            return response
+        self._loads.publish(_load_msg(load))
+        response.message = f"published on {self._loads.topic_name}: {load}"
+        self.get_logger().info(response.message)
+        return response
+
+    def diagnostics(self) -> Mapping[str, object]:
+        """See `RobotNode.diagnostics`."""
+        estimate = self._estimate
+        return {
+            "joints": self.robot.joint_names,
+            "residual, N m or N": self._residuals.last,
+            "RMS residual, N m or N": self._residuals.rms,
+            "RMS residual of the effort limit": self._residuals.shares,
+            "load by these efforts": "no frame" if estimate is None else str(estimate.value),
+            **self.arm.load.describe(),
+        }
+
+    def faults(self) -> Sequence[Fault]:
+        """See `RobotNode.faults`."""
+        judged = self._residuals
+        misfits = [
+            f"{name} ({rms:.3g} N m or N rms, {100.0 * share:.0f} % of its limit)"
+            for name, rms, share, misfit in zip(
+                self.robot.joint_names, judged.rms, judged.shares, judged.misfits, strict=True
+            )
+            if misfit
+        ]
+        found = [*super().faults(), *self.arm.faults()]
+        if misfits:
+            text = (
+                f"the model does not fit {', '.join(misfits)}; is there a load that it does not "
+                "know (~/estimate_payload), contact, or wear?"
+            )
+            found.append(Fault(Level.WARN, text))
+        return found
+
+
+def _load_msg(load: EstimatedLoad) -> InertiaStamped:
+    msg = InertiaStamped()
+    msg.header.frame_id = load.frame
+    msg.inertia.m = load.mass
+    msg.inertia.com.x, msg.inertia.com.y, msg.inertia.com.z = load.com.tolist()
+    return msg
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node."""
+    sys.exit(run(MonitorNode, args=args))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""A monitor beside an arm that carries a load which nobody was told of."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import InertiaStamped
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from arm_system import ArmSystem
+from robot_dynamics.robot import find_robot
+from ros_system import wait_for
+from shaken_arm import NAMES, RATE
+
+MASS, OUT = 3.0, 0.1  # kg, m beyond the endpoint
+START = [-1.2, 0.4]
+POSES = [[-0.4, 0.9], [-1.0, -0.9], [-0.2, 0.2]]
+
+BODY = f"""<link name="endpoint"><inertial><origin xyz="{OUT} 0 0"/><mass value="{MASS}"/>
+<inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/></inertial>"""
+
+
+@pytest.fixture(scope="module")
+def loaded_urdf(tmp_path_factory):
+    text = find_robot("planar_2r").read_text()
+    assert text.count('<link name="endpoint">') == 1
+    path = tmp_path_factory.mktemp("loaded") / "loaded.urdf"
+    path.write_text(text.replace('<link name="endpoint">', BODY))
+    return path
+
+
+@pytest.fixture(scope="module")
+def arm(start_for_module, peer, loaded_urdf):
+    own = {
+        "simulator": {"urdf_path": loaded_urdf, "initial_positions": START},
+        "controller": {"state_timeout": 0.5, "reference_timeout": 0.5},
+    }
+    return ArmSystem(start_for_module, peer, {"rate": RATE, "urdf_path": "planar_2r"}, own)
+
+
+def statuses(messages):
+    return [s for msg in messages for s in msg.status if s.name == "monitor_node"]
+
+
+def test_a_load_that_nobody_was_told_of_is_reported_found_and_taken_over(
+    arm, start_for_module, peer
+):
+    residuals = peer.listen(JointState, "effort_residual", 100)
+    loads = peer.listen(InertiaStamped, "payload")
+    reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
+    parameters = {"urdf_path": "planar_2r", "residual_share": 0.02, "residual_window": 1.0}
+    start_for_module("monitor_node", {**parameters, "patience": 0.5})
+    wait_for(lambda: residuals, "residuals")
+    assert list(residuals[-1].name) == NAMES
+
+    for pose in POSES:
+        arm.send(NAMES, (1.5, pose))
+        wait_for(arm.follows, "a motion")
+        wait_for(lambda: not arm.follows(), "its end")
+
+    def warning():
+        return [s for s in statuses(reports) if "does not fit joint_1" in s.message]
+
+    wait_for(warning, "a warning")
+    assert warning()[-1].level == DiagnosticStatus.WARN
+    assert not loads  # told to nobody before it is asked for
+
+    answer = peer.call(Trigger, "/monitor_node/estimate_payload", Trigger.Request())
+    assert answer.success, answer.message
+    wait_for(lambda: loads, "a payload")
+    load = loads[-1]
+    assert load.header.frame_id == "endpoint"
+    # A tenth: slow motion, filtered, and what second moments would explain
+    assert load.inertia.m == pytest.approx(MASS, rel=0.1)
+    assert load.inertia.com.x == pytest.approx(OUT, abs=0.1)
+
+    wait_for(lambda: peer.get_parameter("controller_node", "payload.mass"), "a controller told")
+    weight = MASS * 9.81  # N m at least at an arm that is stretched out, before
+    wait_for(lambda: np.abs(residuals[-1].effort).max() < 0.1 * weight, "efforts that fit")
+    wait_for(lambda: statuses(reports)[-1].message == "ok", "a report that says so")
