@@ -3,16 +3,19 @@
 robot-dynamics simulate ur5
 robot-dynamics simulate panda --mass-error 10 --output out     a model too light; a picture
 robot-dynamics simulate arm.urdf --duration 20 --rate 500
+robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from rich.console import Console
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot
+from robot_dynamics.cli.companions import new_file
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.control import (
@@ -26,6 +29,7 @@ from robot_dynamics.control import (
     saturate,
 )
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.robot import urdf_text
 from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
 from robot_dynamics.trajectory import State, excitation, interpolate
 
@@ -37,12 +41,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=folder, default=None, help="folder for a picture (default: none)"
     )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print the tracking errors."""
     robot = load_robot(arguments.robot)
     check_physical(robot)
+    if arguments.record is not None:
+        new_file(arguments.record)
+        from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
     console = Console(width=None if Console().is_terminal else 120)
     dynamics = Dynamics(robot)
     model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
@@ -62,6 +75,10 @@ def run(arguments: argparse.Namespace) -> int:
         picture = arguments.output / f"{robot.name}.png"
         draw([comparison], robot, picture)
         console.print(f"picture: {picture}", soft_wrap=True)
+    if arguments.record is not None:
+        text = urdf_text(arguments.robot)
+        simulated_runs.write_runs(arguments.record, text, model, motion, logs.values())
+        console.print(f"recording: {arguments.record}", soft_wrap=True)
     return 0
 
 

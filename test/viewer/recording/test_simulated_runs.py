@@ -1,0 +1,92 @@
+"""simulate --record: the file holds what was simulated, and opens where recordings do."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("mcap")
+pytest.importorskip("rosbags")
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.cli import main
+from robot_dynamics.cli.verbs.motions.simulate import controller
+from robot_dynamics.control import Friction, Model, gains_for
+from robot_dynamics.robot import find_robot, urdf_text
+from robot_dynamics.simulation import Plant, simulate
+from robot_dynamics.trajectory import excitation, interpolate
+from robot_dynamics.viewer.recording.recorded_motion import read_motion
+from robot_dynamics.viewer.recording.simulated_runs import PAUSE_S, write_runs
+
+RATE = 200.0
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return read_urdf(find_robot("planar_2r"))
+
+
+@pytest.fixture(scope="module")
+def model(robot):
+    dynamics = Dynamics(robot)
+    return Model(dynamics, gains_for(dynamics), Friction.of(robot))
+
+
+@pytest.fixture(scope="module")
+def trajectory(robot):
+    return interpolate(excitation(robot, 1.0))
+
+
+@pytest.fixture(scope="module")
+def log(robot, model, trajectory):
+    plant = Plant(robot, step=1.0 / RATE)
+    return simulate(plant, controller(model, "feedforward"), trajectory, rate=RATE)
+
+
+@pytest.fixture
+def motion(model, trajectory, log, tmp_path):
+    path = tmp_path / "run.mcap"
+    write_runs(path, urdf_text("planar_2r"), model, trajectory, [log, log])
+    return read_motion(path)
+
+
+def test_states_and_reference_are_those_of_the_runs_one_behind_the_other(motion, robot, log):
+    assert motion.robot() == robot
+    twice = {"position": log.q, "velocity": log.qd, "effort": log.tau}
+    for field, values in twice.items():
+        np.testing.assert_array_equal(getattr(motion.states, field), np.vstack([values, values]))
+    np.testing.assert_array_equal(motion.topics["reference"].position[: len(log.t)], log.q_d)
+    since = 1e-9 * (motion.states.stamp - motion.states.stamp[0])
+    np.testing.assert_allclose(since[: len(log.t)], log.t, atol=1e-9)  # stamps are in ns
+    assert since[len(log.t)] == pytest.approx(log.t[-1] + PAUSE_S, abs=1e-8)
+
+
+def test_the_reference_has_the_feedforward_effort(motion, model, trajectory, log):
+    expected = model.dynamics.inverse(*trajectory.sample(log.t))  # without friction in this URDF
+    effort = motion.topics["reference"].effort[: len(log.t)]
+    np.testing.assert_allclose(effort, expected, atol=1e-9)  # of efforts near 100 N m
+
+
+def test_efforts_by_cause_sum_to_the_model_of_the_motion(motion, robot, log):
+    causes = [rows for name, rows in motion.topics.items() if name.startswith("efforts/")]
+    assert len(causes) == 4
+    at = np.searchsorted(motion.states.stamp, causes[0].stamp)[: len(causes[0].stamp) // 2]
+    total = sum(rows.effort for rows in causes)[: len(at)]
+    qdd = np.gradient(log.qd, log.t, axis=0)[at]
+    expected = Dynamics(robot).inverse(log.q[at], log.qd[at], qdd)
+    friction = np.array([Friction.of(robot).smooth(qd) for qd in log.qd[at]])
+    np.testing.assert_allclose(total, expected + friction, atol=1e-9)  # of efforts near 100 N m
+
+
+def test_a_recording_of_one_moment_can_be_written(tmp_path):
+    path = tmp_path / "short.mcap"
+    words = ("--rate", "100", "--duration", "0.005", "--record", str(path))
+    assert main(["simulate", "planar_2r", *words]) == 0
+    assert len(read_motion(path).states.stamp) == 3  # a state of each mode of control
+
+
+def test_a_file_that_exists_is_refused_before_anything_is_simulated(tmp_path, capsys):
+    path = tmp_path / "run.mcap"
+    path.write_text("mine")
+    assert main(["simulate", "planar_2r", "--record", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert (out, path.read_text()) == ("", "mine")
+    assert "exists already; name a new file" in err
