@@ -59,7 +59,7 @@ class MonitorParameters(ModelParameters):
         5.0, "Time constant of the window of the RMS residual, s", low=0.1, high=3600.0
     )
     residual_share: float = parameter(
-        0.1,
+        0.05,
         "RMS residual that a model which fits stays below, N m per N m of a joint's effort limit",
         low=0.001,
         high=10.0,

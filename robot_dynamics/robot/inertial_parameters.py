@@ -31,6 +31,9 @@ from robot_dynamics.spatial.pose import Pose
 PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Names of the inertial parameters of a body: kg, kg m and kg m^2, about the link origin."""
 
+UPPER = np.triu_indices(3)
+"""Where the entries of a symmetric matrix stand that count: loops ask for them in every cycle."""
+
 
 # -- one body --------------------------------------------------------------------------------
 
@@ -40,7 +43,7 @@ def inertial_parameters(body: Inertia) -> Array:
 
     Ixy, Ixz and Iyz are entries of the matrix (the negative of products of inertia).
     """
-    return np.array([body.mass, *body.first_moment, *body.second_moment[np.triu_indices(3)]])
+    return np.array([body.mass, *body.first_moment, *body.second_moment[UPPER]])
 
 
 def body_with(parameters: Array) -> Inertia:

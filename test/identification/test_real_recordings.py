@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics
+from robot_dynamics.control import Gains, Model, effort_limits
 from robot_dynamics.identification import Recording, identify
+from robot_dynamics.identification.online.filtered_motion import FilteredMotion
+from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
+from robot_dynamics.identification.online.residuals import Residuals, unexplained
 from robot_dynamics.identification.signals import signals
 from robot_dynamics.robot import find_robot, read_urdf
 
@@ -68,3 +72,25 @@ def test_joints_of_a_panda_are_found_under_another_prefix():
     robot, found, _ = split("fer")
     assert robot.joint_names[0] == "panda_joint1"
     assert found.report.fits[1].relative < 0.02  # the shoulder carries the arm
+
+
+@pytest.mark.parametrize(("name", "frame"), [("ur10", "tool0"), ("fer", "panda_link8")])
+def test_a_monitor_of_an_identified_arm_sees_neither_misfit_nor_load(name, frame):
+    _, found, last = split(name)
+    n, limit = found.robot.dof, effort_limits(found.robot)
+    gains = Gains(np.zeros(n), np.zeros(n))
+    model = Model(Dynamics(found.robot), gains, found.friction, rotor_inertia=found.rotor_inertia)
+    motion = FilteredMotion(4.0, np.zeros(n, dtype=bool))
+    residuals = Residuals(limit, window=5.0, share=0.05, patience=2.0)
+    load, looked = PayloadEstimate(frame, limit, memory=10.0), 0.0
+    qd = np.gradient(last.q, last.time, axis=0) if last.qd is None else last.qd
+    for k, (t, *state) in enumerate(zip(last.time, last.q, qd, last.tau, strict=True)):
+        motion.feed(t, *state)
+        if motion.settled and k % 20 == 0:
+            dt, looked = t - looked if looked else 0.0, t
+            residuals.update(unexplained(model, motion).residual, dt)
+            load.update(model, motion, dt)
+    assert (residuals.shares < 0.02).all(), residuals.shares
+    # Nothing was carried beyond what the fit saw; both weigh a load of 0.1 kg and more
+    assert load.value.known
+    assert load.value.mass < 0.1

@@ -8,6 +8,7 @@ so that an arm at rest does not forget into nothing (stabilised forgetting).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import exp
 from typing import NamedTuple
 
@@ -30,6 +31,9 @@ CLEAR = 3.0
 
 NEXT_TO_NONE = 0.2
 """A mass that is certainly smaller than this is known, too, kg."""
+
+UNITS = [Inertia(u[0], u[1:], np.zeros((3, 3))) for u in np.vstack([np.zeros(4), np.eye(4)])]
+"""No load, a unit of mass, and a unit of each first moment."""
 
 
 class Gathered(NamedTuple):
@@ -133,7 +137,7 @@ class PayloadEstimate:
 
 def load_columns(model: Model, motion: FilteredMotion) -> Array:
     """Efforts per mass and first moments of a load at `model.frame`, shape (n, 4)."""
-    units = [Inertia(u[0], u[1:], np.zeros((3, 3))) for u in np.vstack([np.zeros(4), np.eye(4)])]
     state = motion.q, motion.qd, motion.qdd
-    none, *loaded = (replace(model, payload=unit).inverse(*state) for unit in units)
+    inverse = partial(model.dynamics.inverse, *state, frame=model.frame, gravity=model.free_fall)
+    none, *loaded = (inverse(payload=unit) for unit in UNITS)
     return np.column_stack(loaded) - none[:, None]
