@@ -41,7 +41,7 @@ ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "", "Motion to send; empty: excitation with the simulator, none without: a real arm "
-     "holds where it is", ["", "excitation", "random_poses", "file", "none"]),
+     "holds where it is", ["", "excitation", "random_poses", "file", "poses", "none"]),
     ("file", "", "File of motion:=file, or of motion:=poses", None),
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *MODES]),

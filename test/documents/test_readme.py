@@ -1,6 +1,8 @@
-"""What the README tells a reader to type works as it stands there."""
+"""What README and pages tell a reader to type works as it stands there."""
 
+import ast
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -13,29 +15,68 @@ from robot_dynamics.cli import main, parser
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 from ros_system import PATIENCE, wait_for
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+LAUNCH = ROOT / "docs" / "launch.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+RUNNABLE = ["extending", "first-steps", "own-robot"]
 GOAL = [0.8, -0.5]
 
 
-def block(language, containing):
+def blocks(page, language):
+    """The code blocks of that language."""
+    found = [text.split("\n", 1) for text in page.read_text().split("```")[1::2]]
+    return [text for kind, text in found if kind == language]
+
+
+def block(language, containing, page=README):
     """The only code block of that language that contains a text."""
-    blocks = [text.split("\n", 1) for text in README.read_text().split("```")[1::2]]
-    (found,) = [text for kind, text in blocks if kind == language and containing in text]
+    (found,) = [text for text in blocks(page, language) if containing in text]
     return found
 
 
-def test_the_first_example_runs_from_urdf_to_torque():
+def test_the_first_example_runs_from_urdf_to_torque(capsys):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
     names = {}
     exec(block("python", "with_payload"), names)
+    printed = capsys.readouterr().out.strip()
+    assert printed in block("python", "with_payload")
     tau = names["M"] @ names["qdd"] + names["b"]
     # qdd solves for the efforts, in float64: M is well conditioned without fingers
     assert np.allclose(names["tau"], tau, atol=1e-10)
 
 
+@pytest.mark.parametrize("page", RUNNABLE)
+def test_the_python_of_a_page_runs(page, capsys):
+    for text in blocks(ROOT / "docs" / f"{page}.md", "python"):
+        exec(text, {})
+        assert capsys.readouterr().out
+
+
+def test_the_speed_in_the_readme_is_that_of_the_benchmark():
+    benchmark = (ROOT / "docs" / "benchmark.md").read_text()
+    row = r"Panda, fingers locked: inverse dynamics, one checked call, to pin.rnea \| ([\d.]+)"
+    measured = float(re.search(row, benchmark).group(1))
+    told = re.search(r"([\d.]+) of the time of `pin.rnea`", README.read_text()).group(1)
+    assert told == f"{measured:.2g}", "write the number of docs/benchmark.md into README.md"
+
+
+def test_the_arguments_of_the_launch_file_are_those_of_the_page():
+    tree = ast.parse((ROOT / "launch" / "bringup.launch.py").read_text())
+    (table,) = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ARGUMENTS"
+    ]
+    declared = {ast.literal_eval(row.elts[0]): ast.literal_eval(row.elts[1]) for row in table.elts}
+    section = LAUNCH.read_text().split("## Arguments")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", section, re.M)
+    assert {name: default.strip("`") for name, default in rows} == declared
+
+
 def test_the_motion_file_is_a_trajectory(tmp_path):
     path = tmp_path / "motion.csv"
-    path.write_text(block("csv", "time"))
+    path.write_text(block("csv", "time", LAUNCH))
     waypoints = read_trajectory(path, ["joint_1", "joint_2"])
     assert waypoints.times.tolist() == [0.0, 2.0, 4.0]
     assert waypoints.positions[1].tolist() == GOAL
@@ -43,7 +84,7 @@ def test_the_motion_file_is_a_trajectory(tmp_path):
 
 def test_the_published_message_is_a_trajectory(tmp_path):
     path = tmp_path / "message.yaml"
-    command = block("", "ros2 topic pub")
+    command = block("", "ros2 topic pub", LAUNCH)
     path.write_text(command[command.index('"') + 1 : command.rindex('"')])
     waypoints = read_trajectory(path, ["joint_1", "joint_2"])
     assert waypoints.times.tolist() == [2.0]
@@ -56,22 +97,29 @@ def test_the_python_example_moves_the_robot(tmp_path, domain):
 
     environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_LOG_DIR": str(tmp_path)}
     with composed("planar_2r", rate=250.0, domain=domain, trajectory_node={"wait": True}) as nodes:
-        example = [sys.executable, "-c", block("python", "JointTrajectory")]
+        example = [sys.executable, "-c", block("python", "JointTrajectory", LAUNCH)]
         subprocess.run(example, env=environment, check=True, timeout=PATIENCE)
         # Of a robot that started at zero
         wait_for(lambda: np.allclose(nodes.simulator.plant.q, GOAL, atol=2e-2), f"arm at {GOAL}")
 
 
-def commands():
-    """The lines of the README that begin with robot-dynamics, as their words."""
-    return [
-        shlex.split(line, comments=True)[1:]
-        for line in README.read_text().splitlines()
+def commands(*pages):
+    """The lines in code blocks that begin with robot-dynamics, as their words; once each."""
+    lines = [
+        line
+        for page in pages
+        for text in blocks(page, "")
+        for line in text.replace("\\\n", " ").splitlines()
         if line.startswith("robot-dynamics ")
     ]
+    return list(
+        dict.fromkeys(
+            tuple(shlex.split(line.partition(" > ")[0], comments=True)[1:]) for line in lines
+        )
+    )
 
 
-@pytest.mark.parametrize("words", commands(), ids=lambda words: " ".join(words[:3]))
+@pytest.mark.parametrize("words", commands(*PAGES), ids=" ".join)
 def test_every_command_is_understood(words):
     arguments = parser(words[0]).parse_args(words)
     assert arguments.verb == words[0]
@@ -80,9 +128,9 @@ def test_every_command_is_understood(words):
 @pytest.mark.parametrize("verb", ["info", "torque", "equations"])
 def test_quick_commands_run_as_they_stand(verb, capsys):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
-    for words in commands():
+    for words in commands(README, ROOT / "docs" / "first-steps.md"):
         if words[0] == verb:
-            assert main(words) == 0, words
+            assert main([*words]) == 0, words
             assert capsys.readouterr().out
 
 
