@@ -18,7 +18,8 @@ from robot_dynamics.robot.robot import Robot
 TERMS = tuple(term.name for term in fields(Friction))
 
 HEADER = """\
-# Friction and rotor inertia that were identified; controller_node and feedforward_node take them:
+# Friction and rotor inertia that were identified; controller_node, feedforward_node and
+# monitor_node take them:
 #   ros2 run robot_dynamics controller_node --ros-args --params-file THIS_FILE
 """
 

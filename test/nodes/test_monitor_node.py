@@ -76,6 +76,7 @@ def test_a_load_that_nobody_was_told_of_is_reported_found_and_taken_over(
     # A tenth: slow motion, filtered, and what second moments would explain
     assert load.inertia.m == pytest.approx(MASS, rel=0.1)
     assert load.inertia.com.x == pytest.approx(OUT, abs=0.1)
+    assert load.inertia.com.z == pytest.approx(0.0, abs=0.1)
 
     wait_for(lambda: peer.get_parameter("controller_node", "payload.mass"), "a controller told")
     weight = MASS * 9.81  # N m at least at an arm that is stretched out, before

@@ -59,14 +59,16 @@ class EstimatedLoad:
     Args:
         frame: Link or frame that carries it.
         mass: kg, not negative.
-        com: Mass centre in `frame`, shape (3,), m; zero along what nothing has shown.
+        com: Mass centre in `frame`, shape (3,), m; as near as can be where nothing has shown it.
         deviation: Standard deviation of the mass, kg.
+        com_deviation: Of the mass centre, shape (3,), m; infinite without a mass.
     """
 
     frame: str
     mass: float
     com: Array
     deviation: float
+    com_deviation: Array
 
     @property
     def known(self) -> bool:
@@ -74,8 +76,12 @@ class EstimatedLoad:
         return CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE)
 
     def __str__(self) -> str:
-        where = ", ".join(f"{x + 0.0:.3f}" for x in self.com.round(3))
-        return f"{self.mass:.3f} +- {self.deviation:.3f} kg at ({where}) m of {self.frame}"
+        com = (
+            f"{x:.3f} +- {s:.2g}"
+            for x, s in zip(self.com.round(3) + 0.0, self.com_deviation, strict=True)
+        )
+        mass = f"{self.mass:.3f} +- {self.deviation:.2g} kg"
+        return f"{mass} at ({', '.join(com)}) m of {self.frame}"
 
 
 class PayloadEstimate:
@@ -128,11 +134,14 @@ class PayloadEstimate:
         """The load by the samples so far."""
         A, b, square, samples = self._gathered
         mu = np.linalg.solve(A, b)
-        misfit = max((square - b @ mu) / max(samples - len(b), 1.0), 1.0)
-        deviation = np.sqrt(np.linalg.inv(A)[0, 0] * misfit)
+        misfit = max(float(square - b @ mu) / max(samples - len(b), 1.0), 1.0)
+        deviation = np.sqrt(misfit * np.diag(np.linalg.inv(A)))
         mass = max(float(mu[0]), 0.0)
-        com = mu[1:] / mass if mass > CLEAR * deviation else np.zeros(3)
-        return EstimatedLoad(self.frame, mass, com, float(deviation))
+        if mass <= CLEAR * deviation[0]:
+            com, spread = np.zeros(3), np.full(3, np.inf)
+        else:
+            com, spread = mu[1:] / mass, deviation[1:] / mass
+        return EstimatedLoad(self.frame, mass, com, float(deviation[0]), spread)
 
 
 def load_columns(model: Model, motion: FilteredMotion) -> Array:

@@ -11,6 +11,7 @@ from robot_dynamics.control import Gains, Model, effort_limits
 from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
 from robot_dynamics.identification.online.residuals import Residuals, unexplained
+from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.spatial.inertia import Inertia
 
 MASS, COM = 2.0, np.array([0.03, -0.02, 0.1])
@@ -144,6 +145,7 @@ def test_a_load_is_found_while_the_robot_moves(moved):
     assert load.mass == pytest.approx(MASS, abs=0.05)
     assert load.mass == pytest.approx(MASS, abs=4 * load.deviation)
     np.testing.assert_allclose(load.com, COM, atol=0.01)
+    assert (load.com_deviation < 0.01).all()
     assert str(load).endswith("m of tool0")
 
 
@@ -169,6 +171,18 @@ def test_an_arm_at_rest_keeps_what_it_has_seen_and_a_load_put_down_is_noticed():
     assert value.value.mass == pytest.approx(MASS, abs=0.1)
     estimate(ARM.recording(noise=0.02, duration=25.0), value)
     assert value.value.mass < 0.05
+
+
+def test_a_pose_shows_no_mass_centre_above_another():
+    q = np.linspace(-1.0, 1.0, N)
+    load = estimate(at_rest(q, Dynamics(LOADED.true).gravity(q))).value
+    R, _ = frame_pose(ARM.true, q, "tool0")
+    up = np.array([0.0, 0.0, 1.0]) @ R  # in tool0
+    level = (load.com - COM) - up * (up @ (load.com - COM))
+    # The arm stands still, and its model is exact but for friction that could hold the load
+    np.testing.assert_allclose(load.mass, MASS, atol=0.3)
+    np.testing.assert_allclose(level, 0.0, atol=0.05)
+    assert load.com_deviation.max() > 0.3
 
 
 def test_what_gravity_does_not_show_is_not_known():
