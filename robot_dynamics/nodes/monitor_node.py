@@ -212,6 +212,13 @@ class MonitorNode(RobotNode[MonitorParameters]):
             if misfit
         ]
         found = [*super().faults(), *self.arm.faults()]
+        if self._states.complete and not self._motion.settled:
+            text = (
+                "nothing is judged yet: joint_states must come at "
+                f"{1.0 / self._motion.longest_gap:.0f} Hz or more (or lower filter_edge), with "
+                "efforts that are not all zero"
+            )
+            found.append(Fault(Level.OK, text))
         if misfits:
             text = (
                 f"the model does not fit {', '.join(misfits)}; is there a load that it does not "

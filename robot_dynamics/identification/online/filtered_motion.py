@@ -26,6 +26,8 @@ class FilteredMotion:
         continuous: Which joints turn without end, shape (n,): their positions may wrap.
 
     Attributes:
+        time_constant: Of each low-pass, s.
+        longest_gap: Time without a state after which it begins anew, s.
         time: Of the last state, s.
         q: Positions, shape (n,), rad or m.
         qd: Velocities, shape (n,).
@@ -35,6 +37,7 @@ class FilteredMotion:
 
     def __init__(self, edge: float, continuous: Array) -> None:
         self.time_constant = 1.0 / (2.0 * pi * edge)
+        self.longest_gap = LONGEST_GAP * self.time_constant
         self._turn = np.where(continuous, 2.0 * pi, 0.0)
         self._last: Array | None = None
         self.time = self._since = 0.0
@@ -54,8 +57,8 @@ class FilteredMotion:
             qd: Velocities, shape (n,).
             tau: Measured efforts, shape (n,).
         """
-        gap = LONGEST_GAP * self.time_constant
-        if self._last is None or not abs(time - self.time) <= gap:  # or the clock was set
+        jump = abs(time - self.time)  # backwards, too: the clock was set
+        if self._last is None or not jump <= self.longest_gap:
             self._begin(time, np.array([q, qd, tau]))
         elif time > self.time:
             self._advance(time, np.array([q, qd, tau]), self._last)

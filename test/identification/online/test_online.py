@@ -127,6 +127,17 @@ def test_the_filter_begins_anew_after_a_gap():
     assert worst < FILTERED
 
 
+def test_states_that_come_too_seldom_are_never_judged():
+    recording = ARM.recording(noise=0.0, duration=8.0)
+    motion = FilteredMotion(EDGE, np.zeros(N, dtype=bool))
+    states = zip(recording.time, recording.q, recording.qd, recording.tau, strict=True)
+    for k, (t, q, qd, tau) in enumerate(states):
+        if k % 25 == 0:  # 0.1 s, where 0.08 s are allowed
+            motion.feed(t, q, qd, tau)
+            assert not motion.settled
+    assert motion.longest_gap < 0.1
+
+
 def estimate(recording, value=None):
     value = value or PayloadEstimate("tool0", LIMIT, memory=5.0)
     for motion, dt in looks(recording):
