@@ -47,6 +47,7 @@ TEST = [
     "joblib>=1.3",
     "pandas>=2.0",
     "playwright>=1.45",
+    "robot_descriptions>=1.10",
     "mkdocs-material>=9.5",
     "mkdocstrings-python>=1.16",
     *VIEW,

@@ -78,7 +78,8 @@ examples:
   robot-dynamics simulate panda --output out      follow a motion, with a picture
 
 A robot is the path of a URDF or a known name: planar_2r, puma_gupta, and those of
-example-robot-data where it is installed. `robot-dynamics VERB --help` says more."""
+example-robot-data and robot_descriptions where they are installed.
+`robot-dynamics VERB --help` says more."""
 
 
 def _module_of(verb: str) -> str:

@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Callable
 
-from robot_dynamics.robot.catalogue import known_robots
+from robot_dynamics.robot.catalogue import described_robots, known_robots
 
 
 def complete(parser: Callable[[str | None], argparse.ArgumentParser]) -> None:
@@ -23,7 +23,8 @@ def complete(parser: Callable[[str | None], argparse.ArgumentParser]) -> None:
 
     def names_and_files(prefix: str, action: argparse.Action, **others: object) -> list[str]:
         named = action.dest == "robot"
-        names = [name for name in known_robots() if name.startswith(prefix)] if named else []
+        known = {*known_robots(), *described_robots()} if named else set()
+        names = sorted(name for name in known if name.startswith(prefix))
         return [*names, *files(prefix, action=action, **others)]
 
     argcomplete.autocomplete(parser(_verb()), default_completer=names_and_files)

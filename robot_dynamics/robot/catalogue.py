@@ -1,4 +1,4 @@
-"""Where robots are found by name: those shipped here, and those of example-robot-data.
+"""Where robots are found by name: those shipped here, of example-robot-data, robot_descriptions.
 
 find_robot("panda")  ->  .../example-robot-data/robots/panda_description/urdf/panda.urdf
 """
@@ -31,7 +31,8 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
 
     Args:
         name: Path of a URDF; or the name of a robot that is shipped here ("planar_2r") or with
-            the package example-robot-data ("panda", "ur5", "talos").
+            the package example-robot-data ("panda", "ur5", "talos"); or one that the package
+            robot_descriptions fetches ("gen2_description", "gen2").
 
     Returns:
         Path of the URDF.
@@ -39,6 +40,7 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     Raises:
         ArgumentError: If it is no text.
         UnknownNameError: If there is neither such a file nor such a robot.
+        RobotError: If robot_descriptions knows the robot and cannot fetch it.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise ArgumentError(f"a robot is found by its path or its name, got {shown(name)}")
@@ -51,6 +53,8 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     known = known_robots()
     if text in known:
         return known[text]
+    if text in (described := described_robots()):
+        return _fetched(described[text])
     if path.is_dir():
         inside = sorted(entry.name for entry in path.glob("*.urdf"))
         example = f", such as {path / inside[0]}" if inside else ""
@@ -134,6 +138,38 @@ def example_robots() -> dict[str, Path]:
     return {name: names[name] for name in sorted(names) if stems[name] <= 1}
 
 
+def described_robots() -> dict[str, str]:
+    """Modules of the package robot_descriptions by name of the robot, as it says and for short.
+
+    Empty where the package is not installed. It fetches a robot over the network when that is
+    first asked for, so none of these is in `known_robots`, which has files.
+    """
+    try:
+        from robot_descriptions import DESCRIPTIONS  # noqa: PLC0415  # optional
+    except ImportError:
+        return {}
+    modules = [name for name, about in DESCRIPTIONS.items() if about.has_urdf]
+    return {name.removesuffix("_description"): name for name in modules} | {m: m for m in modules}
+
+
+def _fetched(name: str) -> Path:
+    """The URDF of a robot of robot_descriptions, from its cache or over the network."""
+    import contextlib  # noqa: PLC0415
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # it says there that it clones
+            module = import_module(f"robot_descriptions.{name}")
+            if hasattr(module, "URDF_PATH"):
+                return Path(module.URDF_PATH)
+            xacro = import_module("robot_descriptions._xacro")  # a xacro file, which it expands
+            return Path(xacro.get_urdf_path(module))
+    except Exception as error:  # of git, of the network, of a file system, of xacro
+        reason = " ".join(str(error).split())[-SAID:] or type(error).__name__
+    # Behind the handler its progress bar is gone, and has ended its line on the terminal
+    raise RobotError(f"robot_descriptions cannot fetch {name}: {reason}")
+
+
 def share_folder() -> Path:
     """Folder that holds `urdf`, `config` and `launch`: of the checkout, or of the installation.
 
@@ -188,7 +224,7 @@ def _folder_name(path: Path) -> str:
 def _unknown(name: str) -> UnknownNameError:
     examples = example_robots()
     known = known_robots()
-    close = nearest(name, known)
+    close = nearest(name, [*known, *described_robots()])
     hint = f"; did you mean '{close}'?" if close else ""
     folders = _by_folder(examples.values())
     names = {path: name for name, path in sorted(examples.items(), key=lambda x: -len(x[0]))}
