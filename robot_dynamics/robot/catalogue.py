@@ -32,7 +32,7 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     Args:
         name: Path of a URDF; or the name of a robot that is shipped here ("planar_2r") or with
             the package example-robot-data ("panda", "ur5", "talos"); or one that the package
-            robot_descriptions fetches ("gen2_description", "gen2").
+            robot_descriptions fetches ("gen2_description").
 
     Returns:
         Path of the URDF.
@@ -53,8 +53,8 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     known = known_robots()
     if text in known:
         return known[text]
-    if text in (described := described_robots()):
-        return _fetched(described[text])
+    if text in described_robots():
+        return _fetched(text)
     if path.is_dir():
         inside = sorted(entry.name for entry in path.glob("*.urdf"))
         example = f", such as {path / inside[0]}" if inside else ""
@@ -138,18 +138,17 @@ def example_robots() -> dict[str, Path]:
     return {name: names[name] for name in sorted(names) if stems[name] <= 1}
 
 
-def described_robots() -> dict[str, str]:
-    """Modules of the package robot_descriptions by name of the robot, as it says and for short.
+def described_robots() -> frozenset[str]:
+    """Names of the package robot_descriptions ("gen2_description"); none if it is not installed.
 
-    Empty where the package is not installed. It fetches a robot over the network when that is
-    first asked for, so none of these is in `known_robots`, which has files.
+    It fetches a robot over the network when that is first asked for. So none of these is in
+    `known_robots`, which has files, and none has a shorter name that may be typed by mistake.
     """
     try:
         from robot_descriptions import DESCRIPTIONS  # noqa: PLC0415  # optional
     except ImportError:
-        return {}
-    modules = [name for name, about in DESCRIPTIONS.items() if about.has_urdf]
-    return {name.removesuffix("_description"): name for name in modules} | {m: m for m in modules}
+        return frozenset()
+    return frozenset(name for name, about in DESCRIPTIONS.items() if about.has_urdf)
 
 
 def _fetched(name: str) -> Path:
