@@ -95,6 +95,18 @@ def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot
     return robot
 
 
+def text_of_robot(name: str) -> str:
+    """The URDF of a robot that `load_robot` has read before.
+
+    Raises:
+        ArgumentError: If there is nothing left to read: it came through a pipe.
+    """
+    text = urdf_text(name)
+    if not text.strip():
+        raise ArgumentError(f"{name}: can be read only once, and is needed again; give a file")
+    return text
+
+
 def joint_values(option: str, text: str | None, robot: Robot, default: Array) -> Array:
     """Numbers for the joints, as typed.
 

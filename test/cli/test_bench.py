@@ -1,5 +1,6 @@
 """robot-dynamics bench: our calls beside those of peers that compute the same."""
 
+import os
 import re
 import sys
 
@@ -94,3 +95,14 @@ def test_without_peers_our_times_are_shown_and_what_to_install(capsys, monkeypat
     assert set(rows(printed)) == set(bench.QUANTITIES)
     assert "pin: left out, not installed (pip install pin)" in printed
     assert "mujoco: left out, not installed (pip install mujoco)" in printed
+
+
+def test_a_robot_from_a_pipe_is_refused_in_one_line(capsys):
+    reader, writer = os.pipe()
+    os.write(writer, FOLLOWED.encode())
+    os.close(writer)
+    try:
+        assert main(["bench", f"/dev/fd/{reader}"]) == 1
+    finally:
+        os.close(reader)
+    assert "can be read only once, and is needed again; give a file" in capsys.readouterr().err

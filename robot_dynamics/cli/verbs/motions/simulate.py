@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.console import Console
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot
+from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot, text_of_robot
 from robot_dynamics.cli.companions import new_file
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
@@ -29,7 +29,6 @@ from robot_dynamics.control import (
     saturate,
 )
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.robot import urdf_text
 from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
 from robot_dynamics.trajectory import State, excitation, interpolate
 
@@ -55,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_physical(robot)
     if arguments.record is not None:
         new_file(arguments.record)
+        description = text_of_robot(arguments.robot)
         from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
     console = Console(width=None if Console().is_terminal else 120)
     dynamics = Dynamics(robot)
@@ -76,8 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         draw([comparison], robot, picture)
         console.print(f"picture: {picture}", soft_wrap=True)
     if arguments.record is not None:
-        text = urdf_text(arguments.robot)
-        simulated_runs.write_runs(arguments.record, text, model, motion, logs.values())
+        simulated_runs.write_runs(arguments.record, description, model, motion, logs.values())
         console.print(f"recording: {arguments.record}", soft_wrap=True)
     return 0
 

@@ -22,12 +22,12 @@ from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cli.arguments import load_robot
+from robot_dynamics.cli.arguments import load_robot, text_of_robot
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.peers import PEERS, States, Work, bare_urdf
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.robot import Robot, read_urdf, urdf_text
+from robot_dynamics.robot import Robot, read_urdf
 from robot_dynamics.robot.catalogue import known_robots
 
 QUANTITIES: Mapping[str, tuple[str, ...]] = {
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a row for each quantity."""
     name = arguments.robot or ("panda" if "panda" in known_robots() else "planar_2r")
     load_robot(name)  # says what is wrong with the file, by its lines
-    text = bare_urdf(urdf_text(name))
+    text = bare_urdf(text_of_robot(name))
     robot = read_urdf(text)
     states = States(*np.random.default_rng(0).uniform(-1.0, 1.0, (4, BATCH, robot.dof)))
     console = Console(width=None if Console().is_terminal else 130)
