@@ -36,6 +36,11 @@ def clip(x: Any, lower: Any, upper: Any) -> Any:
     return minimum(maximum(x, lower), upper)
 
 
+def rounded(x: Any) -> Any:
+    """The whole number next to x; of two that are as near the larger."""
+    return np.floor(x + 0.5)
+
+
 def _select(*operands: Any) -> Any:
     symbol = next((value for value in operands if type(value) is Expression), None)
     if symbol is None:

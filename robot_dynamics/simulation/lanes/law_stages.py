@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, rounded, select
 from robot_dynamics.compiler.native.loop.loop_steps import (
     LookUp,
     Normals,
@@ -27,7 +28,6 @@ from robot_dynamics.control.laws import FULL_TURN, MODES, Measured, Reference
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
-from robot_dynamics.simulation.lanes.choices import clipped, greater, rounded, where_less
 from robot_dynamics.simulation.lanes.stage import stage
 
 ROWS = ("q", "qd", "qdd", "effort")
@@ -168,8 +168,8 @@ class LawStages:
         """Whether the controller's turn has come in this step."""
 
         def function(wait: Array, every: Array) -> dict[str, Any]:
-            due = where_less(wait[0], 0.5, 1.0, 0.0)
-            left = where_less(wait[0], 0.5, every[0], wait[0]) - 1.0
+            due = select(wait[0], 0.5, 1.0, 0.0)
+            left = select(wait[0], 0.5, every[0], wait[0]) - 1.0
             return {"due": np.array([due]), "wait": np.array([left])}
 
         return stage("timing", function, self.sizes, ("wait", "every"))
@@ -210,9 +210,9 @@ class LawStages:
             for tau, last, rate, limit in zip(
                 wanted, x["last"], x["effort_rate"], x["limit"], strict=True
             ):
-                near = clipped(tau, last - rate * period, last + rate * period)
-                command.append(clipped(near, -limit, limit))
-                cut.append(where_less(limit, abs(near), 1.0, 0.0))
+                near = clip(tau, last - rate * period, last + rate * period)
+                command.append(clip(near, -limit, limit))
+                cut.append(select(limit, abs(near), 1.0, 0.0))
             results["last"] = _where(due, command, x["last"])
             results["cut"] = _where(due, cut, x["cut"])
             results["turn"] = x["turn"] + due
@@ -238,8 +238,8 @@ class LawStages:
         """See `integrate_error`."""
         step = x["ki"][i] * error_time
         further = x["cut"][i] * (step * x["last"][i])
-        step = where_less(0.0, further, 0.0, step)
-        return clipped(x["integral"][i] + step, -x["i_clamp"][i], x["i_clamp"][i])
+        step = select(0.0, further, 0.0, step)
+        return clip(x["integral"][i] + step, -x["i_clamp"][i], x["i_clamp"][i])
 
     def _act(self) -> Run:
         return stage("act", lambda last: {"tau": last}, self.sizes, ("last",))
@@ -252,9 +252,7 @@ class LawStages:
             counts = x["due"][0] * x["alive"][0]
             e = self._nearest(x["reference"][:n], x["q"]) - x["q"]
             at_stop = [
-                greater(
-                    where_less(q, low + AT_STOP, 1.0, 0.0), where_less(high - AT_STOP, q, 1.0, 0.0)
-                )
+                maximum(select(q, low + AT_STOP, 1.0, 0.0), select(high - AT_STOP, q, 1.0, 0.0))
                 for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
             ]
             speed = x["qd"] @ x["qd"]
@@ -283,15 +281,15 @@ class LawStages:
 def quantised(x: Any, resolution: Any, fineness: Any) -> Any:
     """The nearest multiple of the resolution, whose inverse is given; x where that is zero."""
     steps = rounded(x * fineness)
-    return where_less(0.0, resolution, resolution * steps, x)
+    return select(0.0, resolution, resolution * steps, x)
 
 
 def _where(condition: Any, new: Any, old: Any) -> Array:
     pairs = zip(new, old, strict=True)
-    return np.array([where_less(0.0, condition, a, b) for a, b in pairs])
+    return np.array([select(0.0, condition, a, b) for a, b in pairs])
 
 
 def _largest(so_far: Array, counts: Any, x: Array) -> Array:
     return np.array(
-        [greater(most, counts * abs(value)) for most, value in zip(so_far, x, strict=True)]
+        [maximum(most, counts * abs(value)) for most, value in zip(so_far, x, strict=True)]
     )

@@ -15,10 +15,10 @@ import numpy as np
 
 from robot_dynamics.algorithms import composite_body
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.compiler.native.loop.loop_steps import Repeat, Run, Step, When
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
-from robot_dynamics.simulation.lanes.choices import clipped, greater, lesser, where_less
 from robot_dynamics.simulation.lanes.stage import stage
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
 
@@ -114,8 +114,8 @@ class PlantStages:
             dry = x["coulomb"]
             if self._stribeck:
                 dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
-            low = [lesser(room, 0.0) for room in (x["lower"] - x["q"]) / h]
-            high = [greater(room, 0.0) for room in (x["upper"] - x["q"]) / h]
+            low = [minimum(room, 0.0) for room in (x["lower"] - x["q"]) / h]
+            high = [maximum(room, 0.0) for room in (x["upper"] - x["q"]) / h]
             return {
                 "A": np.array([A[pair] for pair in self._pairs]),
                 "c": c,
@@ -148,12 +148,12 @@ class PlantStages:
             for i in range(self.n):
                 dry, w = x["dry"][i], rho[i] * x["v"][i] - x["p"][i]
                 before = x["cases"][i]
-                ahead = where_less(dry + rho[i] * x["high"][i], w, AT_UPPER, FORWARD)
-                back = where_less(w, rho[i] * x["low"][i] - dry, AT_LOWER, BACKWARD)
+                ahead = select(dry + rho[i] * x["high"][i], w, AT_UPPER, FORWARD)
+                back = select(w, rho[i] * x["low"][i] - dry, AT_LOWER, BACKWARD)
                 # A joint that would reverse is guessed to stick first, as in `passive`
-                ahead = where_less(before, -0.5, STUCK, ahead)
-                back = where_less(0.5, before, STUCK, back)
-                case = where_less(dry, w, ahead, where_less(w, -dry, back, STUCK))
+                ahead = select(before, -0.5, STUCK, ahead)
+                back = select(0.5, before, STUCK, back)
+                case = select(dry, w, ahead, select(w, -dry, back, STUCK))
                 found.append(case)
                 changes = changes + abs(case - before)
             return {"cases": np.array(found), "unsettled": np.array([x["alive"][0] * changes])}
@@ -169,7 +169,7 @@ class PlantStages:
             free = [_slides(case) for case in x["cases"]]
             slide = -x["cases"] * x["dry"]  # of those that slide
             fixed = [
-                where_less(1.5, case, high, where_less(case, -1.5, low, 0.0))
+                select(1.5, case, high, select(case, -1.5, low, 0.0))
                 for case, low, high in zip(x["cases"], x["low"], x["high"], strict=True)
             ]
             B: Any = np.zeros((n, n), dtype=object)
@@ -177,8 +177,8 @@ class PlantStages:
             for i in range(n):
                 others = sum((A[i, j] * fixed[j] for j in range(n) if j != i), 0.0)
                 push = x["c"][i] + slide[i] - others
-                rhs.append(where_less(0.5, free[i], push, fixed[i]))
-                B[i, i] = where_less(0.5, free[i], A[i, i], 1.0)
+                rhs.append(select(0.5, free[i], push, fixed[i]))
+                B[i, i] = select(0.5, free[i], A[i, i], 1.0)
                 for j in range(i):
                     B[i, j] = B[j, i] = A[i, j] * (free[i] * free[j])
             factors = composite_body.factorise(np.array(B), self._parents)
@@ -198,18 +198,18 @@ class PlantStages:
         def function(**x: Array) -> dict[str, Any]:
             A, c = self._matrix(x["A"]), x["c"]
             rows = list(zip(x["guess"], x["low"], x["high"], strict=True))
-            new = [clipped(v, low, high) for v, low, high in rows]
+            new = [clip(v, low, high) for v, low, high in rows]
             for _ in range(SWEEPS):
                 for i in range(self.n):
                     rest = c[i] - sum((A[i, j] * new[j] for j in range(self.n) if j != i), 0.0)
-                    sliding = greater(abs(rest) - x["dry"][i], 0.0) / A[i, i]
-                    sliding = where_less(0.0, rest, sliding, -sliding)
-                    new[i] = clipped(sliding, x["low"][i], x["high"][i])
+                    sliding = maximum(abs(rest) - x["dry"][i], 0.0) / A[i, i]
+                    sliding = select(0.0, rest, sliding, -sliding)
+                    new[i] = clip(sliding, x["low"][i], x["high"][i])
             p = A @ np.array(new) - c
             unsettled = x["unsettled"][0]
 
             def taken(better: Any, present: Any) -> Any:
-                return where_less(0.0, unsettled, better, present)
+                return select(0.0, unsettled, better, present)
 
             return {
                 "guess": np.array([taken(a, b) for a, b in zip(new, x["guess"], strict=True)]),
@@ -273,10 +273,10 @@ class PlantStages:
         def function(**x: Array) -> dict[str, Any]:
             alive = x["alive"][0]
             for value in (*x["next_q"], *x["next_qd"]):
-                alive = alive * where_less(abs(value), DIVERGED, 1.0, 0.0)
+                alive = alive * select(abs(value), DIVERGED, 1.0, 0.0)
 
             def kept(new: Any, old: Any) -> Any:
-                return where_less(0.0, alive, new, old)
+                return select(0.0, alive, new, old)
 
             return {
                 "q": np.array([kept(a, b) for a, b in zip(x["next_q"], x["q"], strict=True)]),
@@ -290,10 +290,10 @@ class PlantStages:
 
 def _slides(case: Any) -> Any:
     """1 for a joint that slides, 0 for one whose velocity friction or a stop dictates."""
-    return where_less(abs(abs(case) - 1.0), 0.5, 1.0, 0.0)
+    return select(abs(abs(case) - 1.0), 0.5, 1.0, 0.0)
 
 
 def _chosen(free: Any, sliding: Any, held: Any) -> Array:
     """Of every joint `sliding` if it is, else `held`."""
     choices = zip(free, sliding, held, strict=True)
-    return np.array([where_less(0.5, is_free, a, b) for is_free, a, b in choices])
+    return np.array([select(0.5, is_free, a, b) for is_free, a, b in choices])
