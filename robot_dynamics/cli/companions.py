@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -30,6 +32,8 @@ def companion(node: str, domain: int, **parameters: object) -> Iterator[subproce
         node: Its executable, such as "viewer_node".
         domain: ROS domain.
         parameters: Those of the node.
+
+    It ends with the verb, be that by Ctrl-C or by SIGTERM.
     """
     given = [word for key, value in parameters.items() for word in ("-p", f"{key}:={value}")]
     code = f"from robot_dynamics.nodes.executables import {node}; {node}()"
@@ -38,15 +42,22 @@ def companion(node: str, domain: int, **parameters: object) -> Iterator[subproce
         env={**_environment(), "ROS_DOMAIN_ID": str(domain)},
         start_new_session=True,  # Ctrl-C is for the verb, which ends it in order
     )
+    before = signal.signal(signal.SIGTERM, _leave)
     try:
         yield process
     finally:
+        signal.signal(signal.SIGTERM, before)
         process.terminate()
         try:
             process.wait(ENDING_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    """Leave by an exception, so that companions are ended on the way out."""
+    sys.exit(128 + number)
 
 
 def new_file(path: Path) -> Path:
