@@ -12,7 +12,6 @@ from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.page import RATE, Page
-from robot_dynamics.viewer.recording.mcap_file import RecordingError
 from robot_dynamics.viewer.recording.recorded_motion import RecordedMotion
 from robot_dynamics.viewer.snapshot import Snapshot
 
@@ -35,14 +34,7 @@ class ReplayView:
 
     def __init__(self, page: Page, motion: RecordedMotion, robot: Robot, source: str) -> None:
         self.page = page
-        states = motion.states.ordered(robot.joint_names)
-        missing = np.isnan(states.position).all(axis=0)
-        if missing.any():
-            name = robot.joint_names[int(np.argmax(missing))]
-            raise RecordingError(
-                f"{motion.path}: says nothing of joint '{name}' of robot '{robot.name}'; replay "
-                "it with the robot that was recorded"
-            )
+        states = motion.states_of(robot)
         self._t = 1e-9 * (states.stamp - states.stamp[0])
         self._q, self._tau = states.position, states.effort
         self._qd = np.nan_to_num(states.velocity)

@@ -81,6 +81,22 @@ class RecordedMotion:
             raise RecordingError(f"{self.path}: holds no joint_states ({others})")
         return self.topics["joint_states"]
 
+    def states_of(self, robot: Robot) -> JointRows:
+        """What a robot did, its joints in order.
+
+        Raises:
+            RecordingError: If a joint of it was not recorded.
+        """
+        states = self.states.ordered(robot.joint_names)
+        missing = np.isnan(states.position).all(axis=0)
+        if missing.any():
+            name = robot.joint_names[int(np.argmax(missing))]
+            raise RecordingError(
+                f"{self.path}: says nothing of joint '{name}' of robot '{robot.name}'; replay "
+                "it with the robot that was recorded"
+            )
+        return states
+
     def robot(self) -> Robot:
         """The robot that was recorded.
 

@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
         robot, source = motion.robot(), motion.description
     else:
         robot, source = load_robot(arguments.robot), str(find_robot(arguments.robot))
+    motion.states_of(robot)  # refused before a page is served
     page = Page(arguments.host, arguments.port)
     view = ReplayView(page, motion, robot, source)
     ended = threading.Event()
