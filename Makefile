@@ -13,8 +13,10 @@ PYTHON ?= python3
 VENV ?= .venv
 ROBOT ?= panda
 PYTEST_ARGS ?=
+# Half as many again as there are cores: tests of nodes wait, for discovery, more than they compute
+PROCESSES := $(shell $(PYTHON) -c "import os; print(min(8, (os.cpu_count() or 2) * 3 // 2))")
 # A worker that crashes ends the run: pytest-xdist replaces it, but then may wait for ever
-WORKERS ?= -n logical --maxprocesses 8 --dist loadfile --max-worker-restart=0
+WORKERS ?= -n $(PROCESSES) --dist loadfile --max-worker-restart=0
 
 BIN := $(VENV)/bin
 # rclpy from the sourced ROS installation where there is one, from the package index elsewhere

@@ -2,7 +2,7 @@
 
 The robots are the URDFs of example-robot-data that differ in their mechanics, mimic joints
 included, and random trees. `make test` takes every formulation to one robot of each arrangement of
-up to twelve joints, and the default one to more and larger robots; `make test-thorough` takes every
+up to twelve joints, and the default one to more arms; `make test-thorough` takes every
 formulation to every other robot. Every kernel is compared with its plain equations evaluated on
 numbers, and with Pinocchio (the regressor by the efforts that it gives); derivatives with the
 complex step as well. What is compared with them depends on size:
@@ -71,7 +71,7 @@ def every_kernel():
     """Examples and formulations; the default one takes each robot as it is, so it sees more."""
     few = [path for path in characteristic_examples() if has_few_joints(path)]
     arms = [path for path in distinct_examples() if example_robot(path).dof < 8]
-    regrouped = [*characteristic_examples(), *arms]
+    regrouped = [*few, *arms]
     for formulation in FORMULATIONS:
         for example in examples(regrouped if formulation == DEFAULT_FORMULATION else few):
             (path,) = example.values

@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("material", reason="mkdocs-material is not installed")
 
+pytestmark = pytest.mark.thorough  # to build it takes a quarter of a minute
+
 ROOT = Path(__file__).parents[2]
 
 

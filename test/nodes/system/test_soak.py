@@ -17,6 +17,7 @@ from benchmark.soak.soak import soak
 EFFORT_RATE = 20000.0
 
 
+@pytest.mark.thorough
 def test_an_arm_that_is_never_left_in_peace_does_all_it_is_told_without_a_jump(tmp_path, domain):
     report = soak(
         12.0, tmp_path, robot="planar_2r", rate=250.0, effort_rate=EFFORT_RATE, domain=domain
