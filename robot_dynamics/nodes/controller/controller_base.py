@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators, Controller
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
+from robot_dynamics.nodes.controller.standby import Standby, Watch
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.runtime.exchange import Outlet
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-
-if TYPE_CHECKING:
-    from robot_dynamics.nodes.controller.controller_report import ControllerReport
-    from robot_dynamics.nodes.controller.standby import Standby, Watch
 
 
 class ControllerBase(RobotNode[ControllerParameters]):
@@ -31,7 +26,6 @@ class ControllerBase(RobotNode[ControllerParameters]):
         named: Publishes them with names.
         standby: Watches another one's commands, if it only stands by.
         watch: Its right to command, if it does not stand by.
-        report: Tells of it.
         output: Names of the commands in their order, and the actuators if these are theirs.
         saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
         cycles: All cycles.
@@ -47,7 +41,6 @@ class ControllerBase(RobotNode[ControllerParameters]):
     named: Outlet
     standby: Standby | None
     watch: Watch | None
-    report: ControllerReport
     output: tuple[tuple[str, ...], Actuators | None]
     saturated: Array
     cycles: int

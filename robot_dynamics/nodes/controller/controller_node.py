@@ -141,8 +141,8 @@ class ControllerNode(ControllerBase):
                 f"commands are efforts of actuators, in the order {', '.join(self.output[0])}"
             )
         self.create_service(Trigger, "~/resume", self._on_resume)
-        self.standby = Standby(self) if parameters.standby else None
-        self.watch = None if parameters.standby else Watch(self)
+        self.standby = Standby(self, self.command.topic) if parameters.standby else None
+        self.watch = None if parameters.standby else Watch(self, self.command.topic)
         self.report = ControllerReport(self)
         self.create_timer(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.create_timer(
@@ -174,7 +174,7 @@ class ControllerNode(ControllerBase):
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
-            wait_for_rest(self)
+            wait_for_rest(self, self.report)
             if self.parameters.on_deactivate == ZERO_EFFORT:
                 sleep(self.controller.let_go())
         super().deactivate()

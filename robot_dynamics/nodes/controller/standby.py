@@ -14,10 +14,11 @@ import numpy as np
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.nodes.controller.controller_base import ControllerBase
+from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
 from robot_dynamics.nodes.controller.duty import Change, Duty
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, DESCRIPTION_QOS, OUTPUT_QOS
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 FEWEST_PERIODS = 3.0
 """Periods of the states without a command before the other controller is taken for dead."""
@@ -34,15 +35,15 @@ class Watch:
 
     Args:
         node: The node that commands.
+        topic: Of the commands.
 
     Attributes:
         ended: Whether another one commands in its place.
         reliefs: The subscription to watches that end.
     """
 
-    def __init__(self, node: ControllerBase) -> None:
+    def __init__(self, node: RobotNode[ControllerParameters], topic: str) -> None:
         self._node, self._name = node, ""
-        topic = node.command.topic
         self._announce = node.create_publisher(String, f"{topic}/{ON_DUTY}", DESCRIPTION_QOS)
         self.reliefs = node.create_inlet(String, f"{topic}/{RELIEVED}", self._on_relief, OUTPUT_QOS)
         self.ended = False
@@ -69,15 +70,15 @@ class Standby:
 
     Args:
         node: The node that stands by.
+        topic: Of the commands.
 
     Attributes:
         on_duty: Whether the node commands, as the other controller does not.
         inputs: The subscriptions to what is commanded, and by whom.
     """
 
-    def __init__(self, node: ControllerBase) -> None:
-        self._node = node
-        topic = node.command.topic
+    def __init__(self, node: RobotNode[ControllerParameters], topic: str) -> None:
+        self._node, self._topic = node, topic
         self._relieve = node.create_publisher(String, f"{topic}/{RELIEVED}", OUTPUT_QOS)
         self.inputs = [
             node.create_inlet(String, f"{topic}/{ON_DUTY}", self._on_announcement, DESCRIPTION_QOS),
@@ -137,7 +138,7 @@ class Standby:
         return self._efforts if change is Change.TAKES_OVER else None
 
     def _log(self, change: Change, age: float) -> None:
-        topic, log = self._node.command.topic, self._node.get_logger()
+        topic, log = self._topic, self._node.get_logger()
         if change is Change.TAKES_OVER:
             log.error(
                 f"no {topic} for {1e3 * age:.0f} ms; taken over: the arm comes to rest and is held"
