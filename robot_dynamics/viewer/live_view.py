@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
-
-import numpy as np
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
 from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
-from robot_dynamics.viewer.page import RATE, Page
+from robot_dynamics.viewer.page import Page, tick_until
 
 
 class LiveView:
@@ -80,8 +77,4 @@ class LiveView:
 
     def run(self, ended: threading.Event) -> None:
         """Tick until the event is set."""
-        last = time.monotonic()
-        while not ended.wait(max(0.0, last + 1.0 / RATE - time.monotonic())):
-            now = time.monotonic()
-            self.tick(float(np.clip(now - last, 0.0, 1.0)))
-            last = now
+        tick_until(ended, self.tick)

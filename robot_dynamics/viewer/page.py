@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import logging
 import os
+import threading
+import time
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from typing import NamedTuple
 
@@ -152,6 +155,15 @@ class Page:
         """Serve no longer."""
         with redirect_stdout(io.StringIO()):
             self.server.stop()
+
+
+def tick_until(ended: threading.Event, tick: Callable[[float], None]) -> None:
+    """Let time pass at `RATE`: tick gets the seconds since it was last called, one at most."""
+    last = time.monotonic()
+    while not ended.wait(max(0.0, last + 1.0 / RATE - time.monotonic())):
+        now = time.monotonic()
+        tick(min(now - last, 1.0))
+        last = now
 
 
 def _sky() -> npt.NDArray[np.uint8]:

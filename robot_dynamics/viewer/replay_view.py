@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.page import RATE, Page
+from robot_dynamics.viewer.page import Page, tick_until
 from robot_dynamics.viewer.recording.recorded_motion import RecordedMotion
 from robot_dynamics.viewer.snapshot import Snapshot
 
@@ -87,8 +86,4 @@ class ReplayView:
 
     def run(self, ended: threading.Event) -> None:
         """Tick until the event is set."""
-        last = time.monotonic()
-        while not ended.wait(max(0.0, last + 1.0 / RATE - time.monotonic())):
-            now = time.monotonic()
-            self.tick(float(np.clip(now - last, 0.0, 1.0)))
-            last = now
+        tick_until(ended, self.tick)

@@ -7,11 +7,10 @@ robot-dynamics replay run.mcap --robot ur5  of a recording without robot_descrip
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
 from pathlib import Path
 
 from robot_dynamics.cli.arguments import add_server, load_robot
+from robot_dynamics.cli.serving import serve
 from robot_dynamics.robot import find_robot
 
 
@@ -38,11 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
     motion.states_of(robot)  # refused before a page is served
     page = Page(arguments.host, arguments.port)
     view = ReplayView(page, motion, robot, source)
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    print(page.announcement(), flush=True)
-    try:
-        view.run(ended)
-    finally:
-        page.close()
+    serve(page, view.run)
     return 0

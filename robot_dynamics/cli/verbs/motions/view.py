@@ -11,11 +11,10 @@ network, and only this machine sees it unless --host says otherwise. Ctrl-C ends
 from __future__ import annotations
 
 import argparse
-import signal
-import threading
 from pathlib import Path
 
 from robot_dynamics.cli.arguments import add_robot, add_server, load_robot
+from robot_dynamics.cli.serving import serve
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 
@@ -39,11 +38,5 @@ def run(arguments: argparse.Namespace) -> int:
         waypoints = read_trajectory(arguments.motion, robot.joint_names).arriving_at_rest()
     page = Page(arguments.host, arguments.port)
     view = LiveView(page, arguments.robot, load_robot, waypoints)
-    ended = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    print(page.announcement(), flush=True)
-    try:
-        view.run(ended)
-    finally:
-        page.close()
+    serve(page, view.run)
     return 0
