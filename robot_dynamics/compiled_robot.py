@@ -13,25 +13,22 @@ from typing import TYPE_CHECKING, Any
 from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.backends import backend_named, compile_program
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.kernel import Backend, Kernel
 from robot_dynamics.compiler.native.entry.native_methods import is_entry
 from robot_dynamics.errors import ArgumentError, RobotError, check_known
 from robot_dynamics.forking import imported
-from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics, formulation_named
-from robot_dynamics.kernels import (
-    KERNELS,
-    MOTION_ONLY,
-    OF_FRAMES,
-    Equations,
-    Variant,
-    equations_of,
-    robot_digest,
+from robot_dynamics.formulations.registry import (
+    DEFAULT_FORMULATION,
+    FORMULATIONS,
+    InverseDynamics,
 )
-from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.robot import Robot, robot_digest
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.variant import MOTION_ONLY, Variant
 
 if TYPE_CHECKING:
+    from robot_dynamics.compiler.graph.trace import Program
+    from robot_dynamics.kernels import Equations
     from robot_dynamics.reduction import Progress, ReducedRobot
 
 
@@ -54,7 +51,8 @@ class CompiledRobot:
     ) -> None:
         if not isinstance(robot, Robot):
             raise ArgumentError(f"robot: got {robot!r}, not a Robot; read a URDF with read_urdf")
-        formulation_named(formulation)
+        if not callable(formulation):
+            check_known("formulation", formulation, "robot_dynamics.formulations", FORMULATIONS)
         backend_named(backend)
         self.robot = robot
         self.formulation = formulation
@@ -108,16 +106,17 @@ class CompiledRobot:
 
         `program` takes the one with the fewest operations.
         """
-        check_known("kernel", name, "robot_dynamics.kernels", KERNELS)
-        definition = KERNELS[name]
+        kernels = _kernels()
+        check_known("kernel", name, "robot_dynamics.kernels", kernels.KERNELS)
+        definition = kernels.KERNELS[name]
         if self.formulation != DEFAULT_FORMULATION or definition.physical:
-            yield equations_of(name, self._tree, self.formulation, variant)
+            yield kernels.equations_of(name, self._tree, self.formulation, variant)
             return
         reduced = self._reduced_to_solve if definition.solves else self._reduced
         coupled = len(self._tree.joints) > self.robot.dof
         for way in (name, *([definition.alternative] if definition.alternative else [])):
             if way == name or not coupled:
-                yield equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
+                yield kernels.equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
 
     @cached_property
     def _reduced(self) -> ReducedRobot:
@@ -130,15 +129,18 @@ class CompiledRobot:
         return _reduction().reduce(self.robot, self._search, self._progress, accelerations=True)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
-        if name not in OF_FRAMES and variant == MOTION_ONLY:  # a load may be all that has mass
-            self._check_massive()
         return compile_program(
-            lambda: self.program(name, variant),
+            lambda: self._program_to_compile(name, variant),
             key=self._key(name, variant),
             finite=True,
             use_cache=self._cache,
             backend=self._backend,
         )
+
+    def _program_to_compile(self, name: str, variant: Variant) -> Program:
+        if name not in _kernels().OF_FRAMES and variant == MOTION_ONLY:  # else a load has mass
+            self._check_massive()
+        return self.program(name, variant)
 
     def _check_massive(self) -> None:
         """Refuse what would be nothing but zeros: of a URDF that is made for kinematics alone."""
@@ -222,6 +224,10 @@ def source_name(robot: Robot, kernel: str) -> str:
     name = re.sub(r"[^A-Za-z0-9]+", "_", robot.name).strip("_")
     name = name if name[:1].isalpha() else f"robot_{name}".strip("_")
     return f"{name}_{kernel}"
+
+
+def _kernels() -> Any:
+    return imported("robot_dynamics.kernels")
 
 
 def _reduction() -> Any:

@@ -7,12 +7,11 @@ compiled when it is first asked for, and kept on disk for the next time.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.algorithms.base_parameters import BaseParameter, base_parameters
 from robot_dynamics.arrays import Array
 from robot_dynamics.cached import cached_property
 from robot_dynamics.compiled_robot import CompiledRobot
@@ -23,12 +22,16 @@ from robot_dynamics.compiler.native.entry.native_methods import (
     native_method,
 )
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
+from robot_dynamics.forking import imported
 from robot_dynamics.joint_vectors import by_joint, joint_vector, taken_by_name
-from robot_dynamics.kernels import MOTION_ONLY, Variant, payload_numbers
 from robot_dynamics.results import Energy, ForwardDerivatives, FramePlacement, InverseDerivatives
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.plausibility import inertialess_joints
 from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.variant import MOTION_ONLY, Variant, payload_numbers
+
+if TYPE_CHECKING:
+    from robot_dynamics.algorithms.base_parameters import BaseParameters
 
 
 class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
@@ -216,9 +219,12 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         return self._entered("regressor")(*self._vectors(q, qd, qdd))
 
     @cached_property
-    def base_parameters(self) -> tuple[BaseParameter, ...]:
+    def base_parameters(self) -> BaseParameters:
         """The fewest numbers that the efforts depend on, each with what it gathers."""
-        return base_parameters(self.robot)
+        found: BaseParameters = imported(
+            "robot_dynamics.algorithms.base_parameters"
+        ).base_parameters(self.robot)
+        return found
 
     def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:
         """Compute where a link or named frame is, by default the only tip.

@@ -10,7 +10,6 @@ evaluated or traced.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,83 +38,12 @@ from robot_dynamics.kinematics import (
     frame_jacobian_derivative,
     frame_pose,
 )
-from robot_dynamics.robot.endpoint import Wrenches, only_tip, wrench_on_link
-from robot_dynamics.robot.inertial_parameters import body_with, inertial_parameters
+from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
-
-Shape = tuple[int, ...]
+from robot_dynamics.variant import MOTION_ONLY, Shape, Variant
 
 Formulation = str | InverseDynamics
 """One of `FORMULATIONS` by name, or a function of the same signature."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What a kernel takes as inputs beside the motion.
-
-    Args:
-        wrench_at: Frame where the robot exerts a wrench, input `wrench`, shape (6,).
-        payload_at: Frame that carries a load, input `payload`, shape (10,): mass, first moment
-            x, y, z and inertia xx, xy, xz, yy, yz, zz about the origin of the frame, in its axes.
-        gravity: Whether the acceleration of free fall is an input, `gravity`, shape (3,).
-        frame: Frame that kinematics is about.
-    """
-
-    wrench_at: str | None = None
-    payload_at: str | None = None
-    gravity: bool = False
-    frame: str | None = None
-
-    def __post_init__(self) -> None:
-        for name in (self.wrench_at, self.payload_at, self.frame):
-            if not (name is None or isinstance(name, str)):
-                raise ArgumentError(f"a frame is given by its name, got {shown(name)}")
-
-    def __str__(self) -> str:
-        parts = [f"wrench@{self.wrench_at}"] if self.wrench_at else []
-        parts += [f"payload@{self.payload_at}"] if self.payload_at else []
-        parts += [f"frame {self.frame}"] if self.frame else []
-        return "+".join([*parts, *(["gravity"] if self.gravity else [])])
-
-    @property
-    def inputs(self) -> dict[str, Shape]:
-        """The additional inputs by name and shape, in the order of the arguments."""
-        inputs: dict[str, Shape] = {"wrench": (6,)} if self.wrench_at else {}
-        inputs |= {"payload": (10,)} if self.payload_at else {}
-        return inputs | ({"gravity": (3,)} if self.gravity else {})
-
-    def apply(self, tree: Robot, values: Mapping[str, Array]) -> tuple[Robot, Wrenches]:
-        """The tree under its load and gravity, and the wrench by link."""
-        if self.gravity:
-            tree = replace(tree, gravity=values["gravity"])
-        if self.payload_at:
-            place = tree.frame(self.payload_at)
-            at = tree.link_index(place.link)
-            load = body_with(values["payload"]).expressed_in(place.pose)
-            links = list(tree.links)
-            links[at] = replace(links[at], inertia=links[at].inertia + load)
-            tree = replace(tree, links=tuple(links))
-        if self.wrench_at:
-            return tree, dict([wrench_on_link(tree, values["wrench"], self.wrench_at)])
-        return tree, {}
-
-
-MOTION_ONLY = Variant()
-"""The motion is the only input."""
-
-
-def payload_numbers(load: Inertia) -> Array:
-    """The ten numbers of `Variant.payload_at` of a load.
-
-    Raises:
-        ArgumentError: If it is no `Inertia`.
-    """
-    if not isinstance(load, Inertia):
-        raise ArgumentError(
-            f"payload must be an Inertia, got {shown(load)}; make one with Inertia.from_com"
-        )
-    return inertial_parameters(load)
 
 
 @dataclass(frozen=True)
@@ -374,27 +302,6 @@ def equations_of(
     check_known("kernel", name, "robot_dynamics.kernels", KERNELS)
     if not isinstance(variant, Variant):
         raise ArgumentError(
-            f"variant must be a Variant, got {shown(variant)}; make one with kernels.Variant"
+            f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
         )
     return KERNELS[name].equations(tree, formulation, variant)
-
-
-def robot_digest(robot: Robot) -> str:
-    """Fingerprint of everything that the equations of a robot depend on, 16 hex digits."""
-    h = hashlib.sha256()
-
-    def add(*values: Any) -> None:
-        for value in values:
-            h.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
-            h.update(b";")
-
-    add(robot.name, robot.gravity, robot.tips)
-    for link in robot.links:
-        body = link.inertia
-        add(link.name, float(body.mass), body.first_moment, body.second_moment)
-    for joint in robot.joints:
-        add(joint.name, joint.type.value, joint.parent, joint.child, joint.axis, joint.mimic)
-        add(joint.origin.rotation, joint.origin.translation)
-    for name, frame in sorted(robot.frames.items()):
-        add(name, frame.link, frame.pose.rotation, frame.pose.translation)
-    return h.hexdigest()[:16]

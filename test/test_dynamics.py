@@ -206,7 +206,7 @@ def test_a_load_that_does_not_fit_is_named_as_it_was_given(given, message):
 def test_a_variant_and_a_kernel_that_are_none_are_named():
     arm = Dynamics(example("ur5_robot")[0], cache=False)
     assert refusal(lambda: arm.kernel("inverse", "tool0"), ArgumentError) == (
-        "variant must be a Variant, got 'tool0'; make one with kernels.Variant"
+        "variant must be a Variant, got 'tool0'; make one with variant.Variant"
     )
     text = refusal(lambda: arm.kernel(3), UnknownNameError)
     assert text.startswith("no kernel '3' in robot_dynamics.kernels (kernels: inverse, bias, ")

@@ -11,9 +11,9 @@ from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.formulations import FORMULATIONS
-from robot_dynamics.kernels import Variant
 from robot_dynamics.letters import LETTERS, lettered_program
 from robot_dynamics.robot import find_robot
+from robot_dynamics.variant import Variant
 
 ROUND_OFF = 1e-10  # of the largest effort; snapped constants change them by 1e-11
 STATE = {"q": 0, "qd": 1, "qdd": 2, "tau": 2}

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from robot_dynamics.compiler.kernel import Backend, Given, Kernel
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import BackendError, check_known
+from robot_dynamics.forking import imported
 
 _log = logging.getLogger(__name__)
 
@@ -22,13 +22,21 @@ def compile_auto(
         return compile_native(program, key=key, finite=finite, use_cache=use_cache)
     except BackendError as error:
         _warn_once(str(error))
-    return compile_python(program, finite=finite)
+    return _compile_python(program, finite=finite)
+
+
+def _compile_python(
+    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
+) -> Kernel:
+    python = imported("robot_dynamics.compiler.source.python")  # nobody needs it but who comes here
+    kernel: Kernel = python.compile_python(program, finite=finite)
+    return kernel
 
 
 BACKENDS: Mapping[str, Backend] = {
     "auto": compile_auto,
     "native": compile_native,
-    "python": compile_python,
+    "python": _compile_python,
 }
 """Every back end that makes kernels, by name."""
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
 from robot_dynamics.compiler.graph.count import OperationCount
-from robot_dynamics.compiler.graph.trace import Program, Shape
+
+if TYPE_CHECKING:
+    from robot_dynamics.compiler.graph.trace import Program, Shape
 
 Results = Any
 """One array, or a named tuple with one array per output."""
 
-Given = Program | Callable[[], Program]
+Given: TypeAlias = "Program | Callable[[], Program]"
 """Equations, or a function that makes them, called only when they are needed."""
 
 
@@ -30,7 +32,7 @@ class Backend(Protocol):
 
 def program_of(given: Given) -> Program:
     """The equations themselves."""
-    return given if isinstance(given, Program) else given()
+    return given() if callable(given) else given
 
 
 _results: dict[tuple[str, tuple[str, ...]], type[Any]] = {}

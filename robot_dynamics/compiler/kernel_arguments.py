@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robot_dynamics.arrays import Array, real_numbers, refuse_non_finite
-from robot_dynamics.compiler.graph.trace import Shape
 from robot_dynamics.errors import ArgumentError, ShapeError, shown
+
+if TYPE_CHECKING:
+    from robot_dynamics.compiler.graph.trace import Shape
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,7 @@ def _outputs(
         label = "out" if one else f"out for '{name}'"
         if not isinstance(target, np.ndarray) or not target.flags.writeable:
             raise ArgumentError(f"{label} must be an array that can be written to")
-        if isinstance(target, np.ma.MaskedArray):
+        if hasattr(target, "mask"):
             raise ArgumentError(f"{label} is a masked array, whose mask would hide the result")
         if target.dtype.kind != "f":
             raise ArgumentError(f"{label} must be an array of floats, got {target.dtype}")

@@ -14,8 +14,7 @@ from robot_dynamics.arrays import Array, vector
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.effort_limits import saturate
 from robot_dynamics.errors import ArgumentError, BackendError
-from robot_dynamics.kernels import robot_digest
-from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.robot import Robot, robot_digest
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
 from robot_dynamics.simulation.lanes.plant_stages import DIVERGED, PlantStages
 from robot_dynamics.simulation.plant import Plant

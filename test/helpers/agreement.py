@@ -16,8 +16,9 @@ from robot_dynamics.compiler.graph.operations import (
 )
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.kernels import OF_FRAMES, Variant, equations_of
+from robot_dynamics.kernels import OF_FRAMES, equations_of
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.variant import Variant
 from strategies import random_state
 
 # float64 on both sides; the worst is 3e-11, rounded angles of a URDF that Pinocchio reads as

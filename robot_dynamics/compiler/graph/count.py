@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 from robot_dynamics.compiler.graph.operations import (
     ADD,
@@ -16,8 +17,10 @@ from robot_dynamics.compiler.graph.operations import (
     SIN,
     SUBTRACT,
 )
-from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.html_table import html_table
+
+if TYPE_CHECKING:
+    from robot_dynamics.compiler.graph.trace import Program
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from robot_dynamics.compiler.graph.operations import (
     TANH,
 )
 from robot_dynamics.compiler.graph.trace import Program, live_nodes
+from robot_dynamics.compiler.native.llvm import LIBRARY_FUNCTIONS
 from robot_dynamics.errors import BackendError
 
 
@@ -356,13 +357,6 @@ def any_lane(code: Code, lanes: Lanes, flags: str) -> str:
         return flags
     bits = code.let(f"bitcast {lanes.of('i1')} {flags} to i{lanes.width}")
     return code.let(f"icmp ne i{lanes.width} {bits}, 0")
-
-
-LIBRARY_FUNCTIONS = {"sin": 1, "cos": 1, "exp": 1, "tanh": 1, "floor": 1, "atan2": 2}
-"""Functions of the C library that native code may call, all of so many doubles."""
-
-MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
-"""Functions of the C library for memory; LLVM calls the last two for its intrinsics."""
 
 
 def module(functions: Iterable[str], types: Iterable[Lanes], typed_pointers: bool) -> str:

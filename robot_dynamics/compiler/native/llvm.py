@@ -19,10 +19,15 @@ from importlib import import_module
 from typing import Any
 
 from robot_dynamics import forking
-from robot_dynamics.compiler.native.ir import LIBRARY_FUNCTIONS, MEMORY_FUNCTIONS
 from robot_dynamics.errors import BackendError
 
 OLDEST = (0, 41)
+
+LIBRARY_FUNCTIONS = {"sin": 1, "cos": 1, "exp": 1, "tanh": 1, "floor": 1, "atan2": 2}
+"""Functions of the C library that native code may call, all of so many doubles."""
+
+MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
+"""Functions of the C library for memory; LLVM calls the last two for its intrinsics."""
 
 _LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidying up after it
 

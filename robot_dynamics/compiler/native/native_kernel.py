@@ -14,7 +14,7 @@ import functools
 import logging
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ import numpy.typing as npt
 from robot_dynamics.arrays import refuse_non_finite
 from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
@@ -30,14 +29,14 @@ from robot_dynamics.compiler.kernel_arguments import (
     check_threads,
 )
 from robot_dynamics.compiler.native import cache, cache_key, llvm
-from robot_dynamics.compiler.native.batch import batch_functions
 from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.entry.builtin_function import builtin_function, follow_with
-from robot_dynamics.compiler.native.entry.entry_functions import batch_entry, single_entry
-from robot_dynamics.compiler.native.ir import Lanes, module
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
-from robot_dynamics.compiler.native.single import single_functions
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.forking import imported
+
+if TYPE_CHECKING:
+    from robot_dynamics.compiler.graph.trace import Program
 
 _log = logging.getLogger(__name__)
 
@@ -169,7 +168,7 @@ class NativeKernel(Kernel):
         count = 1 if call.batch is None else call.batch
         if not count:  # a single sample stands beside no others, but is an argument
             self._builder.check_finite(self.inputs, call.inputs)
-        width = batch.lanes.width
+        width = batch.width
         inputs, input_steps = [], []  # address of every input, and bytes from sample to sample
         kept = []
         for array, shape in zip(call.inputs, self.inputs.values(), strict=True):
@@ -213,14 +212,13 @@ class _Batch:
     """The code of a kernel for many samples of one type."""
 
     def __init__(self, kernel: NativeKernel, builder: _Builder, scalar: str) -> None:
-        self.lanes = Lanes(scalar, llvm.host().lanes(scalar))
+        self.width = width = llvm.host().lanes(scalar)
         count = kernel.operation_count
         operations = count.arithmetic + 20 * count.sines_cosines + 10 * count.divisions + 1
-        width = self.lanes.width
         self.samples_per_block = width * max(1, _OPERATIONS_PER_BLOCK // operations // width)
         self.samples_for_threads = max(width, _OPERATIONS_FOR_THREADS // operations)
         release_from = max(1, _OPERATIONS_FOR_RELEASE // operations)
-        self._code = builder.batch(self.lanes, release_from)
+        self._code = builder.batch(scalar, release_from)
         values = 1 + 2 * len(kernel.inputs) + len(kernel.outputs)
         self.run = _function(self._code, "batch", ctypes.c_int64, values)
         self.entry: Callable[..., Results] | None = None
@@ -265,32 +263,19 @@ class _Builder:
         """The code for one sample, and what there is to know about the kernel."""
 
         def ir() -> str:
-            program, host = self.program, self._host
-            functions = single_functions(program, host, self._finite, scalar)
-            shapes = {name: output.shape for name, output in program.outputs.items()}
-            if array_layout.available():
-                pointers = host.typed_pointers
-                functions += single_entry(program.inputs, shapes, scalar, pointers)
-            lanes = Lanes(scalar), Lanes(scalar, host.lanes(scalar))
-            return module(functions, lanes, host.typed_pointers)
+            return str(_writer().single_ir(self.program, self._host, self._finite, scalar))
 
         what = "single" if scalar == "double" else f"single of {scalar}"
         return self._piece(what, ["single"], ir)
 
-    def batch(self, lanes: Lanes, release_from: int) -> llvm.Loaded:
+    def batch(self, scalar: str, release_from: int) -> llvm.Loaded:
         """The code for many samples."""
 
         def ir() -> str:
-            program, host = self.program, self._host
-            functions = batch_functions(program, lanes, host, self._finite)
-            shapes = {name: output.shape for name, output in program.outputs.items()}
-            if array_layout.available():
-                functions += batch_entry(
-                    program.inputs, shapes, lanes, release_from, host.typed_pointers
-                )
-            return module(functions, [lanes], host.typed_pointers)
+            arguments = self.program, self._host, self._finite, scalar, release_from
+            return str(_writer().batch_ir(*arguments))
 
-        return self._piece(f"batch of {lanes.scalar}", ["batch"], ir)[1]
+        return self._piece(f"batch of {scalar}", ["batch"], ir)[1]
 
     def _piece(
         self, what: str, symbols: list[str], ir: Callable[[], str]
@@ -316,6 +301,11 @@ class _Builder:
             if name:
                 cache.store(name, about, code)
         return about, llvm.Loaded(code, symbols, imports)
+
+
+def _writer() -> Any:
+    """What writes code; a kernel that is found on disk does without."""
+    return imported("robot_dynamics.compiler.native.kernel_ir")
 
 
 _SCALARS = {"d": "double", "f": "float"}

@@ -114,13 +114,12 @@ def test_code_for_every_kind_of_machine(arm, bits, scalar, fused):
     host = native.dataclasses.replace(native.llvm.host(), vector_bits=bits, fused=fused)
     kernel = compile_native(program, finite=True, use_cache=False)
     kernel._builder._host = host
-    lanes = native.Lanes(scalar, host.lanes(scalar))
-    code = kernel._builder.batch(lanes, release_from=10**9)
+    code = kernel._builder.batch(scalar, release_from=10**9)
     dtype = np.float64 if scalar == "double" else np.float32
     q, qd, qdd = (a.astype(dtype) for a in random_motion(arm, 4, samples=19))
     tau = np.full((19, arm.dof), np.nan, dtype)
     run = native._function(code, "batch", native.ctypes.c_int64, 8)
-    step = lanes.width * arm.dof * tau.itemsize
+    step = host.lanes(scalar) * arm.dof * tau.itemsize
     done = run(19, *(a.ctypes.data for a in (q, qd, qdd, tau)), step, step, step)
     assert done == 19
     tolerance = ROUND_OFF if scalar == "double" else FLOAT_ROUND_OFF

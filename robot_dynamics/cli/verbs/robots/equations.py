@@ -24,10 +24,11 @@ from robot_dynamics.compiler.source.readable import latex_equations, text_equati
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.formulations import DEFAULT_FORMULATION
-from robot_dynamics.kernels import KERNELS, OF_FRAMES, Variant
+from robot_dynamics.kernels import KERNELS, OF_FRAMES
 from robot_dynamics.letters import LETTERS, lettered_program
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.variant import Variant
 
 _OF_THE_ROBOT_ALONE = ("regressor", *OF_FRAMES)
 

@@ -26,6 +26,13 @@ TUPLE_SIZE = 16
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 MOST_DIMENSIONS = 64  # of any array of NumPy
 
+# Objects that the entry compares with; their addresses are filled in after loading
+OBJECTS = (
+    *("ndarray", "descr", "none", "out", "threads", "tuple", "list", "results", "remembered"),
+    "next",  # an entry to try before the Python function, or None
+)
+REMEMBERED = 2  # results
+
 # Functions of CPython and NumPy that the entry calls, with result and argument types
 FUNCTIONS = {
     "PyObject_Vectorcall": ("i64", "i64, i64, i64, i64"),

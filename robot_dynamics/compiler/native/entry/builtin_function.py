@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.native.entry.entry_writer import OBJECTS, REMEMBERED
+from robot_dynamics.compiler.native.entry.array_layout import OBJECTS, REMEMBERED
 from robot_dynamics.compiler.native.llvm import Loaded
 
 _DTYPE = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}

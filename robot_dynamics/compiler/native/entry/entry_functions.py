@@ -9,13 +9,14 @@ from robot_dynamics.compiler.graph.trace import Shape
 from robot_dynamics.compiler.native.entry.array_layout import (
     DATA,
     FUNCTIONS,
+    OBJECTS,
     OWNS_DATA,
     TUPLE_SIZE,
     TYPE,
     WEAK_REFERENCES,
     WRITEABLE,
 )
-from robot_dynamics.compiler.native.entry.entry_writer import OBJECTS, EntryWriter
+from robot_dynamics.compiler.native.entry.entry_writer import EntryWriter
 from robot_dynamics.compiler.native.ir import Code, Lanes
 
 

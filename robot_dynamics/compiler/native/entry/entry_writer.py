@@ -20,7 +20,9 @@ from robot_dynamics.compiler.native.entry.array_layout import (
     FLAGS,
     MOST_DIMENSIONS,
     NDIM,
+    OBJECTS,
     REFERENCES,
+    REMEMBERED,
     TUPLE_SIZE,
     TYPE,
     WRITEABLE,
@@ -28,13 +30,6 @@ from robot_dynamics.compiler.native.entry.array_layout import (
 from robot_dynamics.compiler.native.ir import Code, Lanes
 
 TYPE_NUMBER = {"double": 12, "float": 11}  # NPY_DOUBLE, NPY_FLOAT
-
-# Objects that the entry compares with; their addresses are filled in after loading
-OBJECTS = (
-    *("ndarray", "descr", "none", "out", "threads", "tuple", "list", "results", "remembered"),
-    "next",  # an entry to try before the Python function, or None
-)
-REMEMBERED = 2  # results
 
 
 class EntryWriter:
