@@ -99,7 +99,7 @@ def test_a_search_shows_its_progress_on_a_terminal():
     with ThreadPoolExecutor() as pool:
         reading = pool.submit(read_to_its_end, ours)  # a terminal that nobody reads takes no more
         try:
-            done = equations("ur5", "--as", "c", "--search", stderr=theirs)
+            done = equations("puma_gupta", "--as", "c", "--search", stderr=theirs)
         finally:
             os.close(theirs)
         shown = reading.result()

@@ -227,7 +227,7 @@ class Peer:
 
     def close(self):
         self._leaving.set()
-        self._executor.wake()
+        self._executor.create_task(lambda: None)  # ends its wait, which waking does not
         self._thread.join()
         self._executor.shutdown()
         for publisher in tuple(self.node.publishers):

@@ -98,7 +98,7 @@ class Process:
         if self._loop_thread is not None:
             self._loop_thread.join()
         self._leaving.set()
-        self._executor.wake()
+        self._executor.create_task(lambda: None)  # ends its wait, which waking does not
         self._thread.join()
         self._executor.shutdown()
         if self._destroy_timeout is not None:  # watched by a thread that needs no interpreter
