@@ -1,4 +1,4 @@
-"""Joint vectors from values by joint name, and back."""
+"""Joint vectors: from values by joint name, and back; from one number or n, checked."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, real_numbers
-from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.arrays import Array, frozen, real_numbers
+from robot_dynamics.errors import ArgumentError, ShapeError, check_known
 
 
 def joint_vector(joints: Sequence[str], robot: str, values: Mapping[str, Any]) -> Array:
@@ -71,3 +72,45 @@ def taken_by_name(joints: Sequence[str], robot: str, argument: Any) -> Any:
     for name in joints:
         check_known("column", name, "the data frame", list(columns))
     return argument[list(joints)].to_numpy()
+
+
+def per_joint(
+    what: str,
+    values: npt.ArrayLike,
+    n: int,
+    *,
+    positive: bool = False,
+    may_be_infinite: bool = False,
+) -> Array:
+    """Check a setting of n joints that cannot be negative; one number serves all joints.
+
+    Args:
+        what: Name of the setting, for the message.
+        values: One number, or n.
+        n: Number of joints.
+        positive: Refuse zero as well.
+        may_be_infinite: Accept infinity, for "no limit".
+
+    Returns:
+        Read-only array, shape (n,).
+
+    Raises:
+        ShapeError: If there are neither one nor n numbers.
+        ArgumentError: If a number is out of range.
+    """
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.shape == (1,):
+        array = np.repeat(array, n)
+    if array.shape != (n,):
+        raise ShapeError(f"{what} has shape {array.shape} for {n} joints; give one number a joint")
+    wrong = np.isnan(array) | (array < 0.0)
+    if positive:
+        wrong |= array == 0.0
+    if not may_be_infinite:
+        wrong |= np.isinf(array)
+    if wrong.any():
+        i = int(np.flatnonzero(wrong)[0])
+        finite = "" if may_be_infinite else "finite "
+        least = "above zero" if positive else "zero or more"
+        raise ArgumentError(f"{what}[{i}] is {array[i]}; give a {finite}number, {least}")
+    return frozen(array)

@@ -12,15 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control.effort_limits import Limited, effort_limits, limit_rate, saturate
-from robot_dynamics.control.laws import (
-    MODES,
-    Law,
-    Measured,
-    Reference,
-    integrate_error,
-    position_error,
-)
+from robot_dynamics.control.effort_limits import Limited, effort_limits
+from robot_dynamics.control.joint_feedback import JointFeedback
+from robot_dynamics.control.laws import MODES, Law, Measured, Reference, position_error
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.safety import all_finite
 from robot_dynamics.control.sampling.unseen import Unseen
@@ -60,6 +54,8 @@ class Controller:
         self.joint_names = robot.joint_names
         self.limit = effort_limits(robot)
         self._none = np.zeros(robot.dof)
+        self._feedback = JointFeedback(robot.dof, model.continuous)
+        self._feedback.use(self.settings)
         self._supervisor = Supervisor(robot.dof, self.settings)
         self._setpoint = Setpoint(self.joint_names)
         self._unseen = Unseen(robot.dof)
@@ -102,6 +98,7 @@ class Controller:
         self.model = model or self.model
         self.settings = settings or self.settings
         self.limit = effort_limits(self.model.dynamics.robot)
+        self._feedback.use(self.settings)
         self._supervisor.use(self.settings)
         self._fade.duration = self.settings.fade
         self._renew = True
@@ -206,8 +203,7 @@ class Controller:
             return None
         last = self._last or self._first_command(measured, now)
         dt = max(now - self._last_time, 0.0)
-        error = self._error(measured, now) if supervisor.watches_tracking else None
-        status = supervisor.next_status(now, error)
+        status = supervisor.next_status(now, self._lost(measured, now))
         if status is not supervisor.status:
             self._enter(status, measured, last.tau, now)
         elif self._led_by_hand:
@@ -220,23 +216,21 @@ class Controller:
         if self._renew:
             self._fade.begin(last.tau - wanted, now)
             self._renew = False
-        if self._fade.active:
-            wanted = wanted + self._fade.value(now)
         if self.settings.limits_rate:
             dt = min(dt, self.settings.longest_cycle)
-            wanted = limit_rate(wanted, last.tau, self.settings.effort_rate, dt).tau
-        command = saturate(wanted, self.limit)
+        gap = self._fade.value(now)
+        command = self._feedback.limited(wanted, gap, last, dt, self.limit)
         if not all_finite(command.tau):  # no law gives this for finite input; let it out never
             command = Limited(last.tau, command.cut)
         self._last, self._last_time = command, now
         self._unseen.commanded(now, command.tau)
         supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
-        return Command(*command, status)
+        return Command(command.tau, command.cut > 0.0, status)
 
     def _first_command(self, measured: Measured, now: float) -> Limited:
         """What commands begin with: the effort that the joints have now, or that of gravity."""
         effort = self.model.gravity(measured.q) if self._effort is None else self._effort
-        self._last, self._last_time = Limited(effort, np.zeros(len(effort), dtype=bool)), now
+        self._last, self._last_time = Limited(effort, self._none), now
         self._supervisor.settle(now)
         self._renew = True
         return self._last
@@ -280,11 +274,13 @@ class Controller:
             limits = self.model.dynamics.robot.limits
             self._setpoint.rest_from(at, self.settings.stop, (limits.lower, limits.upper), now)
 
-    def _error(self, measured: Measured, now: float) -> Array | None:
-        """Position error against the reference as it is joined, shape (n,)."""
-        if self._reference is None:
+    def _lost(self, measured: Measured, now: float) -> Array | None:
+        """Position error against the reference as it is joined, shape (n,), if it is too large."""
+        if self._reference is None or not self._supervisor.watches_tracking:
             return None
         joined = self._setpoint.joined(self._reference, now)
+        if not self._feedback.lost(joined.q, measured.q):
+            return None
         return position_error(joined.q, measured.q, self.model.continuous)
 
     @property
@@ -310,13 +306,12 @@ class Controller:
         else:
             state = self._setpoint.at_rest(now)
             reference = Reference(state.q, state.qd, model.feedforward(*state))
-        tau = law.effort(model, reference, measured)
+        integrates = law.feedback and model.gains.has_integral
+        integral = self._integral if integrates else self._none
+        last = self._last or Limited(self._none, self._none)
+        found = self._feedback.wanted(law, model, reference, measured, integral, last, dt)
         if law.feedback:
-            error = self.error = position_error(reference.q, measured.q, model.continuous)
-            if model.gains.has_integral:
-                last = self._last
-                self._integral = integrate_error(self._integral, error, model.gains, dt, last)
-                tau = tau + self._integral
-        if self.settings.soft_limits is not None:
-            tau = tau + self.settings.soft_limits.effort(measured.q, measured.qd)
-        return tau
+            self.error = found.error
+        if integrates:
+            self._integral = found.integral
+        return found.wanted

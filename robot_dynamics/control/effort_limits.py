@@ -1,4 +1,4 @@
-"""Limits on commanded efforts."""
+"""Limits on commanded efforts, of numbers or, while they are traced, of symbols."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.piecewise import clip, select
 from robot_dynamics.robot.robot import Robot
+
+LARGEST = float(np.finfo(np.float64).max)
+"""Largest finite number."""
 
 
 class Limited(NamedTuple):
-    """Efforts within limits, shape (n,), and which joints were cut, shape (n,), bool."""
+    """Efforts within limits, shape (n,), and which joints were cut, shape (n,), 0 or 1."""
 
     tau: Array
     cut: Array
@@ -34,8 +38,8 @@ def saturate(tau: Array, limit: Array) -> Limited:
         tau: Wanted efforts, shape (n,), N m or N.
         limit: Largest efforts, shape (n,), not negative, may be infinite.
     """
-    within = np.minimum(np.maximum(tau, -limit), limit)
-    return Limited(within, within != tau)
+    within = clip(tau, -limit, limit)
+    return Limited(within, _differ(within, tau))
 
 
 def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> Limited:
@@ -48,6 +52,13 @@ def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> L
         dt: Time since the last cycle, s, zero or more.
     """
     # Without time in between, no finite rate allows any change, and an infinite one allows all
-    step = np.asarray(rate) * dt if dt > 0.0 else np.where(np.isinf(rate), np.inf, 0.0)
-    within = np.minimum(np.maximum(tau, previous - step), previous + step)
-    return Limited(within, within != tau)
+    with np.errstate(invalid="ignore"):
+        step = select(0.0, dt, rate * np.asarray(dt), select(LARGEST, rate, rate, 0.0))
+    within = clip(tau, previous - step, previous + step)
+    return Limited(within, _differ(within, tau))
+
+
+def _differ(a: Array, b: Array) -> Array:
+    if a.dtype == object:
+        return np.asarray(select(0.0, abs(a - b), 1.0, 0.0))
+    return np.asarray(a != b)

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
-from robot_dynamics.control.per_joint import per_joint
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.joint_vectors import per_joint
 from robot_dynamics.robot.robot import Robot
 
 DEFAULT_WIDTH = 0.01

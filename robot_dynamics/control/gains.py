@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
-from robot_dynamics.control.per_joint import per_joint
+from robot_dynamics.joint_vectors import per_joint
 from robot_dynamics.trajectory.motions import middle_pose
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """Control laws: desired and measured motion in, joint efforts out.
 
-Pure functions of arrays of shape (n,), in rad or m, per second, N m or N. None
-of them limits its result: see `effort_limits.py`. The modes at the end say of
-each what it needs, so that a controller can switch between them.
+Pure functions of arrays of shape (n,), in rad or m, per second, N m or N, and of
+symbols while they are traced. None of them limits its result: see
+`effort_limits.py`. The modes at the end say of each what it needs, so that a
+controller can switch between them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.piecewise import clip, rounded, select
 from robot_dynamics.control.effort_limits import Limited
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.model import Model
@@ -50,7 +52,7 @@ def position_error(q_d: Array, q: Array, continuous: Array | None = None) -> Arr
     e = q_d - q
     if continuous is None:
         return e
-    return e - np.where(continuous, FULL_TURN * np.round(e / FULL_TURN), 0.0)
+    return e - np.where(continuous, FULL_TURN * rounded(e / FULL_TURN), 0.0)
 
 
 def pd_feedforward(
@@ -67,33 +69,25 @@ def pd_feedforward(
 
 
 def feedforward(model: Model, reference: Reference, measured: Measured) -> Array:
-    """PD about the desired motion, and the efforts that came with it.
+    """The efforts that came with the desired motion.
 
     Where feedback is `coupled`, PD asks for accelerations, which become efforts by the mass matrix;
     and gravity is that of the measured state, or an arm held softly would fall.
     """
     if not model.coupled:
-        return pd_feedforward(reference, measured, model.gains, model.continuous)
+        return reference.tau
     qdd = _correction(model, reference, measured)
     tau = model.inverse(measured.q, np.zeros_like(qdd), qdd)
     return reference.tau - model.gravity(reference.q) + tau
 
 
-def pd(model: Model, reference: Reference, measured: Measured) -> Array:
-    """PD about the desired motion and nothing else: what the model is compared with."""
-    return pd_feedforward(
-        reference._replace(tau=np.zeros_like(reference.q)), measured, model.gains, model.continuous
-    )
+def nothing(model: Model, reference: Reference, measured: Measured) -> Array:
+    """No effort: PD alone is what the model is compared with."""
+    return np.zeros_like(reference.q)
 
 
-def pd_gravity(model: Model, reference: Reference, measured: Measured) -> Array:
-    """PD about the desired motion, and gravity where the arm is."""
-    g = model.gravity(measured.q)
-    return pd_feedforward(reference._replace(tau=g), measured, model.gains, model.continuous)
-
-
-def gravity_compensation(model: Model, reference: Reference, measured: Measured) -> Array:
-    """Gravity where the arm is: it floats, and can be led by hand."""
+def gravity_here(model: Model, reference: Reference, measured: Measured) -> Array:
+    """Gravity where the arm is: alone, it floats, and can be led by hand."""
     return model.gravity(measured.q)
 
 
@@ -119,16 +113,15 @@ def _correction(model: Model, reference: Reference, measured: Measured) -> Array
     return 2.0 * model.damping_ratio * w * (reference.qd - measured.qd) + w**2 * e
 
 
-def impedance(model: Model, reference: Reference, measured: Measured) -> Array:
-    """A spring and a damper to the desired motion, and otherwise a weightless, frictionless arm.
+def weightless(model: Model, reference: Reference, measured: Measured) -> Array:
+    """What makes the arm weightless and without friction: PD is then a spring and a damper.
 
     Gravity, Coriolis and centrifugal effort are those of the measured state;
     the arm keeps its own inertia. Friction is that of the desired velocity,
     which carries no noise and does not push a hand that leads the arm.
     """
     b = model.bias(measured.q, measured.qd)
-    b = b + model.friction_effort(reference.qd, b)
-    return pd_feedforward(reference._replace(tau=b), measured, model.gains, model.continuous)
+    return b + model.friction_effort(reference.qd, b)
 
 
 def integrate_error(
@@ -152,8 +145,8 @@ def integrate_error(
     """
     step = gains.ki * e * dt
     if last is not None:
-        step = np.where(last.cut & (step * last.tau > 0.0), 0.0, step)
-    return np.minimum(np.maximum(integral + step, -gains.i_clamp), gains.i_clamp)
+        step = select(0.0, last.cut * (step * last.tau), 0.0, step)
+    return np.asarray(clip(integral + step, -gains.i_clamp, gains.i_clamp))
 
 
 @dataclass(frozen=True)
@@ -161,21 +154,36 @@ class Law:
     """A control law and what it needs.
 
     Args:
-        effort: Efforts, shape (n,), of model, reference and measured state.
+        asked: Efforts, shape (n,), of model, reference and measured state, without feedback joint
+            by joint.
+        by_joint: Whether that feedback, PD by the gains of the model, is added.
         feedback: Whether it brings the arm to the reference; if not, a hand may lead it. One that
             does is given an integral part, by the time step, and its tracking error is watched.
     """
 
-    effort: Callable[[Model, Reference, Measured], Array]
+    asked: Callable[[Model, Reference, Measured], Array]
+    by_joint: bool = False
     feedback: bool = True
+
+    def adds_pd(self, model: Model) -> bool:
+        """Whether PD joint by joint is added; feedback that is `coupled` takes its place."""
+        return self.by_joint and not (model.coupled and self.asked is feedforward)
+
+    def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
+        """All efforts of the law but those of an integral part, shape (n,)."""
+        tau = self.asked(model, reference, measured)
+        if not self.adds_pd(model):
+            return tau
+        reference = reference._replace(tau=tau)
+        return pd_feedforward(reference, measured, model.gains, model.continuous)
 
 
 MODES: Mapping[str, Law] = {
-    "feedforward": Law(feedforward),
-    "pd": Law(pd),
-    "pd_gravity": Law(pd_gravity),
-    "gravity_compensation": Law(gravity_compensation, feedback=False),
+    "feedforward": Law(feedforward, by_joint=True),
+    "pd": Law(nothing, by_joint=True),
+    "pd_gravity": Law(gravity_here, by_joint=True),
+    "gravity_compensation": Law(gravity_here, feedback=False),
     "computed_torque": Law(computed_torque),
-    "impedance": Law(impedance),
+    "impedance": Law(weightless, by_joint=True),
 }
 """Control modes by name."""

@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
-from robot_dynamics.control.per_joint import per_joint
+from robot_dynamics.joint_vectors import per_joint
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia

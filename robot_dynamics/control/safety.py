@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.control.effort_limits import effort_limits
 from robot_dynamics.robot.robot import Robot
 
@@ -172,11 +173,10 @@ class SoftLimits:
 
     def effort(self, q: Array, qd: Array) -> Array:
         """Effort to add to the command, shape (n,), N m or N: zero away from the edges."""
-        above, below = np.maximum(q - self.upper, 0.0), np.maximum(self.lower - q, 0.0)
-        outward = np.where(above > 0.0, np.maximum(qd, 0.0), 0.0) + np.where(
-            below > 0.0, np.minimum(qd, 0.0), 0.0
-        )
-        too_fast = qd - np.minimum(np.maximum(qd, -self.velocity), self.velocity)
+        above, below = maximum(q - self.upper, 0.0), maximum(self.lower - q, 0.0)
+        outward = select(0.0, above, maximum(qd, 0.0), 0.0)
+        outward = outward + select(0.0, below, minimum(qd, 0.0), 0.0)
+        too_fast = qd - clip(qd, -self.velocity, self.velocity)
         return self.stiffness * (below - above) - self.damping * (outward + too_fast)
 
 

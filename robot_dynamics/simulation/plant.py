@@ -10,9 +10,9 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.control.effort_limits import effort_limits, saturate
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.control.per_joint import per_joint
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, SimulationError, check_known
+from robot_dynamics.joint_vectors import per_joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.integrators import runge_kutta
 from robot_dynamics.simulation.passive import Passive, resolve

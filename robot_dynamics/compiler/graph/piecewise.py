@@ -16,9 +16,18 @@ from robot_dynamics.compiler.graph.operations import SELECT
 
 def select(a: Any, b: Any, x: Any, y: Any) -> Any:
     """Either x, where a < b, or y; both are computed."""
-    if any(np.asarray(value).dtype == object for value in (a, b, x, y)):
-        return _SELECT(a, b, x, y)
+    for value in (a, b, x, y):
+        if _symbolic(value):
+            return _SELECT(a, b, x, y)
     return np.where(np.less(a, b), x, y)[()]
+
+
+def _symbolic(value: Any) -> bool:
+    """Whether there are symbols in it; numbers and arrays of them are told fast."""
+    if isinstance(value, (float, int)):
+        return False
+    dtype = value.dtype if isinstance(value, np.ndarray) else np.asarray(value).dtype
+    return dtype.char == "O"
 
 
 def maximum(x: Any, limit: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compiler.graph.piecewise import clip, maximum, rounded, select
+from robot_dynamics.compiler.graph.piecewise import maximum, rounded, select
 from robot_dynamics.compiler.native.loop.loop_steps import (
     LookUp,
     Normals,
@@ -24,7 +24,8 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Step,
     When,
 )
-from robot_dynamics.control.laws import FULL_TURN, MODES, Measured, Reference
+from robot_dynamics.control.effort_limits import Limited, limit_rate, saturate
+from robot_dynamics.control.laws import MODES, Measured, Reference, integrate_error, position_error
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
@@ -45,17 +46,18 @@ class SymbolicModel:
         letters: The structure.
         x: Arrays by name.
         coupled: As of `Model`.
+        continuous: As of `Model`.
     """
 
     letters: BodyLetters
     x: dict[str, Array]
     coupled: bool
-    continuous: None = None  # the reference comes by the shorter way round
+    continuous: Array
 
     @property
     def gains(self) -> Any:
-        """Kp and kd."""
-        return SimpleNamespace(kp=self.x["kp"], kd=self.x["kd"])
+        """Those of `Gains`."""
+        return SimpleNamespace(**{name: self.x[name] for name in ("kp", "kd", "ki", "i_clamp")})
 
     @property
     def bandwidth(self) -> Any:
@@ -195,26 +197,22 @@ class LawStages:
         def function(**x: Array) -> dict[str, Any]:
             rows = [x["reference"][i * n : (i + 1) * n] for i in range(len(ROWS))]
             x |= {"desired_qdd": rows[2], "desired_effort": rows[3]}
-            q, qd = x["measured_q"], x["measured_qd"]
-            reference = Reference(self._nearest(rows[0], q), rows[1], rows[3])
-            model: Any = SymbolicModel(self.letters, x, self.coupled)
-            wanted = MODES[self.mode].effort(model, reference, Measured(q, qd))
+            reference = Reference(rows[0], rows[1], rows[3])
+            measured = Measured(x["measured_q"], x["measured_qd"])
+            model: Any = SymbolicModel(self.letters, x, self.coupled, self._continuous)
+            wanted = MODES[self.mode].effort(model, reference, measured)
             period = x["every"][0] * x["h"][0]
             due, results = x["due"][0], {}
             if self.integral:
-                error = reference.q - q
-                integral = [self._integral(x, i, error[i] * period) for i in range(n)]
+                error = position_error(reference.q, measured.q, self._continuous)
+                last = Limited(x["last"], x["cut"])
+                integral = integrate_error(x["integral"], error, model.gains, period, last)
                 results["integral"] = _where(due, integral, x["integral"])
-                wanted = wanted + np.array(integral)
-            command, cut = [], []
-            for tau, last, rate, limit in zip(
-                wanted, x["last"], x["effort_rate"], x["limit"], strict=True
-            ):
-                near = clip(tau, last - rate * period, last + rate * period)
-                command.append(clip(near, -limit, limit))
-                cut.append(select(limit, abs(near), 1.0, 0.0))
-            results["last"] = _where(due, command, x["last"])
-            results["cut"] = _where(due, cut, x["cut"])
+                wanted = wanted + integral
+            near = limit_rate(wanted, x["last"], x["effort_rate"], period).tau
+            command = saturate(near, x["limit"])
+            results["last"] = _where(due, command.tau, x["last"])
+            results["cut"] = _where(due, command.cut, x["cut"])
             results["turn"] = x["turn"] + due
             return results
 
@@ -225,22 +223,6 @@ class LawStages:
         )
         return stage("law", function, self.sizes | {"h": 1}, inputs)
 
-    def _nearest(self, q_d: Array, q: Array) -> Array:
-        """The desired positions, by the shorter way round from q for continuous joints."""
-        return np.array(
-            [
-                d - FULL_TURN * rounded((d - x) / FULL_TURN) if turns else d
-                for d, x, turns in zip(q_d, q, self._continuous, strict=True)
-            ]
-        )
-
-    def _integral(self, x: dict[str, Array], i: int, error_time: Any) -> Any:
-        """See `integrate_error`."""
-        step = x["ki"][i] * error_time
-        further = x["cut"][i] * (step * x["last"][i])
-        step = select(0.0, further, 0.0, step)
-        return clip(x["integral"][i] + step, -x["i_clamp"][i], x["i_clamp"][i])
-
     def _act(self) -> Run:
         return stage("act", lambda last: {"tau": last}, self.sizes, ("last",))
 
@@ -250,7 +232,7 @@ class LawStages:
 
         def function(**x: Array) -> dict[str, Any]:
             counts = x["due"][0] * x["alive"][0]
-            e = self._nearest(x["reference"][:n], x["q"]) - x["q"]
+            e = position_error(x["reference"][:n], x["q"], self._continuous)
             at_stop = [
                 maximum(select(q, low + AT_STOP, 1.0, 0.0), select(high - AT_STOP, q, 1.0, 0.0))
                 for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
