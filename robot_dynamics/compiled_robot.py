@@ -10,18 +10,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.backends import backend_named, compile_program
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.kernel import Backend, Kernel
 from robot_dynamics.compiler.native.entry.native_methods import is_entry
 from robot_dynamics.errors import ArgumentError, RobotError, check_known
-from robot_dynamics.forking import imported
 from robot_dynamics.formulations.registry import (
     DEFAULT_FORMULATION,
     FORMULATIONS,
     InverseDynamics,
 )
+from robot_dynamics.lazy import cached_property, imported
 from robot_dynamics.robot.robot import Robot, robot_digest
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.variant import MOTION_ONLY, Variant

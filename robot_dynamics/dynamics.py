@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cached import cached_property
 from robot_dynamics.compiled_robot import CompiledRobot
 from robot_dynamics.compiler.kernel import Kernel
 from robot_dynamics.compiler.native.entry.native_methods import (
@@ -22,8 +21,8 @@ from robot_dynamics.compiler.native.entry.native_methods import (
     native_method,
 )
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
-from robot_dynamics.forking import imported
 from robot_dynamics.joint_vectors import by_joint, joint_vector, taken_by_name
+from robot_dynamics.lazy import cached_property, imported
 from robot_dynamics.results import Energy, ForwardDerivatives, FramePlacement, InverseDerivatives
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.plausibility import inertialess_joints

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array, Value
-from robot_dynamics.forking import imported
 from robot_dynamics.html_table import html_table
+from robot_dynamics.lazy import imported
 from robot_dynamics.robot.inertial_parameters import PARAMETERS, inertial_parameters
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames

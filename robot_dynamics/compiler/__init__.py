@@ -6,7 +6,7 @@ write it as source.
 
 Reading order: `graph` with expression, piecewise, trace, count, nary_operations, optimize;
 `source` with straight_line, its back ends python, c and readable, and languages, their list;
-kernel; `native` with ir, sincos, arctangent, single, batch, rows and kernel_ir (native code as text),
+kernel; `native` with ir, sincos, arctangent, kernel_ir, batch and rows (native code as text),
 entry (how Python calls it), llvm, cache and parallel; kernel_arguments; backends.
 
 A new graph pass is a function `Program -> Program` in a file of its own, with an entry in

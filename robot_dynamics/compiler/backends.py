@@ -9,7 +9,7 @@ from functools import lru_cache
 from robot_dynamics.compiler.kernel import Backend, Given, Kernel
 from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.errors import BackendError, check_known
-from robot_dynamics.forking import imported
+from robot_dynamics.lazy import imported
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from robot_dynamics.reduction.length_unit import units
-from robot_dynamics.reduction.reduced_robot import ReducedRobot
+from robot_dynamics.reduction.reduced_robot import ReducedRobot, units
 from robot_dynamics.reduction.reduction_plan import HARMLESS, change_of, plan_of
 from robot_dynamics.reduction.search import Progress, usual_choices
 from robot_dynamics.reduction.search import search as best_found

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.graph.operations import CONSTANT, MULTIPLY
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.reduction import augmented_body_columns
 from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint_frames import Residual, in_length_unit
 from robot_dynamics.robot.robot import Robot
+
+SMALLEST_UNIT = 1e-3
+"""Length unit, m, below which (or above its inverse) constants would only look strange."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +84,21 @@ def program(reduced: ReducedRobot) -> Program:
         return reduced.inverse_dynamics(reduced.robot, q, qd, qdd, {})
 
     return trace("inverse", equations, {"q": (n,), "qd": (n,), "qdd": (n,)})
+
+
+def units(reduced: ReducedRobot) -> list[float]:
+    """Units that turn a length or first moment into one, the most often used constant first."""
+    robot = reduced.robot
+    products = Counter(
+        float(node.args[0].value)
+        for node in program(reduced).nodes
+        if node.op == MULTIPLY and node.args[0].op == CONSTANT
+    )
+    lengths = {abs(float(x)) for joint in robot.joints for x in joint.origin.translation}
+    moments = {abs(float(x)) for link in robot.links for x in link.inertia.first_moment}
+    saved: Counter[float] = Counter({1.0: 0})
+    for value in lengths | moments:
+        unit = value if value in lengths else 1.0 / value if value else 0.0
+        if SMALLEST_UNIT <= unit <= 1.0 / SMALLEST_UNIT:
+            saved[unit] += products[value]
+    return sorted(saved, key=lambda unit: (-saved[unit], unit))

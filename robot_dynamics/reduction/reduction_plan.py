@@ -10,8 +10,8 @@ import numpy as np
 
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.arrays import Array
-from robot_dynamics.forking import imported
 from robot_dynamics.formulations import augmented_body
+from robot_dynamics.lazy import imported
 from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
 from robot_dynamics.robot.inertial_parameters import outward_bodies, regroup

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
-from robot_dynamics.reduction.length_unit import units
-from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost
+from robot_dynamics.reduction.reduced_robot import ReducedRobot, cost, units
 from robot_dynamics.reduction.reduction_plan import LinkChoice, Plan
 from robot_dynamics.robot.inertial_parameters import CLEARABLE
 

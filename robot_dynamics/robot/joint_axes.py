@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cached import cached_property
+from robot_dynamics.lazy import cached_property
 from robot_dynamics.robot.inertial_parameters import (
     first_moment_size,
     outward_bodies,

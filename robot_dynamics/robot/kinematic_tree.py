@@ -15,9 +15,9 @@ from types import MappingProxyType
 import numpy as np
 
 from robot_dynamics.arrays import Array, Value, frozen
-from robot_dynamics.cached import cached_property
 from robot_dynamics.errors import RobotError, check_known, unknown_name
 from robot_dynamics.html_table import html_table
+from robot_dynamics.lazy import cached_property
 from robot_dynamics.robot.coupling import Coupling
 from robot_dynamics.robot.joint import Joint, JointLimits, Mimic
 from robot_dynamics.robot.link import Frame, Link

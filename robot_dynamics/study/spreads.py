@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, check_known
-from robot_dynamics.forking import imported
+from robot_dynamics.lazy import imported
 
 UNITS = {
     "": 1.0,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.forking import imported
+from robot_dynamics.lazy import imported
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import bench
 from robot_dynamics.study.study_table import CRITERIA, StudyTable

@@ -10,7 +10,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.forking import imported
+from robot_dynamics.lazy import imported
 from robot_dynamics.study.plan import StudyPlan, names_of
 from robot_dynamics.study.quantities import QUANTITIES
 from robot_dynamics.study.runs import Chunk, Columns

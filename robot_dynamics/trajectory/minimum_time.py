@@ -19,7 +19,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, TrajectoryError
-from robot_dynamics.forking import imported
+from robot_dynamics.lazy import imported
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motion_limits import slowed_to_fit, violations

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.graph.expression import (
     Expression,
     Graph,
@@ -40,6 +39,7 @@ from robot_dynamics.compiler.graph.operations import (
     SUBTRACT,
 )
 from robot_dynamics.errors import ArgumentError, TraceError
+from robot_dynamics.lazy import cached_property
 
 Shape = tuple[int, ...]
 

@@ -11,6 +11,9 @@ is looked at on the descriptors that are read. What is not so is built again; a 
 that cannot be used means no cache, with a warning if the user has chosen it. The
 digest is no signature: who can write as the user can do as the user anyway.
 
+A key is made of contents of source files and not of their times: other contents with the same
+times and sizes make other machine code (reproducible builds set all times to one).
+
 The folder is $ROBOT_DYNAMICS_CACHE (empty: no cache), else the platform's place
 for caches of the user: $XDG_CACHE_HOME/robot_dynamics or ~/.cache/robot_dynamics.
 """
@@ -25,11 +28,18 @@ import logging
 import os
 import stat
 import sys
+import sysconfig
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.lazy import imported
+from robot_dynamics.version import __version__
 
 _log = logging.getLogger(__name__)
 
@@ -173,3 +183,62 @@ def _say_once(message: str) -> None:
     """Of the default folder nobody needs to know; who has named another one expects it to work."""
     chosen = os.environ.get("ROBOT_DYNAMICS_CACHE")
     _log.log(logging.WARNING if chosen else logging.DEBUG, message)
+
+
+# -- what machine code depends on beside the equations, as parts of its key --------------------
+
+ROOMS = (
+    *("spatial", "robot", "algorithms", "formulations", "coordinates", "papers", "reduction"),
+    *("compiler", "kinematics", "control", "simulation"),
+)
+"""Folders that an equation, or the code made of it, can come from; and files beside them."""
+
+
+def environment(host: Host) -> tuple[str, ...] | None:
+    """Versions, processor and binary interfaces; None if the sources cannot be read."""
+    sources = source_fingerprint()
+    if sources is None:
+        return None
+    python = f"{sys.implementation.cache_tag} {sysconfig.get_config_var('SOABI')}"
+    versions = f"{__version__}, {python}, numpy {np.__version__}"
+    return sources, versions, host.llvm, host.cpu, host.features
+
+
+@lru_cache(maxsize=1)
+def source_fingerprint() -> str | None:
+    """Fingerprint of the sources of this package; None if they cannot be read."""
+    package: Any = Path(__file__).parents[2]
+    if not package.is_dir():  # in a zip file
+        package = imported("importlib.resources").files("robot_dynamics")
+    return fingerprint_of(package)
+
+
+def fingerprint_of(package: Any) -> str | None:
+    """Fingerprint of the sources in a folder like that of this package, a path or traversable."""
+    h = hashlib.sha256()
+    found = False
+    try:
+        for name, file in sorted(_sources(package)):
+            content = file.read_bytes()
+            h.update(f"{name} {len(content)}\n".encode() + content)
+            found = True
+    except OSError:
+        return None
+    return h.hexdigest()[:32] if found else None
+
+
+def _sources(package: Any) -> Iterator[tuple[str, Any]]:
+    for entry in package.iterdir():
+        if entry.name.endswith(".py"):
+            yield entry.name, entry
+        elif entry.name in ROOMS:
+            yield from _python_files(entry, entry.name)
+
+
+def _python_files(folder: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for entry in folder.iterdir():
+        name = f"{path}/{entry.name}"
+        if entry.name.endswith(".py"):
+            yield name, entry
+        elif entry.name != "__pycache__" and entry.is_dir():
+            yield from _python_files(entry, name)

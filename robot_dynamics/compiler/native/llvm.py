@@ -18,7 +18,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from robot_dynamics import forking
+from robot_dynamics import lazy
 from robot_dynamics.errors import BackendError
 
 OLDEST = (0, 41)
@@ -32,7 +32,7 @@ MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
 _LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidying up after it
 
 # LLVM's global context is not for two threads at once, and a fork waits until nobody compiles.
-_lock = forking.lock
+_lock = lazy.lock
 _library_numbers = itertools.count()
 
 # A fork also waits until nobody frees what was compiled, under llvmlite's own lock: always the

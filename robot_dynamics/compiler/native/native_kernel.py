@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import refuse_non_finite
-from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import (
@@ -28,12 +27,12 @@ from robot_dynamics.compiler.kernel_arguments import (
     check_arguments,
     check_threads,
 )
-from robot_dynamics.compiler.native import cache, cache_key, llvm
+from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.entry.builtin_function import builtin_function, follow_with
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.forking import imported
+from robot_dynamics.lazy import cached_property, imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
@@ -285,7 +284,7 @@ class _Builder:
         if array_layout.available():
             symbols = [*symbols, "call", "objects"]
             imports = array_layout.imports()
-        around = cache_key.environment(self._host) if self._use_cache else None
+        around = cache.environment(self._host) if self._use_cache else None
         name = ""
         if around is not None:
             options = f"finite={self._finite}, entry={array_layout.available()}"

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.forking import imported
 from robot_dynamics.identification.excitation.motion_families import Family, Room, States, family
 from robot_dynamics.identification.excitation.surroundings import Surroundings
+from robot_dynamics.lazy import imported
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.waypoints import Waypoints
 

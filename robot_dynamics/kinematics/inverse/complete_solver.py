@@ -8,8 +8,8 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
-from robot_dynamics.forking import imported
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
+from robot_dynamics.lazy import imported
 
 
 class CompleteSolver:

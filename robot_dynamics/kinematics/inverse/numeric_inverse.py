@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
-from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend, Kernel
-from robot_dynamics.forking import imported
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
 from robot_dynamics.kinematics.inverse.chain_equations import pose_error, search_step
+from robot_dynamics.lazy import cached_property, imported
 
 STARTS = 8
 """Searches side by side for every pose."""

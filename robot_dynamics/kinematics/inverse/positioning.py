@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.forking import imported
 from robot_dynamics.kinematics.inverse.axis_chain import Axis
 from robot_dynamics.kinematics.inverse.subproblems import (
     Crossing,
@@ -31,6 +30,7 @@ from robot_dynamics.kinematics.inverse.subproblems import (
     square_and_line,
     times,
 )
+from robot_dynamics.lazy import imported
 
 SAME = 1e-8
 """Ratio below which a coefficient counts as zero; what that leaves is polished away."""

@@ -15,7 +15,7 @@ import pytest
 import robot_dynamics
 from kernels_on_disk import CompilerCalledError, assert_right, compiler_called, kernels_in
 from programs import chain, inverse_program
-from robot_dynamics.compiler.native import cache_key, llvm
+from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.native_kernel import compile_native
 
 pytest.importorskip("llvmlite")
@@ -67,7 +67,7 @@ def test_code_for_another_machine_or_compiler_is_not_used(folder, short_arm, mon
 
 def test_changed_sources_make_other_kernels(folder, short_arm, monkeypatch):
     compile_native(inverse_program(short_arm), key="arm")
-    monkeypatch.setattr(cache_key, "source_fingerprint", lambda: "another version")
+    monkeypatch.setattr(cache, "source_fingerprint", lambda: "another version")
     monkeypatch.setattr(llvm, "compile_object", compiler_called)
     with pytest.raises(CompilerCalledError):
         compile_native(inverse_program(short_arm), key="arm")
@@ -77,7 +77,7 @@ def test_changed_sources_make_other_kernels(folder, short_arm, monkeypatch):
 def test_another_version_or_interpreter_makes_other_kernels(folder, short_arm, monkeypatch, change):
     compile_native(inverse_program(short_arm), key="arm")
     owner, name, value = {
-        "__version__": (cache_key, "__version__", "99.0"),
+        "__version__": (cache, "__version__", "99.0"),
         "numpy": (np, "__version__", "99.0"),
         "interface": (sysconfig, "get_config_var", lambda name: "another"),
     }[change]
@@ -99,25 +99,25 @@ ADDED = "\n\ndef _twice(x):\n    return x + x\n"
 
 
 def test_an_operation_more_in_any_room_makes_another_key(package):
-    before = cache_key.fingerprint_of(package)
-    rooms = {file.parent for room in cache_key.ROOMS for file in (package / room).rglob("*.py")}
-    assert len(rooms) > len(cache_key.ROOMS)  # folders within rooms as well
+    before = cache.fingerprint_of(package)
+    rooms = {file.parent for room in cache.ROOMS for file in (package / room).rglob("*.py")}
+    assert len(rooms) > len(cache.ROOMS)  # folders within rooms as well
     for room in [package, *sorted(rooms)]:
         file = max(room.glob("*.py"), key=lambda file: file.stat().st_size)
         text = file.read_text()
         file.write_text(text + ADDED)
-        assert cache_key.fingerprint_of(package) != before, room
+        assert cache.fingerprint_of(package) != before, room
         file.write_text(text)
-    assert cache_key.fingerprint_of(package) == before
+    assert cache.fingerprint_of(package) == before
 
 
 def test_an_edit_of_the_same_length_at_the_same_time_makes_another_key(package):
     file = package / "spatial" / "vectors.py"
-    before, text, state = cache_key.fingerprint_of(package), file.read_text(), file.stat()
+    before, text, state = cache.fingerprint_of(package), file.read_text(), file.stat()
     file.write_text(text.replace(" - ", " + "))
     os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
     assert file.stat().st_size == state.st_size
-    assert cache_key.fingerprint_of(package) != before
+    assert cache.fingerprint_of(package) != before
     file.write_text(text)
 
 
@@ -136,7 +136,7 @@ def test_every_source_that_dynamics_imports_is_in_the_key():
     root = Path(PACKAGE, "robot_dynamics")
     imported = {Path(name).relative_to(root) for name in done.stdout.split()}
     assert len(imported) > 50
-    assert {f.parts[0] for f in imported if len(f.parts) > 1} <= set(cache_key.ROOMS)
+    assert {f.parts[0] for f in imported if len(f.parts) > 1} <= set(cache.ROOMS)
 
 
 TORQUE = """

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.compiler.native import cache, cache_key, llvm
+from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.ir import Lanes, module
 from robot_dynamics.compiler.native.loop.loop_steps import Record, Step
 from robot_dynamics.compiler.native.loop.writer import LoopWriter, nested
@@ -155,7 +155,7 @@ def _built(
     host: llvm.Host,
 ) -> tuple[Mapping[str, Any], bytes]:
     """What is to be known of the code, and the code, from disk, else from the compiler."""
-    around = cache_key.environment(host)
+    around = cache.environment(host)
     name = cache.key_of("loop", key, *around) if key and around is not None else ""
     found = cache.load(name) if name else None
     if found is not None:

@@ -1,16 +1,34 @@
-"""Properties that are computed once, without a lock.
+"""What is computed or imported when it is first needed, in any thread and beside forks.
 
-`functools.cached_property` of Python 3.10 and 3.11 holds one lock for all objects of a
-class while it computes: threads wait for each other's robots, and a child of a fork, in
-which the thread that holds the lock does not exist, waits for ever.
+A child of a fork has one thread: a lock that another one held is never released in it, be it
+LLVM's, Python's own on a module that is being imported, or that of `functools.cached_property` of
+Python 3.10 and 3.11, which is one for all objects of a class while it computes.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
+
+lock = threading.RLock()
+"""What a fork of the process waits for."""
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )
+
+
+def imported(module: str) -> Any:
+    """Import a module late, where it is slow to import and seldom needed, safe from forks."""
+    with lock:
+        return import_module(module)
 
 
 class cached_property(Generic[T]):
