@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -33,13 +34,17 @@ def companion(node: str, domain: int, **parameters: object) -> Iterator[subproce
         domain: ROS domain.
         parameters: Those of the node.
 
-    It ends with the verb, be that by Ctrl-C or by SIGTERM.
+    It ends with the verb, be that by Ctrl-C, by SIGTERM or by SIGKILL.
     """
     given = [word for key, value in parameters.items() for word in ("-p", f"{key}:={value}")]
-    code = f"from robot_dynamics.nodes.executables import {node}; {node}()"
+    code = (
+        "from robot_dynamics.cli.companions import end_with_verb; end_with_verb(); "
+        f"from robot_dynamics.nodes.executables import {node}; {node}()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "--ros-args", "--log-level", "warn", *given],
         env={**_environment(), "ROS_DOMAIN_ID": str(domain)},
+        stdin=subprocess.PIPE,  # which nobody writes to; see end_with_verb
         start_new_session=True,  # Ctrl-C is for the verb, which ends it in order
     )
     before = signal.signal(signal.SIGTERM, _leave)
@@ -53,6 +58,19 @@ def companion(node: str, domain: int, **parameters: object) -> Iterator[subproce
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def end_with_verb() -> None:
+    """End this process in order once the verb that started it is gone.
+
+    A verb that is killed ends nobody, but the system closes its end of our standard input.
+    """
+
+    def watch() -> None:
+        sys.stdin.buffer.read()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="verb", daemon=True).start()
 
 
 def _leave(number: int, _: object) -> NoReturn:
