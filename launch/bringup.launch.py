@@ -41,8 +41,11 @@ ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "", "Motion to send; empty: excitation with the simulator, none without: a real arm "
-     "holds where it is", ["", "excitation", "random_poses", "file", "poses", "none"]),
+     "holds where it is",
+     ["", "excitation", "random_poses", "file", "circle", "line", "poses", "none"]),
     ("file", "", "File of motion:=file, or of motion:=poses", None),
+    ("frame", "", "Frame of the hand that circle, line and poses move; empty: that of the "
+     "parameter file, else the only tip", None),
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
@@ -59,6 +62,8 @@ ARGUMENTS = (
      "one stop; empty: with simulation false, where the last command may stay for ever",
      ["", *TRUE_FALSE]),
     ("composed", "false", "Run simulator, feedforward and controller in one process", TRUE_FALSE),
+    ("monitor", "false", "Start monitor_node, which says when the model stops fitting; in the same "
+     "process with composed:=true", TRUE_FALSE),
     ("rviz", "false", "Start rviz2", TRUE_FALSE),
     ("robot_state_publisher", "", "Start one; empty: for rviz, unless simulation is false: a robot "
      "brings its own", ["", *TRUE_FALSE]),
@@ -101,7 +106,6 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # What the URDF has that is ignored is on the log of this launch, and not on that of every node
     described = {"robot_description": description, "log_urdf_warnings": False}
     common = [config, use_sim_time, described]
-    paced = [*common, {"rate": rate_of(given["rate"])}] if given["rate"] else common
 
     commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_COMMANDS)
     follower = given["joint_trajectory_controller"]
@@ -120,12 +124,16 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
             **options,
         )
 
-    own = {"controller_node": {"mode": given["mode"]}} if given["mode"] else {}
-    # Somebody has to publish /clock: where the simulator runs, it keeps the time
-    if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
-        own["simulator_node"] = {"publish_clock": given["publish_clock"] != "false"}
     names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
     names += [] if follower else ["controller_node"]
+    pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
+    own = {name: dict(pace) for name in names}  # not of monitor_node, which only looks on
+    if given["mode"] and not follower:
+        own["controller_node"]["mode"] = given["mode"]
+    # Somebody has to publish /clock: where the simulator runs, it keeps the time
+    if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
+        own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"
+    watched = given["monitor"] == "true"
     started: list[LaunchDescriptionEntity] = [
         LogInfo(msg=line) for line in silent_hardware(description)
     ]
@@ -135,20 +143,23 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
                 "composed:=true runs controller_node, whose place joint_trajectory_controller:="
                 f"{follower} takes; leave one of them out"
             )
-        hardware = [] if simulated else ["--hardware"]
-        parameters = [*paced, parameter_file(own)] if own else paced
-        started.append(node("composed_nodes", parameters, arguments=hardware))
+        asked = [] if simulated else ["--hardware"]
+        asked += ["--monitor"] if watched else []
+        own = {name: values for name, values in own.items() if values}
+        parameters = [*common, parameter_file(own)] if own else common
+        started.append(node("composed_nodes", parameters, arguments=asked))
     else:
-        for name in names:
-            started.append(node(name, [*paced, own.get(name, {})], name=name))
+        for name in [*names, *(["monitor_node"] if watched else [])]:
+            started.append(node(name, [*common, own.get(name, {})], name=name))
     if not follower and (given["standby"] or str(not simulated).lower()) == "true":
         # What takes the commands may keep the last one for ever; see docs/hardware.md
-        same = [standby_file(config), *paced[1:], own.get("controller_node", {})]
-        asked = [*same, {"standby": True}]
-        started.append(node("controller_node", asked, name="controller_node_standby"))
+        same = [standby_file(config), *common[1:], own.get("controller_node", {})]
+        same.append({"standby": True})
+        started.append(node("controller_node", same, name="controller_node_standby"))
     if motion != "none":
-        asked = {"motion": motion, "file": given["file"]}
-        started.append(node("trajectory_node", [*common, asked], name="trajectory_node"))
+        moved = {"motion": motion, "file": given["file"]}
+        moved |= {"frame": given["frame"]} if given["frame"] else {}
+        started.append(node("trajectory_node", [*common, moved], name="trajectory_node"))
     # First: where a package is missing, launch gives up before it has started the others
     return [*displays(given, description, ["-d", rviz_config, "-f", robot.links[0].name]), *started]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
 from robot_dynamics.robot.catalogue import find_robot, share_folder
 from ros_system import PATIENCE, NodeProcess, Peer, wait_for
@@ -20,6 +21,7 @@ pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 install
 
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
 
 PATH = share_folder() / "launch" / "bringup.launch.py"
 
@@ -285,6 +287,46 @@ def test_the_robot_state_publisher_of_a_robot_is_not_doubled():
     assert shown.intersection(executables(rviz="true", simulation="false")) == {"rviz2"}
     own = executables(rviz="true", simulation="false", robot_state_publisher="true")
     assert shown.intersection(own) == shown
+
+
+@pytest.mark.parametrize("composed", ["false", "true"])
+def test_the_model_is_watched_if_asked_for_at_a_rate_of_its_own(launch, composed):
+    peer = Peer(launch.domain)
+    try:
+        residuals = peer.listen(JointState, "/effort_residual", 100)
+        states = peer.listen(JointState, "/joint_states", 100)
+        launch(f"composed:={composed}", "monitor:=true", "motion:=none", "rate:=200")
+        wait_for(lambda: residuals, "residuals")
+        begin = len(states), len(residuals)
+        wait_for(lambda: len(states) > begin[0] + 400, "two seconds")
+        assert len(residuals) - begin[1] < 0.5 * 400  # 50 Hz, and never the rate of the others
+    finally:
+        peer.close()
+
+
+def test_the_circle_of_a_publication_is_sent(launch):
+    peer = Peer(launch.domain)
+    try:
+        sent = peer.listen(JointTrajectory, "/joint_trajectory")
+        # A robot whose fourth link no simulator takes
+        launch("robot:=puma_gupta", "simulation:=false", "motion:=circle", "standby:=false")
+        wait_for(lambda: peer.node.count_subscribers("/joint_states"), "a node that wants states")
+        names = list(read_urdf(find_robot("puma_gupta")).joint_names)
+        zero = JointState(name=names, position=[0.0] * 6, velocity=[0.0] * 6)
+        publisher = peer.publisher(JointState, "/joint_states")
+
+        def told():
+            zero.header.stamp = peer.node.get_clock().now().to_msg()
+            publisher.publish(zero)
+            return sent
+
+        wait_for(told, "the motion")
+        first, last = (np.array(sent[0].points[i].positions) for i in (0, -1))
+        # Once round: the hand is where it was, and each joint there or a turn further, to round-off
+        np.testing.assert_allclose(np.cos(last - first), 1.0, atol=1e-9)
+        assert max(np.ptp([point.positions for point in sent[0].points], axis=0)) > 1.0
+    finally:
+        peer.close()
 
 
 def test_a_configuration_of_rviz_that_does_not_exist_is_named():

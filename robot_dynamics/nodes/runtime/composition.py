@@ -25,6 +25,7 @@ from rclpy.parameter import Parameter
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.controller.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
+from robot_dynamics.nodes.monitor_node import MonitorNode
 from robot_dynamics.nodes.recorder_node import RecorderNode
 from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 from robot_dynamics.nodes.runtime.process import Process, own_arguments, run
@@ -184,9 +185,12 @@ def main(args: list[str] | None = None) -> None:
     parser.add_argument(
         "--hardware", action="store_true", help="leave the simulator out: the robots are real"
     )
+    parser.add_argument(
+        "--monitor", action="store_true", help="with monitor_node, which judges the model"
+    )
     options = parser.parse_args(own_arguments("composed_nodes", given))
     kinds: list[type[RobotNode[Any]]] = [] if options.hardware else [SimulatorNode]
-    kinds += [FeedforwardNode, ControllerNode]
+    kinds += [FeedforwardNode, ControllerNode, *([MonitorNode] if options.monitor else [])]
     made = [partial(kind, namespace=name) for name in options.namespaces for kind in kinds]
     sys.exit(run(*made, args=given))
 
