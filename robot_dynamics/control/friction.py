@@ -89,7 +89,12 @@ class Friction:
     @property
     def is_dry(self) -> bool:
         """Whether any joint can stick."""
-        return bool((self.coulomb + np.abs(self.stiction)).any())
+        return bool((self.coulomb + np.abs(self.stiction) + self.load).any())
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether any joint rubs more under load, or more in one direction."""
+        return bool((self.load + np.abs(self.offset)).any())
 
     def resistance(self, qd: Array) -> Array:
         """Size of dry friction while sliding at qd without load, shape (n,), never negative."""

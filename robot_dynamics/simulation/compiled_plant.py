@@ -53,9 +53,10 @@ class CompiledPlant(Plant):
     def _compile(self, integrator: str) -> None:
         letters, friction, n = self._letters, self.friction, self.robot.dof
         stribeck = bool(friction.stiction.any())
-        stages = PlantStages(letters, stribeck=stribeck)
+        uneven = friction.is_uneven
+        stages = PlantStages(letters, stribeck=stribeck, uneven=uneven)
         anybody = letters.robot_with(np.ones(len(letters)), np.ones(3))
-        key = f"plant {robot_digest(anybody)} {letters.names} {integrator} {stribeck}"
+        key = f"plant {robot_digest(anybody)} {letters.names} {integrator} {stribeck} {uneven}"
         loop = NativeLoop(stages.sizes, lambda: stages.steps(integrator), key)
         memory = loop.memory(1)
         parameters: dict[str, npt.ArrayLike] = {
@@ -70,6 +71,8 @@ class CompiledPlant(Plant):
             "upper": self._upper,
             "rotor": np.zeros(n) if self._rotors is None else self._rotors.diagonal(),
         }
+        if uneven:
+            parameters |= {"load": friction.load, "offset": friction.offset}
         for name, values in parameters.items():
             loop.set(memory, name, np.asarray(values))
         arrays = ("q", "qd", "tau", "p", "alive", "next_q", "next_qd")

@@ -82,8 +82,10 @@ class Plant:
         self._lower = robot.limits.lower if stops else -unbounded
         self._upper = robot.limits.upper if stops else unbounded
         self._can_hold = self.friction.is_dry or stops
+        self._offset = self.friction.offset
         self._by_impulse = integrator == "semi_implicit_euler"
-        self._dissipates = self._can_hold or bool(self.friction.viscous.any()) or self._by_impulse
+        rubs = self._can_hold or self.friction.viscous.any() or self._offset.any()
+        self._dissipates = bool(rubs) or self._by_impulse
         self._damping = np.diag(self.friction.viscous)
         self._rotors = (
             None if rotor_inertia is None else np.diag(per_joint("rotor_inertia", rotor_inertia, n))
@@ -158,15 +160,16 @@ class Plant:
         M = self._mass_matrix(q)
         viscous = self.friction.viscous
         A = M + h * self._damping
-        c = M @ qd + h * (self.tau - self.dynamics.bias(q, qd))
+        c = M @ qd + h * (self.tau - self._offset - self.dynamics.bias(q, qd))
         if not self._can_hold:
             v = np.linalg.solve(A, c)
-            return _Dissipation(-viscous * v, v, self._none)
+            return _Dissipation(-viscous * v - self._offset, v, self._none)
         lower = np.minimum((self._lower - q) / h, 0.0)
         upper = np.maximum((self._upper - q) / h, 0.0)
-        dry = h * self.friction.resistance(qd)
+        borne = self.tau - self._offset + self._p / h - viscous * qd  # by the bodies, a step ago
+        dry = h * (self.friction.resistance(qd) + self.friction.load * np.abs(borne))
         v, self._p, held = resolve(A, c, Passive(dry, lower, upper), qd, self._p)
-        return _Dissipation(self._p / h - viscous * v, v, held)
+        return _Dissipation(self._p / h - viscous * v - self._offset, v, held)
 
     def _diverged(self, state: Array) -> SimulationError:
         name = self.robot.joint_names[int(np.flatnonzero(~np.isfinite(state))[0])]

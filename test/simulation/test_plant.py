@@ -99,6 +99,19 @@ def test_a_pendulum_swings_with_its_period(pendulum):
     assert np.diff(crossings)[0] == pytest.approx(period, abs=2e-3)
 
 
+def test_a_joint_rubs_more_under_load_and_more_in_one_direction(pendulum):
+    friction = Friction([0.3], [0.2], load=[0.15], offset=[0.1])
+    plant = Plant(pendulum, [0.4], friction=friction, limit_effort=False)
+    for direction in (1.0, -1.0):
+        plant.reset([0.4], [direction])
+        for _ in range(20):
+            plant.step(np.array([4.0]))
+        borne = plant.dynamics.inverse(plant.q, plant.qd, plant.qdd)
+        rubbed = friction.smooth(plant.qd, 1e-6, borne)
+        # The load is that of the step before, and velocities are those of its end
+        np.testing.assert_allclose(plant.tau, borne + rubbed, rtol=3e-3)
+
+
 def test_without_friction_a_step_is_one_of_the_runge_kutta_method(panda):
     n = panda.robot.dof
     q = np.array([0.3, 0.4, -0.2, -1.5, 0.1, 1.8, 0.5])

@@ -28,7 +28,7 @@ PARAMETERS = (
     *("body", "gravity", "h", "viscous", "coulomb", "stiction", "stribeck", "lower", "upper"),
     *("rotor", "model_body", "model_gravity", "model_rotor", "kp", "kd", "ki", "i_clamp"),
     *("bandwidth", "damping_ratio", "limit", "effort_rate", "every", "sensor_delay"),
-    *("command_delay", "spread", "resolution", "last", "q", "qd"),
+    *("command_delay", "spread", "resolution", "last", "q", "qd", "load", "offset"),
 )
 """What a lane can be given: one row per lane, or one for all."""
 
@@ -49,6 +49,7 @@ class Structure:
         coupled: As of `Model`.
         integral: Whether the law has an integral part.
         stribeck: Whether friction at rest may exceed that of sliding.
+        uneven: Whether friction may grow with the load, or have an offset.
     """
 
     mode: str = "feedforward"
@@ -56,6 +57,7 @@ class Structure:
     coupled: bool = False
     integral: bool = False
     stribeck: bool = False
+    uneven: bool = False
 
     def __post_init__(self) -> None:
         check_known("mode", self.mode, "robot_dynamics.control", MODES)
@@ -91,7 +93,7 @@ class CompiledLoop:
         self.robot, self.structure = robot, structure or Structure()
         how = self.structure
         self.letters = BodyLetters(robot)
-        plant = PlantStages(self.letters, stribeck=how.stribeck)
+        plant = PlantStages(self.letters, stribeck=how.stribeck, uneven=how.uneven)
         law = LawStages(self.letters, how.mode, coupled=how.coupled, integral=how.integral)
         sizes = plant.sizes | law.sizes
         self.native = NativeLoop(sizes, (*law.before(), *plant.steps(how.integrator)))

@@ -65,6 +65,7 @@ def plant_parameters(
         "limit": effort_limits(robot),
         "effort_rate": unbounded,
         "every": np.ones(1),
+        **({"load": friction.load, "offset": friction.offset} if friction.is_uneven else {}),
     }
 
 

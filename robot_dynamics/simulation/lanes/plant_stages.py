@@ -38,10 +38,13 @@ class PlantStages:
     Args:
         letters: The structure.
         stribeck: Whether friction at rest may exceed that of sliding.
+        uneven: Whether friction may grow with the load, or have an offset.
     """
 
-    def __init__(self, letters: BodyLetters, *, stribeck: bool = False) -> None:
-        self.letters, self._stribeck = letters, stribeck
+    def __init__(
+        self, letters: BodyLetters, *, stribeck: bool = False, uneven: bool = False
+    ) -> None:
+        self.letters, self._stribeck, self._uneven = letters, stribeck, uneven
         self.n = letters.tree.dof
         self._parents = composite_body.elimination_parents(letters.tree)
         pairs = []
@@ -59,6 +62,7 @@ class PlantStages:
         parameters = {"body": len(self.letters), "gravity": 3, "h": 1}
         of_joints = (
             *("viscous", "coulomb", "stiction", "stribeck", "lower", "upper", "rotor"),
+            *(("load", "offset") if self._uneven else ()),
             *("q", "qd", "tau", "c", "dry", "low", "high", "cases", "guess", "v", "p", "acting"),
             *("q2", "v2", "q3", "v3", "q4", "v4", "a1", "a2", "a3", "next_q", "next_qd"),
         )
@@ -109,11 +113,14 @@ class PlantStages:
             # c = M qd + h (tau - b), and h b - M qd is h times the effort of the acceleration
             # -qd / h: cheaper than a product with the matrix
             M, tau = self._motion(x, "q", "qd", -x["qd"] / h)
-            c = x["rotor"] * x["qd"] + h * (x["tau"] - tau)
+            drive = x["tau"] - x["offset"] if self._uneven else x["tau"]
+            c = x["rotor"] * x["qd"] + h * (drive - tau)
             A = M + np.diag(x["rotor"] + h * x["viscous"])
             dry = x["coulomb"]
             if self._stribeck:
                 dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
+            if self._uneven:  # borne by the bodies, a step ago
+                dry = dry + x["load"] * abs(drive + x["p"] / h - x["viscous"] * x["qd"])
             low = [minimum(room, 0.0) for room in (x["lower"] - x["q"]) / h]
             high = [maximum(room, 0.0) for room in (x["upper"] - x["q"]) / h]
             return {
@@ -128,6 +135,7 @@ class PlantStages:
             }
 
         friction = ("viscous", "coulomb", *(("stiction", "stribeck") if self._stribeck else ()))
+        friction += ("load", "offset", "p") if self._uneven else ()
         state = ("q", "qd", "tau", "body", "gravity", "rotor", "lower", "upper", "h")
         return self._stage("equations", function, *state, *friction)
 
@@ -232,7 +240,8 @@ class PlantStages:
 
     def _runge_kutta(self) -> tuple[Step, ...]:
         def acting(**x: Array) -> dict[str, Any]:
-            return {"acting": x["tau"] + x["p"] / x["h"][0] - x["viscous"] * x["v"]}
+            acting = x["tau"] + x["p"] / x["h"][0] - x["viscous"] * x["v"]
+            return {"acting": acting - x["offset"] if self._uneven else acting}
 
         def quarter(i: int, q: str, v: str, share: float) -> Run:
             def function(**x: Array) -> dict[str, Any]:
@@ -259,8 +268,9 @@ class PlantStages:
 
         inputs = ("q", "qd", "v", "v2", "v3", "q4", "v4", "a1", "a2", "a3", "cases")
         parameters = ("body", "gravity", "rotor", "acting", "h")
+        offset = ("offset",) if self._uneven else ()
         return (
-            self._stage("acting", acting, "tau", "p", "viscous", "v", "h"),
+            self._stage("acting", acting, "tau", "p", "viscous", "v", "h", *offset),
             quarter(1, "q", "qd", 0.5),
             quarter(2, "q2", "v2", 0.5),
             quarter(3, "q3", "v3", 1.0),
