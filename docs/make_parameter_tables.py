@@ -19,25 +19,19 @@ from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraint
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.ros.node_parameters import markdown
-from robot_dynamics.nodes.runtime.online_model import (
-    FrictionParameters,
-    PayloadParameters,
-    RotorParameters,
-)
+from robot_dynamics.nodes.runtime.drive_parameters import FrictionParameters, RotorParameters
+from robot_dynamics.nodes.runtime.online_model import PayloadParameters
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
 from robot_dynamics.nodes.viewer_node import ViewerParameters
 
 PAGE = Path(__file__).with_name("nodes.md")
 
-MODEL = (
-    ("payload", PayloadParameters),
-    ("friction.<joint>", FrictionParameters),
-    ("rotor.<joint>", RotorParameters),
-)
+DRIVES = (("friction.<joint>", FrictionParameters), ("rotor.<joint>", RotorParameters))
+MODEL = (("payload", PayloadParameters), *DRIVES)
 
 NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
-    "simulator_node": (("", SimulatorParameters),),
+    "simulator_node": (("", SimulatorParameters), *DRIVES),
     "feedforward_node": (
         ("", FeedforwardParameters),
         ("constraints", Constraints),

@@ -34,6 +34,9 @@ class Imperfections:
         delay: Age of a state when it is reported, in whole reports.
         position_resolution: Step of an encoder, rad or m, one number or one per joint; 0 for none.
         velocity_resolution: The same for velocities, rad/s or m/s.
+        effort_resolution: The same for efforts, N m or N.
+        time_jitter: By how much the time of a report is late at most, in the unit of that time;
+            times still increase.
         loss: Part of the reports that never come, from 0 to below 1.
         seed: The same seed gives the same noise and the same losses.
         stream: Key of a stream of noise that depends on its place alone (`normals`), as compiled
@@ -49,13 +52,16 @@ class Imperfections:
     delay: int = 0
     position_resolution: float | Array = 0.0
     velocity_resolution: float | Array = 0.0
+    effort_resolution: float | Array = 0.0
+    time_jitter: float = 0.0
     loss: float = 0.0
     seed: int = 0
     stream: int | None = None
 
     def __post_init__(self) -> None:
         spreads = ("position_noise", "velocity_noise", "effort_noise")
-        for name in (*spreads, "position_resolution", "velocity_resolution"):
+        steps = ("position_resolution", "velocity_resolution", "effort_resolution")
+        for name in (*spreads, *steps, "time_jitter"):
             values = np.asarray(getattr(self, name), dtype=float)
             if not np.all(np.isfinite(values) & (values >= 0.0)):
                 raise ArgumentError(f"{name} is {values}; give a finite number, zero or more")
@@ -79,9 +85,22 @@ class Sensor:
         self._noisy = any(
             np.any(noise) for noise in (how.position_noise, how.velocity_noise, how.effort_noise)
         )
-        self._coarse = bool(np.any(how.position_resolution) or np.any(how.velocity_resolution))
+        self._coarse = any(
+            np.any(step)
+            for step in (how.position_resolution, how.velocity_resolution, how.effort_resolution)
+        )
         self._waiting: deque[Reading] = deque(maxlen=how.delay + 1)
         self._reports = 0
+        self._times = -np.inf, -np.inf  # true and reported, of the last report
+
+    def _late(self, time: float) -> float:
+        """A time with its error, which never makes it go back."""
+        before, told = self._times
+        late = time + self._random.uniform(0.0, self.imperfections.time_jitter)
+        if np.isfinite(told):
+            late = max(late, told + 0.1 * (time - before))
+        self._times = time, late
+        return late
 
     def report(self, q: Array, qd: Array) -> Measured | None:
         """Report the true state q, qd, shape (n,) each; None when a report is lost.
@@ -102,6 +121,8 @@ class Sensor:
                 true.tau + how.effort_noise * normal(n),
                 true.time,
             )
+        if how.time_jitter:
+            true = true._replace(time=self._late(true.time))
         self._waiting.append(true)
         if how.loss and self._random.random() < how.loss:
             return None
@@ -114,7 +135,9 @@ class Sensor:
         if not self._coarse and how.stream is None:
             return seen
         return seen._replace(
-            q=_quantised(q, how.position_resolution), qd=_quantised(qd, how.velocity_resolution)
+            q=_quantised(q, how.position_resolution),
+            qd=_quantised(qd, how.velocity_resolution),
+            tau=_quantised(seen.tau, how.effort_resolution),
         )
 
 

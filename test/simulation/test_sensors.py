@@ -67,3 +67,20 @@ def test_impossible_imperfections_are_refused(options, message):
     with pytest.raises(ArgumentError) as refusal:
         Imperfections(**options)
     assert str(refusal.value) == message
+
+
+def test_stamps_are_late_but_never_go_back():
+    sensor = Sensor(Imperfections(time_jitter=3.0, seed=1))
+    true = np.arange(200.0)
+    told = np.array(
+        [sensor.read(Reading(np.zeros(1), np.zeros(1), np.zeros(1), t)).time for t in true]
+    )
+    assert (np.diff(told) > 0.0).all()
+    assert (told - true).min() >= 0.0 and (told - true).max() <= 3.0
+    assert (told - true).std() > 0.5
+
+
+def test_efforts_come_in_steps_too():
+    sensor = Sensor(Imperfections(effort_resolution=0.5))
+    told = sensor.read(Reading(np.zeros(2), np.zeros(2), np.array([0.7, -1.3])))
+    assert told.tau.tolist() == [0.5, -1.5]

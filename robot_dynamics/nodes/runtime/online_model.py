@@ -18,8 +18,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.control import Friction, Load, Model
-from robot_dynamics.control.friction import DEFAULT_WIDTH
+from robot_dynamics.control import Load, Model
 from robot_dynamics.control.transitions import LowPass
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -28,6 +27,7 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, gravity_from_msg
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.ros.qos import STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.plausibility import body_faults
@@ -90,39 +90,6 @@ class PayloadParameters:
     frame: str = parameter("", "Link or frame of com and inertia; empty for the only tip")
 
 
-@dataclass(frozen=True)
-class RotorParameters:
-    """Motor of one joint."""
-
-    inertia: float = parameter(0.0, "Inertia of motor and gears at the motor, kg m^2", low=0.0)
-    ratio: float = parameter(1.0, "Turns of the motor per rad or m of the joint, rad/rad or rad/m")
-
-
-@dataclass(frozen=True)
-class FrictionParameters:
-    """Friction of one joint, where it is known better than the URDF has it."""
-
-    viscous: float = parameter(
-        -1.0, "Viscous friction, N m s/rad or N s/m; negative for that of the URDF"
-    )
-    coulomb: float = parameter(-1.0, "Sliding friction, N m or N; negative for that of the URDF")
-    stiction: float = parameter(
-        0.0,
-        "By how much friction near rest exceeds sliding friction, N m or N; below zero where "
-        "friction bends as it rises, but by no more than coulomb",
-    )
-    stribeck: float = parameter(
-        DEFAULT_WIDTH, "Speed at which that excess has fallen to 1/e, rad/s or m/s", low=1e-6
-    )
-    load: float = parameter(
-        0.0, "Sliding friction per effort that the bodies ask of the joint", low=0.0, high=0.9
-    )
-    offset: float = parameter(0.0, "Effort in one direction at all speeds, N m or N")
-    width: float = parameter(
-        0.0, "As friction_width, of this joint; zero for that of all", low=0.0, high=10.0
-    )
-
-
 class OnlineModel:
     """The model of an arm, with its terms, its payload and its gravity.
 
@@ -139,17 +106,7 @@ class OnlineModel:
 
     def __init__(self, node: RobotNode[ModelParameters], model: Model) -> None:
         self._node = node
-        robot = model.dynamics.robot
-        self._rotors = [
-            node.group(RotorParameters, f"rotor.{name}", changed=lambda _: self.change_terms())
-            for name in robot.joint_names
-        ]
-        self._frictions = [
-            node.group(
-                FrictionParameters, f"friction.{name}", changed=lambda _: self.change_friction()
-            )
-            for name in robot.joint_names
-        ]
+        self._drives = DriveParameters(node, self.change_friction, self.change_terms)
         self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
         self._imu_in: Subscription | None = None
@@ -200,7 +157,7 @@ class OnlineModel:
     def _made(self, model: Model, endpoint: str) -> tuple[Model, Load]:
         """A model with the terms and the load of the parameters, ready for the loop."""
         robot = model.dynamics.robot
-        self._friction = self._friction_of(robot)
+        self._friction = self._drives.friction(robot)
         base = self._with_terms(model)
         load = Load(robot, endpoint or None, self._gravity(robot))
         load.prepare(base)
@@ -236,9 +193,9 @@ class OnlineModel:
         parameters = self._node.parameters
         friction = self._friction if parameters.compensate_friction else None
         width = parameters.friction_width
-        rotors = np.zeros(len(self._rotors))
-        if parameters.compensate_rotor_inertia:
-            rotors += [r.value.inertia * r.value.ratio**2 for r in self._rotors]
+        rotors = self._drives.rotor_inertia
+        if not parameters.compensate_rotor_inertia:
+            rotors = np.zeros(len(rotors))
         before = np.zeros(len(rotors)) if base.rotor_inertia is None else base.rotor_inertia
         same = friction is base.friction and width == base.friction_width
         if same and np.array_equal(rotors, before):
@@ -252,21 +209,8 @@ class OnlineModel:
 
     def change_friction(self) -> None:
         """Use the friction that parameters tell of."""
-        self._friction = self._friction_of(self.base.dynamics.robot)
+        self._friction = self._drives.friction(self.base.dynamics.robot)
         self.change_terms()
-
-    def _friction_of(self, robot: Robot) -> Friction:
-        urdf, given = Friction.of(robot), [declared.value for declared in self._frictions]
-        viscous, coulomb = (
-            np.array([getattr(v, k) for v in given]) for k in ("viscous", "coulomb")
-        )
-        sliding = np.where(coulomb < 0.0, urdf.coulomb, coulomb)
-        rest = {
-            k: np.array([getattr(v, k) for v in given])
-            for k in ("stiction", "stribeck", "load", "offset", "width")
-        }
-        rest["stiction"] = np.maximum(rest["stiction"], -sliding)
-        return Friction(np.where(viscous < 0.0, urdf.viscous, viscous), sliding, **rest)
 
     def change_load(self) -> None:
         """Aim at the gravity that parameters ask for, and open the topic imu when it is needed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control import Friction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
@@ -37,7 +38,15 @@ def initial_positions(parameters: SimulatorParameters, robot: Robot, order: Arra
     return q
 
 
-def build_plant(parameters: SimulatorParameters, robot: Robot, q: Array, step: float) -> Plant:
+def build_plant(
+    parameters: SimulatorParameters,
+    robot: Robot,
+    q: Array,
+    step: float,
+    *,
+    friction: Friction | None = None,
+    rotor_inertia: Array | None = None,
+) -> Plant:
     """The robot with the gravity and the errors of mass that parameters ask for, at rest at q.
 
     Args:
@@ -45,6 +54,8 @@ def build_plant(parameters: SimulatorParameters, robot: Robot, q: Array, step: f
         robot: The robot as its URDF has it.
         q: Positions of its joints, shape (n,), rad or m.
         step: Time step of the integration, s.
+        friction: By default that of the robot.
+        rotor_inertia: As of `Plant`, by default none.
     """
     if parameters.gravity:
         robot = robot.with_gravity(parameters.gravity)
@@ -52,7 +63,14 @@ def build_plant(parameters: SimulatorParameters, robot: Robot, q: Array, step: f
         robot = with_mass_scaled(robot, parameters.mass_factor)
     if parameters.mass_spread:
         robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
-    plant = fastest_plant(robot, q, stops=parameters.joint_stops, step=step)
+    plant = fastest_plant(
+        robot,
+        q,
+        stops=parameters.joint_stops,
+        step=step,
+        friction=friction,
+        rotor_inertia=rotor_inertia if np.any(rotor_inertia) else None,
+    )
     plant.step(np.zeros(robot.dof))  # compiles before the first cycle
     plant.reset(q)
     return plant

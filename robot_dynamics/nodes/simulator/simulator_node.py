@@ -31,6 +31,7 @@ from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.messages import SECOND, time_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
 from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
+from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.command_input import CommandInput
@@ -86,6 +87,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._steps = max(1, int(np.ceil(1.0 / (parameters.rate * parameters.step) - 1e-9)))
         self._step = 1.0 / (parameters.rate * self._steps)
         self._world = parameters.world
+        self._drives = DriveParameters(self, self._rebuild, self._rebuild)
         self.plant = self._build_plant(parameters, robot)
         self._next_plant: Plant | None = None
         self._sensor = Sensor(parameters.imperfections)
@@ -153,7 +155,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """Swap in a plant of another mass, and sensors of other faults; the motion goes on."""
         if value.world != self._world:
             self._world = value.world
-            self._next_plant = plant = self._build_plant(value, self.robot)
+            plant = self._rebuild(value)
             if not np.array_equal(plant.robot.gravity, self.plant.robot.gravity):
                 self.get_logger().info(f"gravity: {gravity_of(plant)}")
         if value.imperfections != self._sensor.imperfections:
@@ -368,7 +370,16 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         return actuators_of(self.parameters, robot, joints, self._description.source)
 
     def _build_plant(self, parameters: SimulatorParameters, robot: Robot) -> Plant:
-        return build_plant(parameters, robot, self._start, self._step)
+        drives = self._drives
+        friction, rotors = drives.friction(robot), drives.rotor_inertia
+        return build_plant(
+            parameters, robot, self._start, self._step, friction=friction, rotor_inertia=rotors
+        )
+
+    def _rebuild(self, parameters: SimulatorParameters | None = None) -> Plant:
+        """Have the loop pass over to a plant as parameters are now."""
+        self._next_plant = self._build_plant(parameters or self.parameters, self.robot)
+        return self._next_plant
 
 
 def main(args: list[str] | None = None) -> None:

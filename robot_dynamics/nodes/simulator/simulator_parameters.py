@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.load_messages import check_gravity
+from robot_dynamics.nodes.ros.messages import SECOND
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
@@ -71,6 +72,18 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     effort_noise: float = parameter(
         0.0, "Standard deviation of efforts in joint_states, N m or N", low=0.0, high=1000.0
     )
+    position_resolution: float = parameter(
+        0.0, "Step of the encoders in joint_states, rad or m; 0 for none", low=0.0, high=1.0
+    )
+    velocity_resolution: float = parameter(
+        0.0, "Step of velocities in joint_states, rad/s or m/s; 0 for none", low=0.0, high=10.0
+    )
+    effort_resolution: float = parameter(
+        0.0, "Step of efforts in joint_states, N m or N; 0 for none", low=0.0, high=100.0
+    )
+    stamp_jitter: float = parameter(
+        0.0, "By how much the stamps of joint_states are late at most, s", low=0.0, high=0.1
+    )
     frame_id: str = parameter(
         "",
         "Frame in the header of joint_states, without which rviz shows no efforts; empty for the "
@@ -115,6 +128,10 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
             position_noise=self.position_noise,
             velocity_noise=self.velocity_noise,
             effort_noise=self.effort_noise,
+            position_resolution=self.position_resolution,
+            velocity_resolution=self.velocity_resolution,
+            effort_resolution=self.effort_resolution,
+            time_jitter=self.stamp_jitter * SECOND,
             delay=round(self.delay * self.rate),
             loss=self.loss,
             seed=self.noise_seed,
