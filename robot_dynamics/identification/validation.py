@@ -10,7 +10,12 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.identification.effort_model import EffortModel
-from robot_dynamics.identification.recordings.doubts import Doubt, doubts, refuse_hopeless
+from robot_dynamics.identification.recordings.doubts import (
+    STILL,
+    Doubt,
+    doubts,
+    refuse_hopeless,
+)
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import Signals, joined, signals
 from robot_dynamics.robot.robot import Robot
@@ -40,7 +45,8 @@ class JointFit:
         bias: Its mean, N m or N.
         correlation: Of predicted and measured effort.
         moving: As `relative`, of the samples in which the joint moves: friction at rest may be
-            anything up to its limit, which no function of speed predicts.
+            anything up to its limit, which no function of speed predicts. Infinite if it never
+            moves.
         verdict: By `moving`: "good", "gravity only" or "do not use".
     """
 
@@ -151,7 +157,7 @@ def reported(
     tau, limit = motion.tau, robot.limits.effort
     fits = tuple(
         _fit(robot.joint_names[j], tau[:, j], unseen[:, j], limit[j],
-             np.abs(motion.qd[:, j]))
+             np.abs(motion.qd[:, j]) if np.ptp(motion.q[:, j]) > STILL else np.zeros(len(tau)))
         for j in range(robot.dof)
     )  # fmt: skip
     verdict, reasons = _verdict(fits, found)
@@ -176,6 +182,8 @@ def _fit(name: str, tau: Array, residual: Array, limit: float, speed: Array) -> 
     moving = _ratio(_rms(residual[moves]), _rms(tau[moves])) if moves.any() else np.inf
     if spread <= 1e-12 * size**2:
         verdict = "do not use"  # a constant effort is explained by any model with an offset
+    elif not moves.any():
+        verdict = "gravity only" if _ratio(_rms(residual), size) <= USABLE else "do not use"
     elif moving <= GOOD or _rms(residual[moves]) <= SMALL * limit < np.inf:
         verdict = "good"
     else:
@@ -200,9 +208,14 @@ def _verdict(fits: Sequence[JointFit], found: Sequence[Doubt]) -> tuple[str, lis
     reasons = []
     for fit in (*bad, *half):
         cause = next((doubt.text for doubt in found if doubt.joint == fit.joint), "")
+        left = (
+            f"{100 * fit.moving:.0f} % of its effort stays unexplained while it moves"
+            if np.isfinite(fit.moving)
+            else "it does not move, so that nothing is known of its inertia and friction"
+        )
         reasons.append(
-            f"joint '{fit.joint}': {100 * fit.moving:.0f} % of its effort stays unexplained while "
-            f"it moves ({fit.rms:.3g} N m or N rms in all)" + (f"; {cause}" if cause else "")
+            f"joint '{fit.joint}': {left} ({fit.rms:.3g} N m or N rms in all)"
+            + (f"; {cause}" if cause else "")
         )
     if bad:
         reasons.append("record these joints faster and further, with nothing touching the arm")
@@ -210,9 +223,16 @@ def _verdict(fits: Sequence[JointFit], found: Sequence[Doubt]) -> tuple[str, lis
     if half:
         reasons.append("record a longer motion that turns these joints back at several speeds")
         return "usable for gravity only", reasons
-    worst = max(fits, key=lambda fit: fit.moving)
-    reasons.append(
-        f"at most {100 * worst.relative:.1f} % of an effort stays unexplained (joint "
-        f"'{worst.joint}'), on samples that the fit did not see"
-    )
+    small = [fit for fit in fits if fit.moving > GOOD]
+    worst = max((fit for fit in fits if fit not in small), key=lambda fit: fit.moving, default=None)
+    if worst is not None:
+        reasons.append(
+            f"at most {100 * worst.relative:.1f} % of an effort stays unexplained (joint "
+            f"'{worst.joint}'), on samples that the fit did not see"
+        )
+    reasons += [
+        f"joint '{fit.joint}': {100 * fit.moving:.0f} % of its effort stays unexplained, but that "
+        f"is {fit.rms:.3g} N m or N rms, below {100 * SMALL:.0f} % of its limit"
+        for fit in small
+    ]
     return "good", reasons
