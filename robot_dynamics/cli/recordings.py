@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -67,15 +67,21 @@ def locked(robot: Robot, text: str | None) -> Robot:
         raise ArgumentError(f"--lock: {error}") from None
 
 
-def read_recordings(arguments: argparse.Namespace, robot: Robot) -> list[Recording]:
-    """All recordings of the command line."""
+def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | None:
+    """The motors behind the URDF's transmissions, where the recordings are theirs."""
+    if not arguments.motor_side:
+        return None
+    return Actuators.of_transmissions(robot, read_transmissions(find_robot(arguments.robot)))
+
+
+def read_recordings(
+    arguments: argparse.Namespace, robot: Robot, paths: Sequence[Path] | None = None
+) -> list[Recording]:
+    """Recordings as the command line says they are to be read, by default all that it names."""
     gains: Array | None = None
     if arguments.drive_gains is not None:
         gains = joint_values("--drive-gains", arguments.drive_gains, robot, np.ones(robot.dof))
-    actuators = None
-    if arguments.motor_side:
-        source = find_robot(arguments.robot)
-        actuators = Actuators.of_transmissions(robot, read_transmissions(source))
+    actuators = actuators_of(arguments, robot)
     names = None if arguments.joints is None else _pairs("--joints", arguments.joints)
     return [
         Recording.read(
@@ -87,7 +93,7 @@ def read_recordings(arguments: argparse.Namespace, robot: Robot) -> list[Recordi
             drive_gains=gains,
             actuators=actuators,
         )
-        for path in arguments.recordings
+        for path in paths or arguments.recordings
     ]
 
 

@@ -1,5 +1,6 @@
 """Identification: from a recorded motion to a robot that fits."""
 
+from robot_dynamics.identification.drive_gains import DriveGains, identify_drive_gains
 from robot_dynamics.identification.estimation import Identification, identify
 from robot_dynamics.identification.excitation.excitation_search import Excitation, excite
 from robot_dynamics.identification.excitation.motion_families import Room
@@ -10,6 +11,7 @@ from robot_dynamics.identification.validation import Report, validate
 from robot_dynamics.identification.write_back import with_identified, write_urdf
 
 __all__ = [
+    "DriveGains",
     "Drives",
     "Excitation",
     "Identification",
@@ -19,6 +21,7 @@ __all__ = [
     "Room",
     "excite",
     "identify",
+    "identify_drive_gains",
     "identify_payload",
     "read_parameters",
     "validate",

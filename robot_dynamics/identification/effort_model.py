@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.friction_terms import FrictionColumns, Shape
@@ -91,6 +92,21 @@ class EffortModel:
             stribeck=np.array([shape.stribeck or 1.0 for shape in self.shapes]),
             width=np.array([shape.width or 1.0 for shape in self.shapes]),
         )
+
+
+def drive_matrix(robot: Robot, actuators: Actuators | None) -> Array:
+    """C: movement of every drive per movement of every joint, scaled to move as its joint does.
+
+    Args:
+        robot: Whose n joints they drive.
+        actuators: None where each joint has a drive of its own.
+    """
+    if actuators is None:
+        return np.eye(robot.dof)
+    J = actuators.in_order(robot.joint_names).matrix
+    largest = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], axis=1)
+    own = np.diag(J)[:, None]
+    return np.asarray(J / np.where(own != 0.0, own, largest))
 
 
 def regressor_at_drives(dynamics: Dynamics, motion: Signals, drive: Array) -> Array:

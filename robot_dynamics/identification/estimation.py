@@ -17,7 +17,11 @@ from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
+from robot_dynamics.identification.effort_model import (
+    EffortModel,
+    drive_matrix,
+    regressor_at_drives,
+)
 from robot_dynamics.identification.friction_terms import FrictionColumns, Shape, chosen
 from robot_dynamics.identification.least_squares import (
     Estimate,
@@ -140,7 +144,7 @@ def identify(
         found += doubts(robot, one)
     refuse_hopeless(found)
     motion = joined([signals(one, edge) for one in recordings])
-    fit = _Fit.of(robot, motion, _drive(robot, actuators), rotor_inertia)
+    fit = _Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia)
     free = fit.free
     links = LinkInertias.of(robot)
     model, identified = (free, robot) if not physical else fit.consistent(links)
@@ -151,16 +155,6 @@ def identify(
     return Identification(
         identified, friction, rotor, fit.parameters(links, model), report, model, free, motion.edge
     )
-
-
-def _drive(robot: Robot, actuators: Actuators | None) -> Array:
-    """C: rows of the actuators, scaled so that each moves as its joint does."""
-    if actuators is None:
-        return np.eye(robot.dof)
-    J = actuators.in_order(robot.joint_names).matrix
-    largest = np.take_along_axis(J, np.abs(J).argmax(axis=1)[:, None], axis=1)
-    own = np.diag(J)[:, None]
-    return np.asarray(J / np.where(own != 0.0, own, largest))
 
 
 def _with_friction(robot: Robot, friction: Friction, drive: Array) -> Robot:

@@ -3,6 +3,10 @@
     robot-dynamics identify arm.urdf run.mcap                       -> arm_identified.urdf
     robot-dynamics identify arm.urdf run.mcap --out fits.urdf --report report.html
     robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
+    robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
+
+Where efforts are currents, --loaded is the same or another motion with a load of known mass and
+mass centre: it tells the drive gains.
 
 Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF cannot hold, as
 parameters of controller_node and feedforward_node. Judge the result by another recording:
@@ -14,12 +18,30 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
-from robot_dynamics.identification import Drives, identify, write_parameters, write_urdf
+import numpy as np
+
+from robot_dynamics.cli.arguments import add_robot, load_robot, take_negative_lists
+from robot_dynamics.cli.recordings import (
+    actuators_of,
+    add_recordings,
+    locked,
+    read_recordings,
+)
+from robot_dynamics.control import Actuators, Friction
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.identification import (
+    Drives,
+    Recording,
+    identify,
+    identify_drive_gains,
+    write_parameters,
+    write_urdf,
+)
 from robot_dynamics.identification.html_report import html_report
 from robot_dynamics.identification.write_back import write_whole
-from robot_dynamics.robot import find_robot
+from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.spatial.inertia import Inertia
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,14 +57,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="least squares alone: report, without a URDF, as no bodies may have what it finds",
     )
+    parser.add_argument(
+        "--loaded",
+        type=Path,
+        action="append",
+        metavar="RECORDING",
+        help="efforts are currents, and here the arm carries --load: identify the drive gains",
+    )
+    parser.add_argument(
+        "--load",
+        metavar="KG,X,Y,Z",
+        help="that load: mass, and mass centre in --load-frame, m; then xx,xy,xz,yy,yz,zz, inertia "
+        "about it, kg m^2, if it is known",
+    )
+    parser.add_argument("--load-frame", help="link or frame of the load (default: the only tip)")
+    take_negative_lists(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify, write, and say how well it fits."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
     source = find_robot(arguments.robot)
-    recordings = read_recordings(arguments, robot)
-    found = identify(robot, recordings, edge=arguments.edge, physical=not arguments.any_bodies)
+    recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
+    if arguments.loaded or arguments.load:
+        recordings = _efforts(arguments, robot, recordings, actuators)
+    coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
+    found = identify(
+        robot,
+        recordings,
+        edge=arguments.edge,
+        physical=not arguments.any_bodies,
+        actuators=actuators if coupled else None,
+    )
     print(found.report)
     if arguments.report is not None:
         write_whole(arguments.report, html_report(found.report, found).encode())
@@ -51,6 +97,51 @@ def run(arguments: argparse.Namespace) -> int:
         out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
         write_urdf(source, found.robot, out)
         parameters = out.with_suffix(".yaml")
-        write_parameters(parameters, robot, Drives(found.friction, found.rotor_inertia))
+        # Nodes know friction by joint: of coupled drives what a URDF can say of it
+        friction = Friction.of(found.robot) if coupled else found.friction
+        write_parameters(parameters, robot, Drives(friction, found.rotor_inertia))
         print(f"wrote {out} and {parameters}")
     return 0
+
+
+def _efforts(
+    arguments: argparse.Namespace,
+    robot: Robot,
+    recordings: list[Recording],
+    actuators: Actuators | None,
+) -> list[Recording]:
+    """Recordings of currents as recordings of efforts, by a known load."""
+    if not (arguments.loaded and arguments.load):
+        raise ArgumentError("--loaded and --load belong together; give both")
+    if arguments.drive_gains is not None:
+        raise ArgumentError("--drive-gains are what --loaded is to find; give one of them")
+    gains = identify_drive_gains(
+        robot,
+        recordings,
+        read_recordings(arguments, robot, arguments.loaded),
+        _load(arguments.load),
+        arguments.load_frame or only_tip(robot),
+        actuators=actuators,
+        edge=arguments.edge,
+    )
+    told = zip(gains.values, gains.deviation, strict=True)
+    print(
+        "drive gains (N m or N per unit): "
+        + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in told)
+        + f"\nfor later: --drive-gains={','.join(f'{gain:.7g}' for gain in gains.values)}"
+    )
+    return [gains.on(recording) for recording in recordings]
+
+
+def _load(text: str) -> Inertia:
+    try:
+        m, x, y, z, *moments = (float(entry) for entry in text.split(","))
+        xx, xy, xz, yy, yz, zz = moments or [0.0] * 6
+    except ValueError:
+        raise ArgumentError(
+            f"--load: '{text}' is not KG,X,Y,Z or KG,X,Y,Z,XX,XY,XZ,YY,YZ,ZZ"
+        ) from None
+    I_C = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if not (np.isfinite([m, x, y, z, *moments]).all() and m > 0.0):
+        raise ArgumentError(f"--load: '{text}': give finite numbers, and a mass above zero")
+    return Inertia.from_com(m, np.array([x, y, z]), I_C)

@@ -1,0 +1,78 @@
+"""Drive gains of efforts that are currents, from a load that is known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from recorded_motion import Simulated
+from robot_dynamics.cli import main
+from robot_dynamics.control.actuators import Actuators
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification import Recording, identify_drive_gains
+from robot_dynamics.spatial.inertia import Inertia
+
+COM, INERTIA = np.array([0.05, 0.1, 0.08]), 0.01 * np.eye(3)
+
+
+def currents(name, gains, mass=3.0, noise=0.01):
+    """The URDF's robot, and recordings of currents without and with a load at its tip."""
+    arm = Simulated.of(name)
+    carrying = replace(arm, true=arm.true.with_payload(arm.urdf.tips[0], mass, COM, INERTIA))
+    recordings = arm.recording(noise=noise), carrying.recording(seed=3, noise=noise)
+    return arm.urdf, *(replace(one, tau=one.tau / gains) for one in recordings)
+
+
+def test_gains_are_found_to_within_their_deviations():
+    true = np.array([-8.0, 12.0, 15.0, -20.0, 25.0, 30.0])
+    robot, empty, loaded = currents("ur5", true)
+    load = Inertia.from_com(3.0, COM, INERTIA)
+    found = identify_drive_gains(robot, empty, loaded, load, robot.tips[0])
+    assert (np.abs(found.values - true) < 3.0 * found.deviation).all()
+    assert (found.deviation < 0.01 * np.abs(true)).all()
+    np.testing.assert_array_equal(found.on(empty).tau, empty.tau * found.values)
+
+
+def test_gains_of_coupled_motors_are_those_of_the_motors():
+    robot, empty, loaded = currents("planar_2r", 1.0)
+    motors = Actuators.of_coupling(robot.joint_names, [[50.0, 0.0], [40.0, 40.0]])
+    true = np.array([0.5, 0.7])
+    asked = [
+        replace(one, tau=motors.to_joints((one.tau @ np.linalg.inv(motors.matrix)) / true))
+        for one in (empty, loaded)
+    ]
+    load = Inertia.from_com(3.0, COM, INERTIA)
+    found = identify_drive_gains(robot, *asked, load, robot.tips[0], actuators=motors)
+    np.testing.assert_allclose(found.values, true, rtol=0.02)  # friction is that of joints
+    np.testing.assert_allclose(found.on(asked[0]).tau, empty.tau, rtol=0.02, atol=0.5)
+
+
+def test_a_load_that_is_too_light_is_refused():
+    robot, empty, loaded = currents("planar_2r", np.array([10.0, 20.0]), mass=1e-4)
+    load = Inertia.from_com(1e-4, COM, 0.0 * INERTIA)
+    with pytest.raises(RecordingError, match="does not tell the gain of drive 'joint_"):
+        identify_drive_gains(robot, empty, loaded, load, robot.tips[0])
+
+
+def save(path, recording: Recording):
+    np.savez(path, time=recording.time, q=recording.q, qd=recording.qd, tau=recording.tau)
+    return str(path)
+
+
+def test_the_command_line_identifies_currents_by_a_known_load(tmp_path, capsys):
+    _, *recordings = currents("planar_2r", np.array([10.0, -20.0]), noise=0.003)
+    names = ("empty.npz", "loaded.npz")
+    empty, loaded = (save(tmp_path / n, r) for n, r in zip(names, recordings, strict=True))
+    out = str(tmp_path / "fits.urdf")
+    command = ["identify", "planar_2r", empty, "--out", out, "--loaded", loaded]
+    load = ",".join(str(x) for x in (3.0, *COM, 0.01, 0, 0, 0.01, 0, 0.01))
+    assert main([*command, "--load", load]) == 0
+    said = capsys.readouterr().out
+    assert "planar_2r: good" in said
+    gains = said.partition("--drive-gains=")[2].split()[0]
+    np.testing.assert_allclose([float(x) for x in gains.split(",")], [10.0, -20.0], rtol=0.02)
+    assert main(["validate", out, loaded, f"--drive-gains={gains}"]) == 3  # the load is not in it
+    assert main(command) == 1
+    assert "--loaded and --load belong together" in capsys.readouterr().err
+    assert main([*command, "--load", "3,0"]) == 1
+    assert "--load: '3,0' is not KG,X,Y,Z" in capsys.readouterr().err
