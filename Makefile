@@ -1,5 +1,6 @@
 # make demo   a real arm model follows a trajectory by computed torque, over ROS 2 topics
-#             VIEW=1 shows it in the browser too; RECORD=run.mcap records it
+#             VIEW=1 shows it in the browser too; RECORD=run.mcap records it; IDENTIFY=1 has it
+#             identify a robot whose masses are not those of its URDF, and follow it again
 # make test   the test suite
 # make test-thorough   what it leaves out: every formulation of every robot at hand
 # make bench  speed beside that of peers, written to docs/benchmark.md
@@ -29,8 +30,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 
-demo: $(VENV)/$(if $(VIEW)$(RECORD),.view,.demo)
-	$(BIN)/robot-dynamics demo "$(ROBOT)" $(if $(VIEW),--view) $(if $(RECORD),--record "$(RECORD)")
+demo: $(VENV)/$(if $(VIEW)$(RECORD)$(IDENTIFY),.view,.demo)
+	$(BIN)/robot-dynamics demo "$(ROBOT)" $(if $(VIEW),--view) $(if $(IDENTIFY),--identify) $(if $(RECORD),--record "$(RECORD)")
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)
@@ -59,7 +60,7 @@ $(VENV)/.demo: setup.py | $(VENV)/bin/python
 
 $(VENV)/.view: setup.py | $(VENV)/bin/python
 	@echo "Installing robot_dynamics with what demo and page need into $(VENV) ..."
-	$(PIP) -e ".[$(ROS_EXTRA)demo,view]"
+	$(PIP) -e ".[$(ROS_EXTRA)demo,view,identification]"
 	@touch $@ $(VENV)/.demo
 
 $(VENV)/.test: setup.py | $(VENV)/bin/python

@@ -6,7 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from robot_dynamics import Dynamics
+from robot_dynamics.identification import Recording, identify
+from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.simulation import perturbed
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,6 +57,29 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
     for node in ("simulator_node", "feedforward_node", "controller_node"):
         assert node in heavier
     assert (tmp_path / "planar_2r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_robot_is_excited_recorded_and_identified_through_the_nodes(tmp_path, domain):
+    pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+    done = demo(
+        *("planar_2r", "--identify", "6", "--duration", "1.5", "--rate", "250"),
+        *("--domain", str(domain), "--output", str(tmp_path)),
+        ROS_LOG_DIR=str(tmp_path / "log"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "verdict on the motion followed: good" in " ".join(done.stdout.split())
+    (whole,) = re.findall(r"([\d.]+)\s+times\s+in\s+all", done.stdout)
+    assert float(whole) > 2.0  # beyond 5 on an idle machine, where efforts are on time
+    urdf = read_urdf(find_robot("planar_2r"))
+    found = identify(urdf, Recording.read(tmp_path / "planar_2r_excitation.mcap", urdf))
+    truth = Dynamics(perturbed(urdf, 0.4, seed=1)).base_parameters  # what the demo simulates
+    for parameter, true in zip(found.parameters, truth, strict=True):
+        assert abs(parameter.value - true.value) < 3.0 * parameter.deviation, parameter.name
+    again, states = read_urdf(tmp_path / "planar_2r_identified.urdf"), np.ones((3, 2))
+    efforts = found.model.dynamics.regressor(*states[:, None] * [0.3, -0.7]) @ found.model.base
+    np.testing.assert_allclose(  # written and read in decimal, to the last digit
+        Dynamics(again).inverse(*states[:, None] * [0.3, -0.7]), efforts, rtol=1e-9
+    )
 
 
 def test_without_rclpy_the_demo_says_how_to_get_it(tmp_path):

@@ -14,31 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_motion, add_server, folder, load_robot, positive
 from robot_dynamics.cli.companions import companion, new_file, wait_for_page
+from robot_dynamics.cli.following import follow, progress_bar
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation import Log
 from robot_dynamics.viewer.address import announcement, check_free
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.runtime.composition import Composed
     from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 
-SETTLE = 2.0
-"""Time to come to rest between two runs, s."""
-
 APPROACH = 0.3
 """Time from sending a motion to its first point, s."""
-
-REFRESH = 0.25
-"""Time between two updates of the display, s: drawing it costs the nodes processor time."""
 
 
 class RosMissingError(RobotDynamicsError):
@@ -63,6 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--view", action="store_true", help="show it in the browser too, until Ctrl-C"
     )
     add_server(parser)
+    parser.add_argument(
+        "--identify",
+        type=positive,
+        nargs="?",
+        const=20.0,
+        metavar="SECONDS",
+        help="instead: a robot whose masses differ by up to 40 %% from its URDF is excited for so "
+        "long (20 if not given), identified from the recording, and followed before and after",
+    )
     parser.add_argument(
         "--record",
         type=Path,
@@ -105,6 +107,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.view:
         check_free(arguments.host, arguments.port)
     console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
+    if arguments.identify is not None:
+        from robot_dynamics.cli.identified_demo import demonstrate  # noqa: PLC0415  # needs cvxpy
+
+        return demonstrate(name, robot, arguments, domain, console)
     motion = {
         "duration": arguments.duration,
         "share": arguments.share,
@@ -162,19 +168,13 @@ def _compare(
     unstopped = {f"limits.{name}.tracking_error": 0.0 for name in robot.joint_names}
     nodes.set(nodes.controller, **unstopped)
     comparisons, timings = [], []
-    with Progress(
-        TextColumn("{task.description:26}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %  {task.fields[state]}"),
-        console=console,
-        auto_refresh=False,
-    ) as progress:
+    with progress_bar(console) as progress:
         for title, factor in masses.items():
             nodes.set(nodes.simulator, mass_factor=factor)
             logs = {}
             for mode, name in CONTROL.items():
                 nodes.set(nodes.controller, mode=mode)
-                logs[mode], timing = _follow(nodes, f"{name}, mass x {factor:g}", progress)
+                logs[mode], timing = follow(nodes, f"{name}, mass x {factor:g}", progress)
                 timings.append(timing)
             comparisons.append(Comparison(title, **logs))
     return comparisons, timings
@@ -188,34 +188,6 @@ def _go_on(nodes: Composed, console: Console) -> None:
     console.print("the motion goes on for the page; Ctrl-C ends it")
     while True:
         nodes.sleep(1.0)
-
-
-def _follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[str, TimingReport]]:
-    """Follow the motion once."""
-    duration = nodes.trajectory.waypoints.duration
-    task = progress.add_task(name, total=SETTLE + duration, state="")
-    _wait(nodes, SETTLE, progress, task, "settling")
-    nodes.reset_timings()
-    nodes.recorder.start()
-    nodes.trajectory.send()
-    _wait(nodes, duration, progress, task, "moving")
-    log, timings = nodes.recorder.stop(), nodes.timings
-    worst = 1e3 * max(log.rms_error)
-    held = timings[nodes.controller.NAME].held
-    progress.update(
-        task, completed=SETTLE + duration, state=f"worst RMS {worst:.3f} mrad or mm, {held:.0f} Hz"
-    )
-    progress.refresh()
-    return log, timings
-
-
-def _wait(nodes: Composed, seconds: float, progress: Progress, task: TaskID, state: str) -> None:
-    steps = max(1, round(seconds / REFRESH))
-    for _ in range(steps):
-        progress.update(task, state=state)
-        progress.refresh()
-        nodes.sleep(seconds / steps)
-        progress.advance(task, seconds / steps)
 
 
 def _rates_table(timings: list[dict[str, TimingReport]]) -> Table:

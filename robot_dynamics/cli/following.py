@@ -1,0 +1,68 @@
+"""Following a motion with running nodes, with a bar on the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from robot_dynamics.simulation import Log
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.runtime.composition import Composed
+    from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
+
+SETTLE = 2.0
+"""Time to come to rest between two runs, s."""
+
+REFRESH = 0.25
+"""Time between two updates of the display, s: drawing it costs the nodes processor time."""
+
+
+def progress_bar(console: Console) -> Progress:
+    """A bar for every run, drawn when `follow` says so."""
+    return Progress(
+        TextColumn("{task.description:26}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %  {task.fields[state]}"),
+        console=console,
+        auto_refresh=False,
+    )
+
+
+def follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[str, TimingReport]]:
+    """Follow the motion of trajectory_node once.
+
+    Args:
+        nodes: Running nodes.
+        name: What the display calls it.
+        progress: From `progress_bar`.
+
+    Returns:
+        What happened, and how the nodes kept their rates.
+    """
+    duration = nodes.trajectory.waypoints.duration
+    task = progress.add_task(name, total=SETTLE + duration, state="")
+    _wait(nodes, SETTLE, progress, task, "settling")
+    nodes.reset_timings()
+    nodes.recorder.start()
+    nodes.trajectory.send()
+    _wait(nodes, duration, progress, task, "moving")
+    log, timings = nodes.recorder.stop(), nodes.timings
+    worst = 1e3 * max(log.rms_error)
+    held = timings[nodes.controller.NAME].held
+    progress.update(
+        task, completed=SETTLE + duration, state=f"worst RMS {worst:.3f} mrad or mm, {held:.0f} Hz"
+    )
+    progress.refresh()
+    return log, timings
+
+
+def _wait(nodes: Composed, seconds: float, progress: Progress, task: TaskID, state: str) -> None:
+    steps = max(1, round(seconds / REFRESH))
+    for _ in range(steps):
+        progress.update(task, state=state)
+        progress.refresh()
+        nodes.sleep(seconds / steps)
+        progress.advance(task, seconds / steps)
