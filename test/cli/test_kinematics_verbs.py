@@ -9,6 +9,7 @@ from robot_dynamics.cli import main
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import find_robot, read_urdf
 
+IK = ("ik", "ur5", "--frame", "tool0", "--position")
 Q = "0.3,-1,1.2,-0.4,0.8,0.2"
 
 WITHOUT_INERTIA = """
@@ -68,6 +69,22 @@ def test_ik_takes_what_pose_prints_and_finds_the_positions(capsys):
     assert R.shape == (3, 3)
 
 
+def test_ik_takes_a_matrix_an_inner_joint_and_lists_whole_turns(capsys):
+    matrix = "1,0,0,0,-1,0,0,0,-1"
+    hand = ("--frame", "panda_hand", "--position", "0.4,0.1,0.5", "--rotation", matrix)
+    status, out, _ = run(
+        capsys, "ik", "panda", *hand, "--given", "panda_joint4", "--redundant", "-2"
+    )
+    assert status == 0
+    assert all("-2.000000" in line for line in out.splitlines() if line.strip().startswith("shou"))
+    status, out, _ = run(capsys, *IK, "0.4,0.2,0.3", "--rotation", matrix, "--turns")
+    assert status == 0
+    assert len(re.findall(r"^ *shoulder", out, re.MULTILINE)) == 8 * 2**5  # two turns but the elbow
+    status, out, _ = run(capsys, "ik", "panda", *hand, "--solver", "numeric")
+    assert status == 0
+    assert out.startswith("structure: numeric")
+
+
 def test_ik_says_what_is_missed_and_fails(capsys):
     status, out, _ = run(capsys, "ik", "ur5", "--frame", "tool0", "--position", "5,0,0")
     assert status == 1
@@ -96,6 +113,24 @@ def test_a_urdf_without_inertias_has_kinematics(capsys, tmp_path):
         (
             ("ik", "ur5", "--frame", "tool0", "--position", "0,0,0", "--quaternion", "1,1,0,0"),
             "--quaternion: its length is 1.41421 and must be 1",
+        ),
+        (
+            (*IK, "0,0,0", "--rotation", "1,0,0,0,1,0,0,0,2"),
+            "rotation is no rotation matrix: its columns must be unit vectors",
+        ),
+        ((*IK, "0,0,0", "--rotation", "1,0,0,0,1,0"), "--rotation: 6 numbers where 9 are needed"),
+        ((*IK, "0,0,0", "--redundant", "0.3"), "no joint of this arm is redundant"),
+        (
+            ("ik", "panda", "--frame", "panda_hand", "--position", "0.4,0,0.5"),
+            "redundant: give the position of joint 'panda_joint7' beside the pose",
+        ),
+        (
+            ("ik", "panda", "--frame", "panda_hand", "--position", "0.4,0,0.5", "--given", "elbow"),
+            "no joint 'elbow' in the chain to 'panda_hand'",
+        ),
+        (
+            ("ik", "panda", "--frame", "panda_rightfinger", "--position", "0,0,0"),
+            "follows joint 'panda_finger_joint1'",
         ),
     ],
 )

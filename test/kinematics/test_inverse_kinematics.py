@@ -230,7 +230,7 @@ def test_panda_is_redundant_in_its_last_joint_or_the_one_that_is_named():
     assert ik.redundant == "panda_joint7"
     with pytest.raises(ArgumentError, match="redundant: give the position of joint 'panda_joint7'"):
         ik(np.eye(3), [0.4, 0.0, 0.5])
-    with pytest.raises(RobotError, match="joint 'panda_joint3' stands inside the chain"):
+    with pytest.raises(RobotError, match="with joint 'panda_joint3' given the arm to"):
         InverseKinematics(PANDA.robot, "panda_hand", redundant="panda_joint3")
 
 
@@ -242,6 +242,29 @@ def iiwa():
         (-90, 90, 90, -90, -90, 90, 0),
         (0.36, 0.0, 0.42, 0.0, 0.4, 0.0, 0.126),
     )
+
+
+@pytest.mark.parametrize(
+    ("arm", "joint"),
+    [
+        *(("iiwa", f"joint_{k}") for k in (1, 2, 3, 5, 6, 7)),
+        ("panda", "panda_joint4"),
+        ("panda", "panda_joint5"),  # leaves a quartic
+    ],
+)
+def test_any_joint_that_leaves_a_closed_form_may_be_given_inner_ones_too(arm, joint):
+    robot, frame = (iiwa(), TOOL) if arm == "iiwa" else (PANDA.robot, "panda_hand")
+    ik = InverseKinematics(robot, frame, redundant=joint)
+    q = random_positions(robot, ik.joint_names, np.random.default_rng(11), max(POSES // 10, 50))
+    R, p = poses_of(robot, frame, ik, q)
+    given = q[:, ik.joint_names.index(joint)]
+    found = ik(R, p, redundant=given)
+    assert_reached(robot, frame, ik, found, R, p)
+    assert apart(robot, ik, found, q).max() < SAME
+    held = found.q[..., ik.joint_names.index(joint)] - given[:, None]
+    assert np.nanmax(np.abs(held)) == 0.0
+    one = ik(R[0], p[0], redundant=given[0])
+    np.testing.assert_allclose(one.q, found.q[0][found.valid[0]], rtol=0.0, atol=1e-9)
 
 
 def arm_angles(robot, ik, q):

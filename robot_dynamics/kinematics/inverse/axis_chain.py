@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import RobotError
-from robot_dynamics.kinematics.inverse.subproblems import (
+from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
     dot,

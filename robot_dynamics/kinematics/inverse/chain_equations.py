@@ -10,7 +10,7 @@ from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import clip, select
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
-from robot_dynamics.kinematics.inverse.subproblems import (
+from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Vector,
     cross,
     dot,

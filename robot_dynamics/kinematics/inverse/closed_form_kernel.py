@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
-from robot_dynamics.kinematics.inverse.arm_angle import ArmAngleEquations
-from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
+from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, Displacement, as_turn
 from robot_dynamics.kinematics.inverse.closed_form import Structure
+from robot_dynamics.kinematics.inverse.equations.positioning import Partial
+from robot_dynamics.kinematics.inverse.equations.subproblems import Turn
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
@@ -29,8 +31,6 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
 )
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
 from robot_dynamics.kinematics.inverse.pose_arguments import EXACT, deviation
-from robot_dynamics.kinematics.inverse.positioning import Partial
-from robot_dynamics.kinematics.inverse.subproblems import Turn, Vector, dot, minus
 from robot_dynamics.kinematics.inverse.whole_turns import within_limits
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
@@ -63,7 +63,7 @@ class ClosedFormKernel:
 
     Args:
         chain: Joints from root to frame.
-        given: Index of the joint that is given beside the pose, the first or the last; or None.
+        given: Index of the joint that is given beside the pose, or None.
         structure: The closed form of the others.
         cache: Keep the code on disk.
         backend: As of `compile_program`.
@@ -83,90 +83,126 @@ class ClosedFormKernel:
     ) -> None:
         self.chain, self.given = chain, given
         self._equations: Any = structure.equations
-        self._names = tuple(name for k, name in enumerate(chain.names) if k != given)
-        self._angle = isinstance(structure.equations, ArmAngleEquations)
-        parameter = self._angle or given is not None
+        self._parameter = structure.parameter
+        outside = None if structure.parameter else given  # a joint before or behind all others
+        self._outside = outside
+        self._names = tuple(name for k, name in enumerate(chain.names) if k != outside)
+        parameter = structure.parameter or given is not None
         some = np.zeros(1) if parameter else None
-        start = self.ways(np.eye(3), np.zeros(3), NOT_TURNED, some)
+        with np.errstate(all="ignore"):
+            start = self.ways(np.eye(3), np.zeros(3), some, NOT_TURNED)
         self.branches = tuple(_branch_name(way) for way in start)
-        self._kernel: Any = functools.partial(_on_arrays, self._equations_of_pose)
+        self._compile: Any = None
+        self._inputs = {"rotation": (3, 3), "position": (3,)}
+        self._inputs |= {"redundant": (1,)} if parameter else {}
         self.entry: Callable[..., Branches | None] = unusual
         if structure.equations.closed:
-            inputs = {"rotation": (3, 3), "position": (3,), "free": (4,)}
-            inputs |= {"redundant": (1,)} if parameter else {}
-            program = trace("inverse_kinematics", self._equations_of_pose, inputs)
-            self._kernel = compile_program(program, use_cache=cache, backend=backend)
+            self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
             text = "Every branch of a pose; None where arguments are unusual."
-            self.entry = self._kernel.native_entry("branches(*pose)", text, unusual) or unusual
+            self.entry = self._usual.native_entry("branches(*pose)", text, unusual) or unusual
 
-    def __call__(self, *pose: Array) -> Branches:
-        """Every branch of N poses: rotations, positions, free turns and redundant positions."""
-        return Branches(*self._kernel(*pose))
+    def __call__(
+        self, R: Array, p: Array, redundant: Array | None = None, free: Array | None = None
+    ) -> Branches:
+        """Every branch of N poses.
+
+        Args:
+            R: Rotations, shape (N, 3, 3).
+            p: Positions, shape (N, 3), m.
+            redundant: Redundant position, shape (N, 1), if there is one.
+            free: Member of the families, shape (4,) or (N, 4); by default `NOT_TURNED`.
+        """
+        given = () if redundant is None else (redundant,)
+        if free is None:
+            return Branches(*self._usual(R, p, *given))
+        return Branches(*self._any_member(R, p, *given, free))
+
+    @cached_property
+    def _usual(self) -> Any:
+        """The equations with the member of families that is returned by default."""
+
+        def equations(
+            rotation: Array, position: Array, redundant: Array | None = None
+        ) -> dict[str, Array]:
+            return self._equations_of_pose(rotation, position, redundant, NOT_TURNED)
+
+        return self._compiled("inverse_kinematics", equations, self._inputs)
+
+    @cached_property
+    def _any_member(self) -> Any:
+        """The equations with a member of families that is asked for."""
+        inputs = {**self._inputs, "free": (4,)}
+        return self._compiled("inverse_kinematics_family", self._equations_of_pose, inputs)
+
+    def _compiled(self, name: str, equations: Any, inputs: dict[str, tuple[int, ...]]) -> Any:
+        if self._compile is None:
+            return functools.partial(_on_arrays, equations, tuple(inputs))
+        return self._compile(trace(name, equations, inputs))
 
     def ways(
-        self, rotation: Array, position: Array, free: Array, redundant: Array | None = None
+        self, rotation: Array, position: Array, redundant: Array | None, free: Array
     ) -> list[Partial]:
         """The motions of all joints but the redundant one, with the steps that led to them."""
-        target = self.chain.displacement(rotation, position)
-        if self.given is not None and redundant is not None:
-            axis, motion = self.chain.axes[self.given], self._motion(redundant)
-            target = target.after(axis, motion) if self.given == 0 else target.before(axis, motion)
+        target = self._target(rotation, position, redundant)
         frees = Turn(free[0], free[1]), Turn(free[2], free[3])
-        if self._angle and redundant is not None:
-            return self._equations.solve(target, frees, as_turn(redundant[0]))
-        return self._equations.solve(target, frees)
+        given = None
+        if self._parameter and redundant is not None:
+            given = self._motion(redundant)
+        return self._equations.solve(target, frees, given)
 
-    def reason(self, *pose: Array) -> str:
+    def arm_angle(self, q: Array) -> float:
+        """The arm angle at joint positions (n,), rad, of an arm that takes it."""
+        return float(self._equations.angle([as_turn(x) for x in q]))
+
+    def reason(self, *pose: Any) -> str:
         """Why there is no solution for a pose; arguments as of `ways`."""
         with np.errstate(all="ignore"):
             ways = self.ways(*pose)
-            misses = [self.residual(way, *pose[:2], *pose[3:]) for way in ways]
+            misses = [self.residual(way, *pose[:3]) for way in ways]
         return reason_of(ways, np.array(misses, dtype=np.float64), self._names)
 
-    def families(self, *pose: Array, alone: bool) -> list[str | None]:
+    def families(self, *pose: Any, alone: bool) -> list[str | None]:
         """Which joints are free in every branch of a pose; `alone` as of `family_of`."""
         with np.errstate(all="ignore"):
             return [family_of(way, self._names, alone) for way in self.ways(*pose)]
 
     def residual(
-        self, way: Partial, rotation: Array, position: Array, redundant: Array | None = None
+        self, way: Partial, rotation: Array, position: Array, redundant: Array | None
     ) -> Any:
-        """Root of the squares by which the position and two columns of the rotation are missed."""
-        chain, motions = self.chain, self._motions(way, redundant)
-        tool: list[Vector] = [tuple(map(float, column)) for column in chain.tool.rotation.T[:2]]
-        point: Vector = tuple(map(float, chain.tool.translation))
-        for axis, motion in reversed(list(zip(chain.axes, motions, strict=True))):
-            tool = [axis.vector(v, motion) for v in tool]
-            point = axis.point(point, motion)
-        misses = [
-            minus(point, list(position)),
-            *(minus(tool[k], list(rotation[:, k])) for k in (0, 1)),
-        ]
-        return np.sqrt(sum((dot(miss, miss) for miss in misses), 0.0))
+        """Root of the squares by which the position and two directions are missed."""
+        target = self._target(rotation, position, redundant)
+        return np.sqrt(self._equations.missed(way, target))
+
+    def _target(self, rotation: Array, position: Array, redundant: Array | None) -> Displacement:
+        """What the joints do, but for a redundant one outside of the others."""
+        target = self.chain.displacement(rotation, position)
+        if self._outside is None or redundant is None:
+            return target
+        axis, motion = self.chain.axes[self._outside], self._motion(redundant)
+        return target.after(axis, motion) if self._outside == 0 else target.before(axis, motion)
 
     def _motion(self, redundant: Array) -> Any:
-        """The motion of the redundant joint at a position, shape (1,)."""
-        assert self.given is not None
-        return as_turn(redundant[0]) if self.chain.rotates[self.given] else redundant[0]
+        """The motion of the redundant joint at a position, shape (1,); or that by an arm angle."""
+        rotates = self.given is None or self.chain.rotates[self.given]
+        return as_turn(redundant[0]) if rotates else redundant[0]
 
     def _motions(self, way: Partial, redundant: Array | None) -> list[Any]:
         """The motions of all joints."""
         motions = [way.values[k] for k in range(len(way.values))]
-        if self.given is not None and redundant is not None:
-            motions.insert(self.given, self._motion(redundant))
+        if self._outside is not None and redundant is not None:
+            motions.insert(self._outside, self._motion(redundant))
         return motions
 
     def _equations_of_pose(
-        self, rotation: Array, position: Array, free: Array, redundant: Array | None = None
+        self, rotation: Array, position: Array, redundant: Array | None = None, free: Any = None
     ) -> dict[str, Array]:
         """What the kernel computes; see `Branches`."""
         rows, residuals, within, turns = [], [], [], []
-        for way in self.ways(rotation, position, free, redundant):
+        nothing = np.sqrt(-1.0 - position[0] * position[0])
+        for way in self.ways(rotation, position, redundant, free):
             residual = self.residual(way, rotation, position, redundant)
-            # no number where the residual is too large
-            reached = np.sqrt(POLISHED[1] - residual)
             positions, inside = self._positions(way, redundant)
-            rows.append([select(-1.0, reached, x, reached) for x in positions])
+            rows.append([select(residual, POLISHED[1], x, nothing) for x in positions])
             residuals.append(residual)
             lever = functools.reduce(minimum, map(lever_of, way.steps))
             turns.append(select(lever, FREE, 2.0, 0.0))
@@ -191,7 +227,7 @@ class ClosedFormKernel:
     def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
         """Joint positions with the turns that the limits allow, and 1 if they are within, or 0."""
         motions = zip(self._motions(way, redundant), self.chain.rotates, strict=True)
-        q = [np.arctan2(x.s, x.c) if rotates else x for x, rotates in motions]
+        q = [x.angle if rotates else x for x, rotates in motions]
         if self.given is not None and redundant is not None:
             q[self.given] = redundant[0]
         return within_limits(self.chain, q, self.given)
@@ -201,12 +237,13 @@ def unusual(*_: Any) -> None:
     """What an entry answers to arguments that are not for it."""
 
 
-def _on_arrays(equations: Any, *pose: Array) -> tuple[Array, ...]:
+def _on_arrays(equations: Any, names: tuple[str, ...], *pose: Array) -> tuple[Array, ...]:
     """The equations on N poses as arrays, where they cannot be traced."""
-    N = max(len(x) for x in pose[:2])
-    rows = [np.broadcast_to(x, (N, *np.shape(x)[-1:])) for x in pose[1:]]
+    columns = {"rotation": pose[0].transpose(1, 2, 0)}
+    for name, x in zip(names[1:], pose[1:], strict=True):
+        columns[name] = np.broadcast_to(x, (len(pose[0]), *np.shape(x)[-1:])).T
     with np.errstate(all="ignore"):
-        results = equations(pose[0].transpose(1, 2, 0), *(x.T for x in rows))
+        results = equations(**columns)
     return tuple(np.moveaxis(array.astype(float), -1, 0) for array in results.values())
 
 

@@ -27,25 +27,28 @@ EXACT_ROUNDS = 13
 """Until it is known to the last digits: how near a second joint has to come to being free."""
 
 
-def members_within_reach(closed: ClosedFormKernel, R: Array, p: Array, *others: Array) -> Array:
+def members_within_reach(
+    closed: ClosedFormKernel, R: Array, p: Array, redundant: Array | None
+) -> Array:
     """Cosine and sine for arm and hand that bring each of N poses into reach, shape (N, 4).
 
     Args:
         closed: The closed form.
         R: Rotations, shape (N, 3, 3).
         p: Positions, shape (N, 3), m.
-        others: Position of the redundant joint, shape (N, 1), if there is one.
+        redundant: Position of the redundant joint, shape (N, 1), or None.
     """
 
     def residual(arm: Array, hand: Array) -> Array:  # of shape (N, trials), as the result
-        found = closed(*_repeated(arm, hand, R, p, *others)).residual
+        found = closed(*_repeated(arm, hand, R, p, redundant)).residual
         found = np.where(np.isfinite(found), found, np.inf)
         return found.min(axis=1).reshape(arm.shape)
 
     def second_lever(arm: Array) -> Array:  # vanishes where another joint is free as well
-        R_all, p_all, frees, *rest = _repeated(arm, arm, R, p, *others)
+        R_all, p_all, given, frees = _repeated(arm, arm, R, p, redundant)
         with np.errstate(all="ignore"):
-            ways = closed.ways(R_all.transpose(1, 2, 0), p_all.T, frees.T, *(x.T for x in rest))
+            rows = None if given is None else given.T
+            ways = closed.ways(R_all.transpose(1, 2, 0), p_all.T, rows, frees.T)
             levers = [[np.broadcast_to(lever_of(s), arm.size) for s in w.steps] for w in ways]
         sizes = [np.nan_to_num([*rows, np.ones(arm.size)], nan=np.inf) for rows in levers]
         second = [np.sort(rows, axis=0)[1] for rows in sizes]
@@ -62,14 +65,17 @@ def members_within_reach(closed: ClosedFormKernel, R: Array, p: Array, *others: 
             ROUNDS,
         )
         arm[far], hand[far] = in_line[far], turned[far]
-    return np.column_stack([*as_turn(arm), *as_turn(hand)])
+    return np.column_stack([*as_turn(arm)[:2], *as_turn(hand)[:2]])
 
 
-def _repeated(arm: Array, hand: Array, R: Array, p: Array, *others: Array) -> list[Array]:
+def _repeated(
+    arm: Array, hand: Array, R: Array, p: Array, redundant: Array | None
+) -> tuple[Array, Array, Array | None, Array]:
     """The arguments of the closed form for every trial, shape (N, trials)."""
-    frees = np.column_stack([*as_turn(arm.ravel()), *as_turn(hand.ravel())])
-    R, p, *rest = (np.repeat(x, arm.shape[1], axis=0) for x in (R, p, *others))
-    return [R, p, frees, *rest]
+    trials = arm.shape[1]
+    frees = np.column_stack([*as_turn(arm.ravel())[:2], *as_turn(hand.ravel())[:2]])
+    given = None if redundant is None else np.repeat(redundant, trials, axis=0)
+    return np.repeat(R, trials, axis=0), np.repeat(p, trials, axis=0), given, frees
 
 
 def _narrowed(measure: Callable[[Array], Array], N: int, rounds: int) -> Array:

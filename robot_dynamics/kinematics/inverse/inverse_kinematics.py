@@ -7,16 +7,21 @@ compiled once, and returns all its branches; where it has none, positions are fo
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.arrays import Array, vector
 from robot_dynamics.compiler.kernel import Backend
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, shown
-from robot_dynamics.kinematics.inverse.arm_angle import ARM_ANGLE, arm_angle_structure
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
-from robot_dynamics.kinematics.inverse.closed_form import Structure, find_structure
+from robot_dynamics.kinematics.inverse.closed_form import (
+    Structure,
+    arm_angle_structure,
+    find_structure,
+    find_structure_around,
+)
 from robot_dynamics.kinematics.inverse.closed_form_kernel import (
     NO_ROTATION,
     NOT_TURNED,
@@ -26,6 +31,7 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
     unusual,
 )
 from robot_dynamics.kinematics.inverse.complete_solver import CompleteSolver
+from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
 from robot_dynamics.kinematics.inverse.free_members import members_within_reach
 from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, NumericSolver
@@ -43,10 +49,10 @@ class InverseKinematics:
     Args:
         robot: Any robot; inertias are not needed.
         frame: Link or named frame; by default the only tip.
-        redundant: Joint of an arm of seven joints that is given beside the pose: its first or last;
-            by default whichever leaves a closed form. Lock any other with `robot.with_locked`. Or
-            "arm angle", where three axes meet in the shoulder and three in the wrist: how far
-            the elbow is turned about the line between, from the side of the first axis.
+        redundant: Joint of an arm of seven joints that is given beside the pose; by default the
+            last, the first or the first inner one that leaves a closed form. Or "arm angle", where
+            three axes meet in the shoulder and three in the wrist: how far the elbow is turned
+            about the line between, from the side of the first axis.
         solver: "auto", which is the closed form where there is one and else the search; "numeric",
             always the search, for positions within the limits and without a redundant joint; or
             "ssik", all solutions of six or seven revolute joints by that optional package.
@@ -103,6 +109,7 @@ class InverseKinematics:
             self.redundant = ARM_ANGLE
         self._all = np.full(len(self.branches), True)
         self._none = np.full(len(self.branches), None)
+        self._subsets: dict[bytes, tuple[Any, ...]] = {}  # what results without some branches share
         for array in (self._all, self._none):  # every result that holds them holds these
             array.setflags(write=False)
 
@@ -135,11 +142,13 @@ class InverseKinematics:
         """
         if free == 0.0:
             if redundant is None:
-                found = self._entry(rotation, position, NOT_TURNED)
+                found = self._entry(rotation, position)
             else:
-                found = self._entry(rotation, position, NOT_TURNED, np.array([redundant]))
-            if found is not None and (regular := found[3].item()) > 0.0:
+                found = self._entry(rotation, position, np.array([redundant]))
+            if found is not None and (regular := found[3].item()) >= 0.0:
                 q, residual, state, _ = found
+                if regular == 0.0:
+                    return self._some(q, residual, state)
                 inside = self._all if regular == 2.0 else state == 1.0
                 fields = q, self.branches, residual, inside, self._all, None, self._none
                 return tuple.__new__(InverseSolutions, fields)  # without a frame of Python
@@ -153,41 +162,68 @@ class InverseKinematics:
             solutions = self._solutions(self._closed, R, p, given, free)
         return solutions.one() if one else solutions
 
+    def _some(self, q: Array, residual: Array, state: Array) -> InverseSolutions:
+        """Those branches of a pose, with nothing special about it, that reach it."""
+        valid = residual <= REACHED
+        key = valid.tobytes()
+        if key not in self._subsets:
+            rows = np.flatnonzero(valid)
+            names = tuple(self.branches[row] for row in rows)
+            self._subsets[key] = rows, names, self._all[: len(rows)], self._none[: len(rows)]
+        rows, names, every, none = self._subsets[key]
+        inside = state[rows] == 1.0
+        return InverseSolutions(q[rows], names, residual[rows], inside, every, None, none)
+
     def turns(self, q: npt.ArrayLike) -> Array:
         """Every position within the limits that differs from q (n,) by whole turns, (m, n)."""
         return all_turns(self._chain, np.asarray(q, dtype=np.float64))
+
+    def redundant_of(self, q: npt.ArrayLike) -> float | None:
+        """Position of the redundant joint, or the arm angle, at joint positions (n,), rad."""
+        positions = vector("q", q, len(self.joint_names))
+        if self.redundant == ARM_ANGLE and self._closed is not None:
+            return self._closed.arm_angle(positions)
+        return None if self._given is None else float(positions[self._given])
 
     # -- the redundant joint --------------------------------------------------------------------
 
     def _take_apart(self, redundant: str | None) -> tuple[int | None, Structure | None]:
         """Index of the redundant joint, and the structure of the chain without it."""
         chain, last = self._chain, len(self._chain) - 1
+        order = (last, 0, *range(1, last))
         if redundant == ARM_ANGLE:
-            structure = arm_angle_structure(chain.axes)
+            structure = arm_angle_structure(chain)
             if structure is None:
                 raise RobotError(
                     f"redundant: the arm to '{self.frame}' has no arm angle, for which three axes "
-                    "meet in its shoulder and three in its wrist; give the first or last joint"
+                    "meet in its shoulder and three in its wrist; give a joint"
                 )
             return None, structure
         if redundant is not None:
             check_known("joint", redundant, f"the chain to '{self.frame}'", chain.names)
             k = chain.names.index(redundant)
-            if k not in (0, last):
+            structure = self._structure_but_for(k)
+            if structure is None:
+                others = [f"'{chain.names[j]}'" for j in order if self._structure_but_for(j)]
                 raise RobotError(
-                    f"redundant: joint '{redundant}' stands inside the chain; give "
-                    f"'{chain.names[0]}' or '{chain.names[-1]}', or lock it with with_locked"
+                    f"redundant: with joint '{redundant}' given the arm to '{self.frame}' has no "
+                    f"closed form; give {' or '.join(others) or 'none'}, or search for all joints "
+                    "with solver='numeric'"
                 )
-            ends = [k]
-        elif len(chain) <= 6:
+            return k, structure
+        if len(chain) <= 6:
             return None, find_structure(chain)
-        else:
-            ends = [last, 0]
-        for k in ends:
-            structure = find_structure(chain.without(0 if k == 0 else -1))
+        for k in order:
+            structure = self._structure_but_for(k)
             if structure is not None:
                 return k, structure
         return None, None
+
+    def _structure_but_for(self, k: int) -> Structure | None:
+        """The closed form of all joints but one, whose position is given."""
+        chain, last = self._chain, len(self._chain) - 1
+        structure = find_structure(chain.without(-1 if k else 0)) if k in (0, last) else None
+        return structure or find_structure_around(chain, k)
 
     def _redundant_positions(self, redundant: npt.ArrayLike | None, N: int) -> Array | None:
         if self.redundant is None:
@@ -212,9 +248,9 @@ class InverseKinematics:
     def _solutions(
         self, closed: ClosedFormKernel, R: Array, p: Array, given: Array | None, free: float
     ) -> InverseSolutions:
-        others = () if given is None else (np.ascontiguousarray(given)[:, None],)
-        frees = np.tile(as_turn(free), 2)
-        found = closed(R, p, frees, *others)
+        redundant = None if given is None else np.ascontiguousarray(given)[:, None]
+        member = None if free == 0.0 else np.tile(as_turn(free)[:2], 2)
+        found = closed(R, p, redundant, member)
         least = found.regular.min(initial=0.0)
         if least <= NO_ROTATION:
             return self._solutions(closed, nearest_rotations(R), p, given, free)
@@ -222,7 +258,8 @@ class InverseKinematics:
         reasons, families = np.empty(len(R), dtype=object), np.empty(residual.shape, dtype=object)
         if least <= SPECIAL:
             rows = np.flatnonzero(regular == SPECIAL)
-            pose = [R[rows], p[rows], np.tile(frees, (len(rows), 1)), *(x[rows] for x in others)]
+            members = np.tile(NOT_TURNED if member is None else member, (len(rows), 1))
+            pose = [R[rows], p[rows], None if redundant is None else redundant[rows], members]
             special = Branches(*(array[rows] for array in found))
             reasons[rows], families[rows] = self._special(closed, special, pose)
             q[rows], residual[rows], state[rows] = special[:3]
@@ -232,16 +269,17 @@ class InverseKinematics:
         return InverseSolutions(q, self.branches, residual, inside, valid, reasons, families)
 
     def _special(
-        self, closed: ClosedFormKernel, found: Branches, pose: list[Array]
+        self, closed: ClosedFormKernel, found: Branches, pose: list[Any]
     ) -> tuple[Array, Array]:
         """Mend what can be mended; why there is no solution (N,), and free joints (N, s)."""
         q, residual, state, _ = found
         free = np.any(state >= 2.0, axis=1)
         lost = np.flatnonzero(free & ~np.any(residual <= REACHED, axis=1))
         if lost.size:  # another member of the family may reach the pose
-            R, p, frees, *others = (x[lost] for x in pose)
-            pose[2][lost] = frees = members_within_reach(closed, R, p, *others)
-            for array, better in zip(found, closed(R, p, frees, *others), strict=True):
+            R, p = pose[0][lost], pose[1][lost]
+            given = None if pose[2] is None else pose[2][lost]
+            pose[3][lost] = members = members_within_reach(closed, R, p, given)
+            for array, better in zip(found, closed(R, p, given, members), strict=True):
                 array[lost] = better
         rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
         if rows[0].size:
@@ -253,7 +291,7 @@ class InverseKinematics:
         q[~valid] = np.nan
         reasons, families = np.empty(len(q), dtype=object), np.empty(valid.shape, dtype=object)
         for row in range(len(q)):
-            one = [x[row] for x in pose]
+            one = [None if x is None else x[row] for x in pose]
             if not valid[row].any():
                 reasons[row] = closed.reason(*one)
             elif (state[row] >= 2.0).any():

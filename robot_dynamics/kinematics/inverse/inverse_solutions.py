@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.kinematics.inverse.positioning import Partial, Step
+from robot_dynamics.kinematics.inverse.equations.positioning import Partial, Step
 
 REACHED = 1e-9
 """Residual up to which a solution reproduces its pose."""
@@ -25,8 +25,8 @@ class InverseSolutions(NamedTuple):
         q: Shape (s, n), rad or m, one row per solution. For N poses shape (N, s, n), one row per
             branch, NaN where the branch does not reach the pose.
         branch: Name of every row.
-        residual: Distance from the pose, shape (s,): root of the squares of position (m) and of
-            two columns of the rotation matrix. NaN where q is.
+        residual: Distance from the pose, shape (s,): root of the squares by which the position (m)
+            and two directions of the hand at right angles are missed. NaN where q is.
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
         reason: Why there is no solution, None where there is one; shape () or (N,), text.

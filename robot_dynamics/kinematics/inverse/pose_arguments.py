@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, ShapeError
-from robot_dynamics.kinematics.inverse.subproblems import cross, dot
+from robot_dynamics.kinematics.inverse.equations.subproblems import cross, dot
 
 ROTATION = 1e-5
 """How far R^T R of an argument may be from the identity; it is then made a rotation matrix."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import ArgumentError, TrajectoryError, shown
 from robot_dynamics.kinematics import (
     InverseKinematics,
     InverseSolutions,
@@ -68,7 +68,8 @@ def follow_poses(
     frame: str | None = None,
     *,
     near: npt.ArrayLike | None = None,
-    redundant: float | None = None,
+    given: str | None = None,
+    redundant: npt.ArrayLike | None = None,
 ) -> FollowedPath:
     """Find the joint motion that takes a frame along a path.
 
@@ -78,18 +79,24 @@ def follow_poses(
         frame: Link or named frame; by default the only tip.
         near: Joint positions that the motion is to start near, shape (n,) in the order of
             `robot.joint_names`; by default zero, or the middle of limits that exclude it.
-        redundant: Position of the redundant joint of an arm of seven, rad; by default near there.
+        given: What of an arm of seven joints is given beside each pose: a joint, or "arm angle", as
+            `redundant` of `InverseKinematics`.
+        redundant: Its position, rad, one or one for each pose; by default as near there.
 
     Raises:
         TrajectoryError: If a pose is out of reach, or the branch ends between two poses; the
             message names the time. If there are fewer than two poses.
-        UnknownNameError: If there is no such frame.
+        UnknownNameError: If there is no such frame or joint.
+        ArgumentError: If `redundant` is given to an arm that has nothing redundant, or has neither
+            one position nor one for each pose.
     """
     if len(path.times) < 2:
         raise TrajectoryError(f"a path needs two poses or more, got {len(path.times)}")
-    ik = InverseKinematics(robot, frame)
-    tracker = _Tracker(robot, ik, _start(robot, near), redundant)
-    q = np.array([tracker.follow(*pose) for pose in zip(*path, strict=True)])
+    ik = InverseKinematics(robot, frame, redundant=given)
+    tracker = _Tracker(robot, ik, _start(robot, near))
+    angles = _redundant_positions(ik, tracker.q, redundant, len(path.times))
+    poses = zip(*path, angles, strict=True)
+    q = np.array([tracker.follow(*pose) for pose in poses])
     joints = [robot.joint_names.index(name) for name in ik.joint_names]
     remarks = sorted([*tracker.singular(path.times), *_limits(robot, ik, path.times, q, joints)])
     return FollowedPath(Waypoints(ik.joint_names, path.times, q), tuple(remarks))
@@ -98,21 +105,15 @@ def follow_poses(
 class _Tracker:
     """The branch, as far as it has been followed."""
 
-    def __init__(
-        self, robot: Robot, ik: InverseKinematics, start: Array, redundant: float | None
-    ) -> None:
+    def __init__(self, robot: Robot, ik: InverseKinematics, start: Array) -> None:
         self.robot, self.ik = robot, ik
         self.whole = start  # positions of all joints of the robot
         self.mine = [robot.joint_names.index(name) for name in ik.joint_names]
         self.turns = np.array(
             [robot.joint(name).type.rotates for name in ik.joint_names], dtype=bool
         )
-        self.redundant: float | None = None
-        self.held: list[int] = []  # columns of the joint that stays where it is
-        if ik.redundant is not None:
-            at = robot.joint_names.index(ik.redundant)
-            self.redundant = float(start[at]) if redundant is None else redundant
-            self.held = [ik.joint_names.index(ik.redundant)]
+        # columns of the joint that is given
+        self.held = [k for k, name in enumerate(ik.joint_names) if name == ik.redundant]
         self.started = False
         self.conditions: list[float] = []
 
@@ -120,12 +121,14 @@ class _Tracker:
     def q(self) -> Array:
         return self.whole[self.mine]
 
-    def follow(self, time: float, rotation: Array, position: Array) -> Array:
+    def follow(
+        self, time: float, rotation: Array, position: Array, redundant: float | None
+    ) -> Array:
         """Joint positions for the next pose."""
-        found = self._solutions(rotation, position)
+        found = self._solutions(rotation, position, redundant)
         q = self._nearest(found)
         if self.started and (q is None or np.abs(q - self.q).max() > JUMP or self._free(found)):
-            q = self._continued(rotation, position, q)
+            q = self._continued(rotation, position, redundant, q)
         if q is None:
             reason = found.reason or "no solution"
             raise TrajectoryError(f"pose at t = {time:.3g} s: {reason}")
@@ -154,9 +157,11 @@ class _Tracker:
             )
             yield Remark(float(times[k]), how)
 
-    def _solutions(self, rotation: Array, position: Array) -> InverseSolutions:
-        if self.redundant is not None:
-            return self.ik(rotation, position, redundant=self.redundant)
+    def _solutions(
+        self, rotation: Array, position: Array, redundant: float | None
+    ) -> InverseSolutions:
+        if redundant is not None:
+            return self.ik(rotation, position, redundant=redundant)
         start = self.q if self.ik.structure == "numeric" else None
         return self.ik(rotation, position, start=start)
 
@@ -175,9 +180,13 @@ class _Tracker:
     def _free(self, found: InverseSolutions) -> bool:
         return any(family is not None for family in np.atleast_1d(found.family))
 
-    def _continued(self, rotation: Array, position: Array, otherwise: Array | None) -> Array | None:
+    def _continued(
+        self, rotation: Array, position: Array, redundant: float | None, otherwise: Array | None
+    ) -> Array | None:
         """The least motion from the last positions that reaches the pose."""
         whole = self.whole.copy()
+        for k in self.held:
+            whole[self.mine[k]] = redundant
         for _ in range(STEPS):
             R, p = frame_pose(self.robot, whole, self.ik.frame)
             if max(np.abs(position - p).max(), np.abs(rotation - R).max()) < REACHED:
@@ -199,6 +208,22 @@ class _Tracker:
     def _condition(self) -> float:
         J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]
         return mobility(J).condition
+
+
+def _redundant_positions(
+    ik: InverseKinematics, start: Array, redundant: npt.ArrayLike | None, N: int
+) -> list[float | None]:
+    """What is given beside each of N poses."""
+    if ik.redundant is None:
+        if redundant is not None:
+            raise ArgumentError("redundant is given, but no joint of this arm is redundant")
+        return [None] * N
+    values = np.asarray(ik.redundant_of(start) if redundant is None else redundant, float)
+    if values.shape not in ((), (N,)) or not np.isfinite(values).all():
+        raise ArgumentError(
+            f"redundant must be a finite number, or {N}, one for each pose; got {shown(redundant)}"
+        )
+    return [float(x) for x in np.broadcast_to(values, (N,))]
 
 
 def _start(robot: Robot, near: npt.ArrayLike | None) -> Array:

@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.errors import TrajectoryError, UnknownNameError
-from robot_dynamics.kinematics import frame_pose
+from arms import arm_of
+from robot_dynamics.errors import ArgumentError, TrajectoryError, UnknownNameError
+from robot_dynamics.kinematics import InverseKinematics, frame_pose
 from robot_dynamics.papers.paper_arms import puma_type_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import circle_motion, line_motion
 from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.robot.denavit_hartenberg import TOOL
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.trajectory import circle, follow_poses, interpolate, pose_spline, straight_line
 from robot_dynamics.trajectory.cartesian.pose_paths import PosePath, pose_of
@@ -94,6 +96,37 @@ def test_a_redundant_arm_keeps_its_redundant_joint():
         missed(panda, ours.__class__(panda.joint_names, path.times, whole), path, "panda_hand")
         < 1e-8
     )
+
+
+def iiwa():
+    """KUKA LBR iiwa 14: three axes meet in the shoulder and three in the wrist."""
+    turns = (-90, 90, 90, -90, -90, 90, 0)
+    return arm_of("RRRRRRR", (0.0,) * 7, turns, (0.36, 0.0, 0.42, 0.0, 0.4, 0.0, 0.126))
+
+
+@pytest.mark.parametrize("given", ["arm angle", "joint_3", "joint_1"])
+def test_what_is_given_beside_the_poses_is_kept_or_goes_where_it_is_asked_to(given):
+    arm, q = iiwa(), np.array([0.3, 0.7, -0.4, -1.2, 0.5, 0.9, 0.2])
+    ik = InverseKinematics(arm, TOOL, redundant=given)
+    start = pose_at(arm, q, TOOL)
+    path = straight_line(start, moved(start, 0.1, 0.1, -0.05), 1.0, rate=20.0)
+    kept = follow_poses(arm, path, TOOL, near=q, given=given).waypoints
+    assert np.abs(kept.positions[0] - q).max() < 1e-9
+    assert missed(arm, kept, path, TOOL) < 1e-9
+    angles = [ik.redundant_of(x) for x in kept.positions]
+    assert np.ptp(angles) < 1e-9
+    led = np.linspace(angles[0], angles[0] + 0.3, len(path.times))
+    moves = follow_poses(arm, path, TOOL, near=q, given=given, redundant=led).waypoints
+    assert missed(arm, moves, path, TOOL) < 1e-9
+    assert np.abs([ik.redundant_of(x) for x in moves.positions] - led).max() < 1e-9
+    assert np.abs(np.diff(moves.positions, axis=0)).max() < 0.2  # one branch
+
+
+def test_one_redundant_position_or_one_for_each_pose_is_asked_for():
+    start = pose_at(iiwa(), 0.3 * np.ones(7), TOOL)
+    path = straight_line(start, moved(start, 0.0, 0.0, 0.01), 1.0, rate=20.0)
+    with pytest.raises(ArgumentError, match="a finite number, or 21, one for each pose"):
+        follow_poses(iiwa(), path, TOOL, near=0.3 * np.ones(7), redundant=[0.1, 0.2])
 
 
 def test_an_arm_without_a_closed_form_goes_on_from_the_last_pose():

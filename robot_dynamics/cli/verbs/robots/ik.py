@@ -16,6 +16,7 @@ from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.verbs.robots.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics import InverseKinematics, InverseSolutions
+from robot_dynamics.kinematics.inverse.inverse_kinematics import SOLVERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,13 +30,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rpy", metavar="R,P,Y", default="0,0,0", help="roll, pitch, yaw, rad (default: 0,0,0)"
     )
     orientation.add_argument("--quaternion", metavar="X,Y,Z,W", help="orientation, of length 1")
+    orientation.add_argument(
+        "--rotation", metavar="XX,XY,...,ZZ", help="orientation as a matrix, row by row"
+    )
+    parser.add_argument(
+        "--given", metavar="JOINT", help="redundant joint of seven, or 'arm angle' (default: found)"
+    )
     parser.add_argument("--redundant", type=float, help="position of the redundant joint, rad")
+    parser.add_argument(
+        "--solver", choices=SOLVERS, default=SOLVERS[0], help=f"(default: {SOLVERS[0]})"
+    )
+    parser.add_argument(
+        "--turns", action="store_true", help="list what whole turns the limits allow as well"
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print a row per solution."""
-    ik = InverseKinematics(load_robot(arguments.robot, inertia=False), arguments.frame)
+    robot = load_robot(arguments.robot, inertia=False)
+    ik = InverseKinematics(
+        robot, arguments.frame, redundant=arguments.given, solver=arguments.solver
+    )
     position = number_list("--position", arguments.position, "xyz")
     found = ik(_rotation(arguments), position, redundant=arguments.redundant)
     if arguments.json:
@@ -48,8 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
     table = plain_table(None, ["branch"], [*ik.joint_names, "residual", "within limits"])
     for k, q in enumerate(found.q):
         inside = "yes" if found.within_limits[k] else "no"
-        cells = [f"{x:.6f}" for x in q]
-        table.add_row(found.branch[k], *cells, f"{found.residual[k]:.1e}", inside)
+        for turned in ik.turns(q) if arguments.turns and found.within_limits[k] else [q]:
+            cells = [f"{x:.6f}" for x in turned]
+            table.add_row(found.branch[k], *cells, f"{found.residual[k]:.1e}", inside)
     Console(width=None if Console().is_terminal else 160).print(table)
     for branch, family in zip(found.branch, found.family, strict=True):
         if family is not None:
@@ -69,6 +86,9 @@ def _answer(ik: InverseKinematics, found: InverseSolutions) -> dict[str, Any]:
 
 
 def _rotation(arguments: argparse.Namespace) -> Array:
+    if arguments.rotation is not None:
+        names = [f"{row}{column}" for row in "xyz" for column in "xyz"]
+        return number_list("--rotation", arguments.rotation, names).reshape(3, 3)
     if arguments.quaternion is None:
         rpy = number_list("--rpy", arguments.rpy, ("roll", "pitch", "yaw"))
         return Rotation.from_euler("xyz", rpy).as_matrix()

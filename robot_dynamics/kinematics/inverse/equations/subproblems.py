@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, select
 
 Vector = Sequence[Any]
 
@@ -29,11 +29,21 @@ NEAR = 1e-12
 at most, and round-off is far below."""
 
 
+_LEAST = 1e-300
+"""What is divided by where a length is zero, and the quotient is not used."""
+
+
 class Turn(NamedTuple):
-    """Cosine and sine of an angle."""
+    """Cosine and sine of an angle, and the angle where it is known without an arctangent."""
 
     c: Any
     s: Any
+    known: Any = None
+
+    @property
+    def angle(self) -> Any:
+        """The angle, rad, in [-pi, pi]."""
+        return np.arctan2(self.s, self.c) if self.known is None else self.known
 
     def then(self, other: Turn) -> Turn:
         """The turn by the sum of both angles."""
@@ -42,7 +52,13 @@ class Turn(NamedTuple):
     @property
     def back(self) -> Turn:
         """The turn by the opposite angle."""
-        return Turn(self.c, -self.s)
+        return Turn(self.c, -self.s, None if self.known is None else -self.known)
+
+    @property
+    def half_on(self) -> Turn:
+        """The turn by half a turn more, or less."""
+        angle = self.angle
+        return Turn(-self.c, -self.s, select(0.0, angle, angle - np.pi, angle + np.pi))
 
 
 class Crossing(NamedTuple):
@@ -84,14 +100,15 @@ def turned(h: Vector, turn: Turn, v: Vector) -> Vector:
     return plus(along, plus(times(turn.c, minus(v, along)), times(turn.s, cross(h, v))))
 
 
-def direction(x: Any, y: Any, free: Turn) -> tuple[Turn, Any]:
+def direction(x: Any, y: Any, free: Turn, least: float = TINY) -> tuple[Turn, Any]:
     """The turn from (1, 0) to the direction of (x, y), and the length of (x, y).
 
-    `free` weighs as much as round-off: it decides where both vanish, and nothing elsewhere.
+    Below the length `least` it has none, and the turn is `free`.
     """
-    x, y = x + TINY * free.c, y + TINY * free.s
     size = np.sqrt(x * x + y * y)
-    return Turn(x / size, y / size), size
+    over = 1.0 / maximum(size, _LEAST)
+    c, s = (select(size, least, f, z * over) for f, z in ((free.c, x), (free.s, y)))
+    return Turn(c, s), size
 
 
 def point_to_point(h: Vector, v: Vector, w: Vector, free: Turn) -> tuple[Turn, Any]:
@@ -103,8 +120,7 @@ def point_to_point(h: Vector, v: Vector, w: Vector, free: Turn) -> tuple[Turn, A
     """
     # across the axis first, so that no digits are lost where both come near it
     v, w = minus(v, times(dot(h, v), h)), minus(w, times(dot(h, w), h))
-    weight = NEAR * NEAR / TINY
-    return direction(dot(v, w), dot(h, cross(v, w)), Turn(weight * free.c, weight * free.s))
+    return direction(dot(v, w), dot(h, cross(v, w)), free, NEAR * NEAR)
 
 
 def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Crossing:
@@ -119,7 +135,11 @@ def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Cro
     """
     towards, size = direction(a, b, free)
     rest = size * size - d * d if gram is None else gram
-    opening, _ = direction(d, np.sqrt(maximum(rest, 0.0)), Turn(1.0, 0.0))
+    over = 1.0 / maximum(size, _LEAST)
+    opening = Turn(
+        select(size, TINY, 1.0, clip(d * over, -1.0, 1.0)),
+        select(size, TINY, 0.0, np.sqrt(maximum(rest, 0.0)) * over),
+    )
     return Crossing((towards.then(opening), towards.then(opening.back)), size, d)
 
 

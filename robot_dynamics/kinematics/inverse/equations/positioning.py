@@ -17,7 +17,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.kinematics.inverse.axis_chain import Axis
-from robot_dynamics.kinematics.inverse.subproblems import (
+from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Crossing,
     Turn,
     Vector,
@@ -73,6 +73,12 @@ class Partial(NamedTuple):
         """With one more joint."""
         return Partial({**self.values, joint: value}, (*self.steps, step))
 
+    def around(self, joint: int, value: Any) -> Partial:
+        """With a joint between, so that those from its number on count one more."""
+        values = {k + (k >= joint): x for k, x in self.values.items()}
+        steps = (step._replace(joint=step.joint + (step.joint >= joint)) for step in self.steps)
+        return Partial({**values, joint: value}, tuple(steps))
+
 
 def branches(
     joint: int, name: str, found: Crossing, reach: Any = None, unit: str = " m"
@@ -86,8 +92,28 @@ def branches(
     ]
 
 
+class _Second(NamedTuple):
+    """The second joint: its direction, two directions across, and a point of it."""
+
+    h: Vector
+    across: Sequence[Vector]
+    centre: Vector
+
+
 Row = tuple[Any, Any, Any]
 """Constant, and the coefficients of (cosine, sine), or of (displacement, its square)."""
+
+
+class Held(NamedTuple):
+    """A joint among others whose motion is known.
+
+    Attributes:
+        axis: Its line.
+        place: How many of the others are before it.
+    """
+
+    axis: Axis
+    place: int
 
 
 class Positioning:
@@ -97,21 +123,41 @@ class Positioning:
         axes: One to three joints.
         w: The point, carried by the last of them, at zero.
         names: What the branches of the first and of the last joint are called.
+        held: One more joint, whose motion is given with the place.
     """
 
-    def __init__(self, axes: Sequence[Axis], w: Vector, names: tuple[str, str]) -> None:
-        self.axes, self.w, self.names = list(axes), w, names
+    def __init__(
+        self, axes: Sequence[Axis], w: Vector, names: tuple[str, str], held: Held | None = None
+    ) -> None:
+        self.axes, self.w, self.names, self.held = list(axes), w, names, held
         self.closed = True
+        if held is not None and len(self.axes) != 3:
+            raise NoClosedForm("a joint is given beside three others")
         if len(self.axes) > 1:
             self._plan()
 
-    def solve(self, t: Vector, free: Turn) -> list[Partial]:
-        """The motions that bring w to t, joints counted from 0."""
+    def solve(self, t: Vector, free: Turn, given: Any = None) -> list[Partial]:
+        """The motions that bring w to t, joints counted from 0 without the one that is held."""
         first, start = self.axes[0], Partial({}, ())
         if len(self.axes) == 1:
             return [self._carry(start, 0, first, self.w, t, free)]
-        ways = self._first_and_last(t, free)
-        return [self._middle(way, t, free) for way in ways]
+        t = self._moved(t, given, 0, back=True)
+        ways = self._first_and_last(t, free, given)
+        return [self._middle(way, t, free, given) for way in ways]
+
+    def _moved(self, x: Vector, given: Any, place: int, *, back: bool) -> Vector:
+        """A point after the motion of the joint that is held, if it stands at that place."""
+        if self.held is None or self.held.place != place:
+            return x
+        axis = self.held.axis
+        return axis.point(x, axis.back(given) if back else given)
+
+    def _turned(self, v: Vector, given: Any, place: int, *, back: bool) -> Vector:
+        """A direction after it."""
+        if self.held is None or self.held.place != place:
+            return v
+        axis = self.held.axis
+        return axis.vector(v, axis.back(given) if back else given)
 
     # -- the two equations ----------------------------------------------------------------------
 
@@ -125,41 +171,72 @@ class Positioning:
             across = np.cross(h, np.eye(3)[np.argmin(np.abs(h))])
         u = np.cross(across, h) / np.linalg.norm(across)
         self._across = (tuple(u), tuple(np.cross(h, u)))
-        # p_2 where its axis comes nearest to the first: a sphere about it may not see q_1
-        self._centre = nearest(second, first)
-        self._x_rows = self._rows_of_x()
-        size = 1.0 + float(lever)
-        targets = imported("numpy.random").default_rng(0).uniform(-size, size, (8, 3))
-        A = np.hstack([np.array(self._rows_of_y(tuple(t)), float)[:, 1:] for t in targets])
-        B = np.array([row[1:] for row in self._x_rows], float)
-        if len(self.axes) == 2:  # x is a constant: the equation that q_1 has most to do with
-            most = int(np.argmax(np.abs(A).max(axis=1)))
-            self._free_of_last, self._free_of_first = np.eye(2)[most], None
+        # a sphere about p_2, where its axis comes nearest to another one, may not see that joint
+        for other in (first, self.axes[-1])[: 1 if self.held is None else 2]:
+            self._centre = nearest(second, other)
+            if self._separated():
+                return
+        if len(self.axes) == 2:
             return
-        self._free_of_first, self._free_of_last = _free_of(A, B), _free_of(B, A)
-        self.closed = self._free_of_first is not None or self._free_of_last is not None
-        full = min(np.linalg.svd(M)[1][1] for M in (A, B)) > SAME
-        if not self.closed and not (full and first.rotates and self.axes[2].rotates):
+        self.closed = False
+        full = min(np.linalg.svd(M)[1][1] for M in self._coefficients(self._samples()[0])) > SAME
+        if not (full and first.rotates and self.axes[2].rotates):
             raise NoClosedForm("both equations have the same unknowns, and one is a slide")
 
-    def _rows_of_y(self, t: Vector) -> list[Row]:
-        """Both expressions of y = E_1^-1 t."""
-        axis = self.axes[0]
+    def _separated(self) -> bool:
+        """Look for a combination of both equations with one unknown, whatever is given."""
+        tables = [self._coefficients(given) for given in self._samples()]
+        if len(self.axes) == 2:  # x is a constant: the equation that q_1 has most to do with
+            most = int(np.argmax(np.abs(tables[0][0]).max(axis=1)))
+            self._free_of_last, self._free_of_first = np.eye(2)[most], None
+            return True
+        self._free_of_first = _always([_free_of(A, B) for A, B in tables])
+        self._free_of_last = _always([_free_of(B, A) for A, B in tables])
+        return self._free_of_first is not None or self._free_of_last is not None
+
+    def _samples(self) -> list[Any]:
+        """Motions of the joint that is held, in general position."""
+        if self.held is None:
+            return [None]
+        angles = (0.7, -1.9, 2.6)
+        if not self.held.axis.rotates:
+            return [0.3 * angle for angle in angles]
+        return [Turn(float(np.cos(angle)), float(np.sin(angle))) for angle in angles]
+
+    def _coefficients(self, given: Any) -> tuple[Array, Array]:
+        """What both expressions of y have to do with q_1 for some places, and of x with q_3."""
+        size = 1.0 + 0.5 / self._scale
+        targets = imported("numpy.random").default_rng(0).uniform(-size, size, (8, 3))
+        y_rows = [self._rows_of_y(tuple(t), given) for t in targets]
+        A = np.hstack([np.array(rows, float)[:, 1:] for rows in y_rows])
+        return A, np.array([row[1:] for row in self._rows_of_x(given)], float)
+
+    def _rows_of_y(self, t: Vector, given: Any) -> list[Row]:
+        """Both expressions of y = E_1^-1 t, seen past a joint that is held behind the first."""
+        axis, seen = self.axes[0], self._seen(given, 1, back=False)
         if not axis.rotates:
             backwards = Axis(times(-1.0, axis.h), axis.p, False)
-            return self._rows_of_slide(backwards, t)
-        return self._rows_of_turn(axis, t, -1.0)
+            return self._rows_of_slide(backwards, t, seen)
+        return self._rows_of_turn(axis, t, -1.0, seen)
 
-    def _rows_of_x(self) -> list[Row]:
-        """Both expressions of x = E_3 w."""
+    def _rows_of_x(self, given: Any) -> list[Row]:
+        """Both expressions of x = E_3 w, seen past a joint that is held before the last."""
+        seen = self._seen(given, 2, back=True)
         if len(self.axes) == 2:
-            return [(row[0], 0.0, 0.0) for row in self._rows_of_slide(self.axes[1], self.w)]
-        axis = self.axes[2]
+            return [(row[0], 0.0, 0.0) for row in self._rows_of_slide(self.axes[1], self.w, seen)]
+        axis, w = self.axes[2], self._moved(self.w, given, 3, back=False)
         if not axis.rotates:
-            return self._rows_of_slide(axis, self.w)
-        return self._rows_of_turn(axis, self.w, 1.0)
+            return self._rows_of_slide(axis, w, seen)
+        return self._rows_of_turn(axis, w, 1.0, seen)
 
-    def _rows_of_turn(self, axis: Axis, point: Vector, sense: float) -> list[Row]:
+    def _seen(self, given: Any, place: int, *, back: bool) -> _Second:
+        """Joint 2 as it stands for the first or the last joint."""
+        h, *across = (
+            self._turned(v, given, place, back=back) for v in (self.axes[1].h, *self._across)
+        )
+        return _Second(h, across, self._moved(self._centre, given, place, back=back))
+
+    def _rows_of_turn(self, axis: Axis, point: Vector, sense: float, seen: _Second) -> list[Row]:
         h, u = axis.h, minus(point, axis.p)
         along = dot(h, u)
 
@@ -167,35 +244,31 @@ class Positioning:
             g_across = _clean(minus(g, times(dot(g, h), h)))
             return dot(g_across, u), sense * dot(_clean(cross(g_across, h)), u)
 
+        arm = _clean(minus(axis.p, seen.centre))
         if not self.axes[1].rotates:
-            return [
-                (dot(g, axis.p) + dot(g, h) * along, *linear(g)) for g in map(_clean, self._across)
-            ]
-        g = self.axes[1].h
-        arm = _clean(minus(axis.p, self._centre))
+            return [(dot(g, arm) + dot(g, h) * along, *linear(g)) for g in map(_clean, seen.across)]
         a, b = linear(arm)
         squared = dot(u, u) + dot(arm, arm) + 2.0 * along * _clean1(dot(arm, h))
         k = self._scale
-        return [
-            (dot(g, axis.p) + dot(g, h) * along, *linear(g)),
-            (k * squared, 2.0 * k * a, 2.0 * k * b),
-        ]
+        g = seen.h
+        height = dot(g, arm) + dot(g, h) * along
+        return [(height, *linear(g)), (k * squared, 2.0 * k * a, 2.0 * k * b)]
 
-    def _rows_of_slide(self, axis: Axis, point: Vector) -> list[Row]:
+    def _rows_of_slide(self, axis: Axis, point: Vector, seen: _Second) -> list[Row]:
+        arm, k = minus(point, seen.centre), self._scale
         if not self.axes[1].rotates:
-            return [(dot(g, point), dot(g, axis.h), 0.0) for g in self._across]
-        g, arm, k = self.axes[1].h, minus(point, self._centre), self._scale
+            return [(dot(g, arm), dot(g, axis.h), 0.0) for g in seen.across]
         return [
-            (dot(g, point), _clean1(dot(g, axis.h)), 0.0),
+            (dot(seen.h, arm), _clean1(dot(seen.h, axis.h)), 0.0),
             (k * dot(arm, arm), 2.0 * k * dot(axis.h, arm), k),
         ]
 
     # -- q_1 and q_3 ----------------------------------------------------------------------------
 
-    def _first_and_last(self, t: Vector, free: Turn) -> Iterator[Partial]:
-        y_rows, x_rows = self._rows_of_y(t), self._x_rows
+    def _first_and_last(self, t: Vector, free: Turn, given: Any) -> Iterator[Partial]:
+        y_rows, x_rows = self._rows_of_y(t, given), self._rows_of_x(given)
         if not self.closed:
-            yield from self._quartic(y_rows, free)
+            yield from self._quartic(y_rows, x_rows, free)
             return
         pivot = self._free_of_first if self._free_of_first is not None else self._free_of_last
         assert pivot is not None
@@ -203,7 +276,7 @@ class Positioning:
         y, x = _combined(row, y_rows), _combined(row, x_rows)
         start = Partial({}, ())
         if self._free_of_first is not None:
-            reach = (float(x[0]) / self._scale, 1.0 / self._scale) if self._sees(row) else None
+            reach = (x[0] / self._scale, 1.0 / self._scale) if self._sees(row) else None
             last = self._solved(2, x, y[0], free)
             y, x = _combined(other, y_rows), _combined(other, x_rows)
             for value, step in branches(2, self.names[1], last, reach):
@@ -219,7 +292,7 @@ class Positioning:
                 continue
             y_2, x_2 = _combined(other, y_rows), _combined(other, x_rows)
             right = y_2[0] + _at(y_2, self.axes[0], value)
-            reach = (float(x_2[0]) / self._scale, 1.0 / self._scale) if self._sees(other) else None
+            reach = (x_2[0] / self._scale, 1.0 / self._scale) if self._sees(other) else None
             last = self._solved(2, x_2, right, free)
             for value_3, step_3 in branches(2, self.names[1], last, reach):
                 yield way.extended(2, value_3, step_3)
@@ -234,10 +307,10 @@ class Positioning:
             return circle_and_line(row[1], row[2], d, free)
         return square_and_line(row[1], row[2], d)
 
-    def _quartic(self, y_rows: list[Row], free: Turn) -> Iterator[Partial]:
+    def _quartic(self, y_rows: list[Row], x_rows: list[Row], free: Turn) -> Iterator[Partial]:
         """Both equations at once: eliminating q_1 leaves a quartic in exp(i q_3)."""
         (k_1, a_11, a_12), (k_2, a_21, a_22) = [np.broadcast_arrays(*row) for row in y_rows]
-        (x_1, *b_1), (x_2, *b_2) = self._x_rows
+        (x_1, *b_1), (x_2, *b_2) = x_rows
         right = [(x_1 - k_1, *b_1), (x_2 - k_2, *b_2)]
         det = a_11 * a_22 - a_12 * a_21
         # det (c_1, s_1) = v_0 + v_1 c_3 + v_2 s_3
@@ -261,10 +334,11 @@ class Positioning:
 
     # -- q_2 ------------------------------------------------------------------------------------
 
-    def _middle(self, way: Partial, t: Vector, free: Turn) -> Partial:
-        first = self.axes[0]
-        y = first.point(t, first.back(way.values[0]))
-        x = self.axes[2].point(self.w, way.values[2]) if len(self.axes) == 3 else self.w
+    def _middle(self, way: Partial, t: Vector, free: Turn, given: Any) -> Partial:
+        first, x = self.axes[0], self._moved(self.w, given, 3, back=False)
+        y = self._moved(first.point(t, first.back(way.values[0])), given, 1, back=True)
+        if len(self.axes) == 3:
+            x = self._moved(self.axes[2].point(x, way.values[2]), given, 2, back=False)
         return self._carry(way, 1, self.axes[1], x, y, free)
 
     @staticmethod
@@ -321,6 +395,14 @@ def _free_of(A: Array, B: Array) -> Array | None:
     return np.where(np.abs(U[:, 1] - near) < SAME, near, U[:, 1])
 
 
+def _always(found: Sequence[Array | None]) -> Array | None:
+    """A combination that is the same whatever is given; None if there is no such."""
+    first, *others = found
+    if first is None or any(x is None or np.abs(x - first).max() > SAME for x in others):
+        return None
+    return first
+
+
 def _combined(weights: Array, rows: Sequence[Row]) -> Row:
     """The combination of two rows; their coefficients may be symbols."""
     a, b = float(weights[0]), float(weights[1])
@@ -335,11 +417,13 @@ def _at(row: Row, axis: Axis, value: Any) -> Any:
     return row[1] * value + row[2] * (value * value)
 
 
-def _clean1(x: float) -> float:
+def _clean1(x: Any) -> Any:
+    if not isinstance(x, float):  # a symbol, or an array
+        return x
     near = float(np.round(x))
     return near if abs(x - near) < 1e-12 else x
 
 
 def _clean(v: Vector) -> Vector:
     """Zeros and ones where round-off has left something near them."""
-    return tuple(_clean1(float(x)) for x in v)
+    return tuple(_clean1(x) for x in v)

@@ -14,22 +14,17 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.closed_form import (
-    Frees,
-    Structure,
-    across,
-    common_point,
-    sine,
-    three_turns,
-)
-from robot_dynamics.kinematics.inverse.positioning import (
+from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
+from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
+from robot_dynamics.kinematics.inverse.equations.positioning import (
     SAME,
     NoClosedForm,
     Partial,
     branches,
     nearest,
 )
-from robot_dynamics.kinematics.inverse.subproblems import (
+from robot_dynamics.kinematics.inverse.equations.spherical_wrist import three_turns
+from robot_dynamics.kinematics.inverse.equations.subproblems import (
     TINY,
     Turn,
     Vector,
@@ -59,9 +54,11 @@ class ArmAngleEquations:
                 raise NoClosedForm("neighbouring axes of a shoulder or wrist are not parallel")
         self.s, self.w = common_point(self.shoulder), common_point(self.wrist)
         self.e = minus(nearest(self.elbow, self.shoulder[2]), self.s)
+        last = axes[-1].h
+        self.missed = missed_by(axes, (4, 7), (last, across(last)))
 
-    def solve(self, target: Displacement, free: Frees, angle: Turn) -> list[Partial]:
-        """All motions of the joints."""
+    def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
+        """All motions of the joints; `given` is the turn by the arm angle."""
         line = minus(target.point(self.w), self.s)
         u, v, h = minus(self.w, self.elbow.p), minus(self.s, self.elbow.p), self.elbow.h
         # the distance from shoulder to wrist is that of u, turned, from v
@@ -74,12 +71,22 @@ class ArmAngleEquations:
             free[0],
         )
         reach = (squares - 2.0 * along, -2.0 / k)
-        there = self._triad(line, self._raised(line, angle))
+        there = self._triad(line, self._raised(line, given))
         return [
             solution
             for turn, step in branches(3, "elbow", found, reach)
             for solution in self._turns(Partial({3: turn}, (step,)), target, there, free)
         ]
+
+    def angle(self, motions: Sequence[Turn]) -> Any:
+        """The arm angle of the motions of all joints, rad."""
+        elbow, wrist = plus(self.e, self.s), self.w
+        for k in (3, 2, 1, 0):
+            wrist = (*self.shoulder, self.elbow)[k].point(wrist, motions[k])
+            elbow = self.shoulder[k].point(elbow, motions[k]) if k < 3 else elbow
+        line = minus(wrist, self.s)
+        side, out = self._raised(line, Turn(1.0, 0.0)), minus(elbow, self.s)
+        return np.arctan2(dot(cross(_unit(line), side), out), dot(side, out))
 
     def _raised(self, line: Vector, angle: Turn) -> Vector:
         """Where the elbow is seen from the line: the first axis, turned about it."""
@@ -124,12 +131,3 @@ def _moved(v: Vector, here: Sequence[Vector], there: Sequence[Vector]) -> Vector
 
 def _unit(v: Vector) -> Vector:
     return times(1.0 / np.sqrt(dot(v, v) + TINY * TINY), v)
-
-
-def arm_angle_structure(axes: Sequence[Axis]) -> Structure | None:
-    """The closed form of an arm with an arm angle; None if the arm is another one."""
-    try:
-        equations: Any = ArmAngleEquations(axes)
-    except NoClosedForm:
-        return None
-    return Structure("spherical shoulder and spherical wrist, with the arm angle given", equations)

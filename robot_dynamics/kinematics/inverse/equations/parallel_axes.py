@@ -1,0 +1,170 @@
+"""Closed form of chains with three parallel axes: what is around them, then a triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
+from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
+from robot_dynamics.kinematics.inverse.equations.axis_geometry import (
+    across,
+    common_point,
+    parallel_runs,
+    sine,
+)
+from robot_dynamics.kinematics.inverse.equations.positioning import (
+    SAME,
+    NoClosedForm,
+    Partial,
+    Step,
+    branches,
+)
+from robot_dynamics.kinematics.inverse.equations.spherical_wrist import at_right_angles
+from robot_dynamics.kinematics.inverse.equations.subproblems import (
+    Turn,
+    Vector,
+    axis_to_angle,
+    circle_and_line,
+    cross,
+    dot,
+    minus,
+    plus,
+    point_to_point,
+    times,
+    turned,
+)
+from robot_dynamics.kinematics.inverse.whole_turns import TURN
+
+
+class ParallelEquations:
+    """Three parallel revolute axes, and slides along them; one joint before, two after at most."""
+
+    def __init__(self, axes: Sequence[Axis], names: tuple[str, str, str]) -> None:
+        self.axes, self.names, self.closed = list(axes), names, True
+        for self.start, self.end in parallel_runs(axes):
+            self.before, self.after = axes[: self.start], axes[self.end :]
+            group = axes[self.start : self.end]
+            self.turns = [k for k in range(self.start, self.end) if axes[k].rotates]
+            self.slides = [k for k in range(self.start, self.end) if not axes[k].rotates]
+            around = [*self.before, *self.after[:1]]
+            if (
+                len(self.turns) == 3
+                and len(self.before) <= 1
+                and len(self.after) <= 2
+                and len(self.slides) <= (0 if self.before else 1)
+                and all(axis.rotates and sine(axis, group[0]) > SAME for axis in around)
+                and (len(self.after) < 2 or sine(*self.after) > SAME)
+            ):
+                break
+        else:
+            raise NoClosedForm("no three parallel axes with few joints around them")
+        self.n = axes[self.turns[0]].h
+        self.centre = common_point(self.after) if self.after else axes[self.turns[2]].p
+        self.missed = missed_by(axes, (self.start, self.end), (self.n, across(self.n)))
+
+    def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
+        """All motions of the joints; none is given."""
+        return [
+            solution
+            for way in self._aside(target, free[0])
+            for outer in self._outer(way, target, free[1])
+            for solution in self._triangle(outer, target, free[0])
+        ]
+
+    def _aside(self, target: Displacement, free: Turn) -> list[Partial]:
+        """The joint before brings the far point to its height along the parallel axes."""
+        start = Partial({}, ())
+        if not self.before:
+            return [start]
+        (first,), n = self.before, self.n
+        u = minus(target.point(self.centre), first.p)
+        across = minus(n, times(dot(first.h, n), first.h))
+        d = dot(n, minus(self.centre, first.p)) - dot(first.h, n) * dot(first.h, u)
+        found = circle_and_line(dot(across, u), dot(cross(first.h, across), u), d, free)
+        return [start.extended(0, *way) for way in branches(0, self.names[0], found)]
+
+    def _outer(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
+        """The joints after turn the hand until the parallel axes stand as they do."""
+        if not self.after:
+            return [way]
+        n, k, last = self.n, len(self.axes) - 1, self.after[-1]
+        n_base = self.before[0].vector(n, way.values[0]) if self.before else n
+        n_hand = target.inverse.vector(n_base)
+        if len(self.after) == 1:
+            turn, size = point_to_point(last.h, n_hand, n, free)
+            return [way.extended(k, turn, Step(k, "", "", size))]
+        inner = self.after[0]
+        m = target.vector(last.h)
+        m = self.before[0].vector(m, way.values[0].back) if self.before else m
+        ways: list[Partial] = []
+        found = axis_to_angle(n, inner.h, last.h, m, Turn(1.0, 0.0))
+        flips = at_right_angles(self.axes[self.turns[0]], inner, last)
+        for turn, step in branches(k - 1, self.names[2], found, unit=""):
+            if ways and flips:
+                outer = ways[0].values[k].half_on
+            else:
+                outer, size = point_to_point(last.h, n_hand, inner.vector(n, turn.back), free)
+            ways.append(way.extended(k - 1, turn, step).extended(k, outer, Step(k, "", "", size)))
+        return ways
+
+    def _triangle(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
+        """Two links and a hand in the plane across the axes."""
+        n = self.n
+        i, j, k = self.turns
+
+        def moved(x: Vector, *, point: bool) -> Vector:  # by the parallel joints together
+            for joint, axis in enumerate(self.after, start=self.end):
+                value = way.values[joint].back
+                x = axis.point(x, value) if point else axis.vector(x, value)
+            x = target.point(x) if point else target.vector(x)
+            for axis in self.before:
+                value = way.values[0].back
+                x = axis.point(x, value) if point else axis.vector(x, value)
+            return x
+
+        p_i, p_j, p_k = (self.axes[joint].p for joint in self.turns)
+        t = moved(p_k, point=True)
+        r, far = _flat(n, minus(t, p_i)), _flat(n, minus(p_k, p_j))
+        near = _flat(n, minus(p_j, p_i))
+        scale = 0.5 / np.sqrt(max(dot(near, near), dot(far, far)))
+        lengths = dot(near, near) + dot(far, far)
+        found = circle_and_line(
+            2.0 * scale * dot(near, far),
+            2.0 * scale * dot(near, cross(n, far)),
+            scale * (dot(r, r) - lengths),
+            free,
+        )
+        v = across(n)
+        w = moved(v, point=False)
+        total = Turn(dot(v, w), dot(cross(n, v), w))  # both are unit vectors across n
+        solutions = []
+        for turn, step in branches(j, self.names[1], found, (lengths, 1.0 / scale)):
+            reached = plus(near, turned(n, turn, far))
+            inner, size = point_to_point(n, reached, r, free)
+            c, s, _ = total.then(inner.back).then(turn.back)
+            last = Turn(c, s, _within_a_turn(total.angle - inner.angle - turn.angle))
+            part = way.extended(j, self._signed(j, turn), step)
+            part = part.extended(i, self._signed(i, inner), Step(i, "", "", size))
+            part = part.extended(k, self._signed(k, last), Step(k, "", "", 1.0))
+            for slide in self.slides:
+                along = dot(n, minus(t, p_k)) * dot(self.axes[slide].h, n)
+                part = part.extended(slide, along, Step(slide, "", "", 1.0))
+            solutions.append(part)
+        return solutions
+
+    def _signed(self, joint: int, turn: Turn) -> Turn:
+        """A turn about n as one about the axis of a joint, which may point against n."""
+        return turn if dot(self.axes[joint].h, self.n) > 0.0 else turn.back
+
+
+def _flat(n: Vector, v: Vector) -> Vector:
+    """The part of a vector across n."""
+    return minus(v, times(dot(n, v), n))
+
+
+def _within_a_turn(angle: Any) -> Any:
+    """The angle in [-pi, pi) that differs by whole turns."""
+    return angle - TURN * np.floor((angle + np.pi) * (1.0 / TURN))

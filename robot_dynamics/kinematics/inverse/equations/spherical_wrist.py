@@ -1,0 +1,133 @@
+"""Closed form of chains whose last axes, at most three, meet in one point: Pieper's wrist.
+
+Up to three joints bring the point to its place (`positioning`), then the wrist turns the hand.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
+from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
+from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
+from robot_dynamics.kinematics.inverse.equations.positioning import (
+    SAME,
+    Held,
+    NoClosedForm,
+    Partial,
+    Positioning,
+    Step,
+    branches,
+)
+from robot_dynamics.kinematics.inverse.equations.subproblems import (
+    Turn,
+    Vector,
+    axis_to_angle,
+    dot,
+    point_to_point,
+)
+
+RIGHT = 1e-13
+"""Cosine below which an angle counts as a right one; residuals show what that leaves."""
+
+
+class WristEquations:
+    """The last `k` axes meet in one point, or are one or none; at most three are before them.
+
+    One more may be before them, number `given`, whose motion is known beside the pose.
+    """
+
+    def __init__(
+        self,
+        axes: Sequence[Axis],
+        k: int,
+        names: tuple[str, str, str],
+        w: Vector,
+        given: int | None = None,
+    ):
+        n = len(axes) - k
+        if not 0 <= n <= (3 if given is None else 4) or not all(axis.rotates for axis in axes[n:]):
+            raise NoClosedForm("joints before a wrist: at most three; in a wrist: revolute ones")
+        if given is not None and given >= n:
+            raise NoClosedForm("a joint of a wrist is given")
+        self.arm, self.wrist, self.name, self.given = axes[:n], axes[n:], names[2], given
+        if any(sine(a, b) < SAME for a, b in itertools.pairwise(self.wrist)):
+            raise NoClosedForm("neighbouring axes of a wrist are not parallel")
+        self.centre = common_point(self.wrist) if k else w
+        held = None if given is None else Held(axes[given], given)
+        others = [axis for j, axis in enumerate(self.arm) if j != given]
+        self.position = Positioning(others, self.centre, names[:2], held) if others else None
+        self.closed = self.position is None or self.position.closed
+        last = axes[-1].h
+        self.missed = missed_by(axes, (n, len(axes)), (last, across(last)))
+
+    def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
+        """All motions of the joints."""
+        if self.position is None:
+            ways = [Partial({}, ())]
+        else:
+            ways = self.position.solve(target.point(self.centre), free[0], given)
+        if self.given is not None:
+            ways = [way.around(self.given, given) for way in ways]
+        return [solution for way in ways for solution in self._turn_hand(way, target, free[1])]
+
+    def _turn_hand(self, way: Partial, target: Displacement, free: Turn) -> Iterator[Partial]:
+        def before(v: Vector) -> Vector:  # what the arm's turns leave of a vector of the target
+            for joint, axis in enumerate(self.arm):
+                v = axis.vector(v, axis.back(way.values[joint]))
+            return v
+
+        n = len(self.arm)
+        if not self.wrist:
+            yield way
+            return
+        if len(self.wrist) < 3:
+            yield from _aligned(way, n, self.wrist, lambda v: before(target.vector(v)), free)
+            return
+        yield from three_turns(
+            self.wrist, n, self.name, way, lambda v: before(target.vector(v)), free
+        )
+
+
+def three_turns(
+    axes: Sequence[Axis], n: int, name: str, way: Partial, seen: Any, free: Turn
+) -> Iterator[Partial]:
+    """Turns about a, b, c with R_a R_b R_c v = seen(v): c seen from a first, then a, then the rest.
+
+    They are the joints from number n on, none of them parallel to the next.
+    """
+    a, b, c = axes
+    m = seen(c.h)
+    found = axis_to_angle(a.h, b.h, c.h, m, Turn(1.0, 0.0))
+    flips, first = at_right_angles(a, b, c), None
+    for turn_b, step in branches(n + 1, name, found, unit=""):
+        if first and flips:
+            turn_a, size, turn_c = first[0].half_on, first[1], first[2].half_on
+        else:
+            turn_a, size = point_to_point(a.h, b.vector(c.h, turn_b), m, free)
+            v = across(c.h)
+            rest = b.vector(a.vector(seen(v), turn_a.back), turn_b.back)
+            turn_c, _ = point_to_point(c.h, v, rest, free)
+            first = turn_a, size, turn_c
+        part = way.extended(n + 1, turn_b, step).extended(n, turn_a, Step(n, "", "", size))
+        yield part.extended(n + 2, turn_c, Step(n + 2, "", "", 1.0))
+
+
+def at_right_angles(a: Axis, b: Axis, c: Axis) -> bool:
+    """Whether the second solution of b is the first one with a and c half a turn on."""
+    return max(abs(dot(a.h, b.h)), abs(dot(b.h, c.h))) < RIGHT
+
+
+def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) -> list[Partial]:
+    """One or two turns that make the rotation v -> seen(v); n is the number of the first."""
+    for joint, axis in enumerate(axes, start=n):
+        following = axes[joint - n + 1 :]
+        v = following[0].h if following else across(axis.h)
+        w = seen(v)
+        for done, before in enumerate(axes[: joint - n], start=n):
+            w = before.vector(w, way.values[done].back)
+        turn, size = point_to_point(axis.h, v, w, free)
+        way = way.extended(joint, turn, Step(joint, "", "", size))
+    return [way]
