@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cached import cached_property
 from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
@@ -32,6 +31,7 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
 from robot_dynamics.kinematics.inverse.pose_arguments import EXACT, deviation
 from robot_dynamics.kinematics.inverse.whole_turns import within_limits
+from robot_dynamics.lazy import cached_property
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 """The member of a family that is returned by default: cosine and sine, of arm and hand."""

@@ -115,7 +115,7 @@ def test_what_is_given_beside_the_poses_is_kept_or_goes_where_it_is_asked_to(giv
     assert missed(arm, kept, path, TOOL) < 1e-9
     angles = [ik.redundant_of(x) for x in kept.positions]
     assert np.ptp(angles) < 1e-9
-    led = np.linspace(angles[0], angles[0] + 0.3, len(path.times))
+    led = np.linspace(angles[0], angles[0] + 0.15, len(path.times))
     moves = follow_poses(arm, path, TOOL, near=q, given=given, redundant=led).waypoints
     assert missed(arm, moves, path, TOOL) < 1e-9
     assert np.abs([ik.redundant_of(x) for x in moves.positions] - led).max() < 1e-9
