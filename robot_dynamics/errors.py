@@ -61,7 +61,7 @@ class TrajectoryError(RobotDynamicsError, ValueError):
 
 
 class RecordingError(RobotDynamicsError, ValueError):
-    """A recorded motion that cannot be read, or that no model can be identified from."""
+    """A recording that cannot be written or read, or that no model can be identified from."""
 
 
 class MissingPackageError(RobotDynamicsError, ImportError):

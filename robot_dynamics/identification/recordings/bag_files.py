@@ -1,4 +1,4 @@
-"""Joint states out of ROS 2 bags: MCAP and sqlite3, with or without their metadata.yaml."""
+"""ROS 2 bags, MCAP and sqlite3, with or without their metadata.yaml, and joint states of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,14 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.packages import needed
 from robot_dynamics.identification.recordings.channels import Channels, of_rows
-from robot_dynamics.identification.recordings.mcap_records import mcap_messages
+from robot_dynamics.identification.recordings.mcap_records import (
+    BagMessage,
+    Wanted,
+    mcap_messages,
+)
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 SUFFIXES = (".mcap", ".db3")
-
-Message = tuple[int, bytes]
-"""Time of arrival, ns, and the message as it was sent (CDR)."""
 
 
 def read_bag(path: Path, topic: str | None = None) -> Channels:
@@ -36,19 +38,29 @@ def read_bag(path: Path, topic: str | None = None) -> Channels:
             start. A file that ends in the middle gives the messages before, if there are any.
         MissingPackageError: If rosbags is not installed.
     """
-    store = _typestore()
-    by_topic: dict[str, list[Message]] = defaultdict(list)
+    by_topic: dict[str, list[BagMessage]] = defaultdict(list)
+    for message in bag_messages(path, lambda _, kind: kind == JOINT_STATE):
+        by_topic[message.topic].append(message)
+    chosen = by_topic[_chosen(path, list(by_topic), topic)]
+    return _channels(f"{path}", [(message.arrival, deserialized(message)) for message in chosen])
+
+
+def bag_messages(path: Path, wanted: Wanted) -> Iterator[BagMessage]:
+    """The messages of a bag, file by file in their order; arguments and errors as in `read_bag`."""
     for file in _files(path):
-        mcap = file.suffix == ".mcap"
-        for name, message in mcap_messages(file, JOINT_STATE) if mcap else _sqlite(file):
-            by_topic[name].append(message)
-    chosen = _chosen(path, list(by_topic), topic)
-    states = [
-        (arrival, store.deserialize_cdr(data, JOINT_STATE)) for arrival, data in by_topic[chosen]
-    ]
-    return _channels(f"{path}", states)
+        yield from (mcap_messages if file.suffix == ".mcap" else _sqlite)(file, wanted)
 
 
+def deserialized(message: BagMessage) -> Any:
+    """A message with its fields.
+
+    Raises:
+        MissingPackageError: If rosbags is not installed.
+    """
+    return _typestore().deserialize_cdr(message.data, message.kind)
+
+
+@cache
 def _typestore() -> Any:
     system = needed("rosbags.typesys", "reading bags")
     return system.get_typestore(system.Stores.ROS2_JAZZY)
@@ -81,18 +93,17 @@ def _chosen(path: Path, topics: list[str], topic: str | None) -> str:
     raise RecordingError(f"{path}: joint states are on {', '.join(topics)}; say which topic")
 
 
-def _sqlite(file: Path) -> Iterator[tuple[str, Message]]:
+def _sqlite(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
     """By SQL and not by the reader of rosbags, which wants a metadata.yaml."""
     try:
         uri = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
-            topics = dict(
-                connection.execute("SELECT id, name FROM topics WHERE type = ?", (JOINT_STATE,))
-            )
+            known = connection.execute("SELECT id, name, type FROM topics")
+            topics = {i: (name, kind) for i, name, kind in known if wanted(name, kind)}
             rows = connection.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY id")
             for topic, arrival, data in rows:
                 if topic in topics:
-                    yield topics[topic], (arrival, data)
+                    yield BagMessage(*topics[topic], arrival, data)
     except sqlite3.Error as error:
         raise RecordingError(f"{file}: is no bag, or a damaged one ({error})") from None
 

@@ -6,10 +6,10 @@ The records before them hold all messages, one after the other: https://mcap.dev
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import Struct, error
-from typing import Any
+from typing import Any, NamedTuple
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.packages import needed
@@ -24,8 +24,25 @@ _MESSAGE = Struct("<HIQQ")  # channel, sequence, time of arrival and of publicat
 _CHUNK = Struct("<QQQI")  # first and last time, size, checksum
 
 
-def mcap_messages(file: Path, message_type: str) -> Iterator[tuple[str, tuple[int, bytes]]]:
-    """Topic, time of arrival (ns) and content of every message of a type, as far as they go.
+class BagMessage(NamedTuple):
+    """A message of a bag: its topic and type, time of arrival in ns, and content as sent (CDR)."""
+
+    topic: str
+    kind: str
+    arrival: int
+    data: bytes
+
+
+class _HalfWritten(Exception):
+    """A chunk that was cut off."""
+
+
+Wanted = Callable[[str, str], bool]
+"""Whether messages of a topic, of a type, are to be read."""
+
+
+def mcap_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
+    """The messages of an MCAP file, as far as they go.
 
     Raises:
         RecordingError: If it is no MCAP file, or holds nothing whole.
@@ -36,18 +53,19 @@ def mcap_messages(file: Path, message_type: str) -> Iterator[tuple[str, tuple[in
     if bytes(data[: len(MAGIC)]) != MAGIC:
         raise RecordingError(f"{file}: is no MCAP file; give a .mcap or .db3 bag")
     schemas: dict[int, str] = {}
-    topics: dict[int, str] = {}
+    channels: dict[int, tuple[str, str]] = {}
     for kind, record in _records(data[len(MAGIC) :]):
         if kind == SCHEMA:
             schemas[int.from_bytes(record[:2], "little")] = _text(record, 2)
         elif kind == CHANNEL:
             channel, schema = _IDS.unpack_from(record)
-            if schemas.get(schema) == message_type:
-                topics[channel] = _text(record, _IDS.size)
+            topic, message_type = _text(record, _IDS.size), schemas.get(schema, "")
+            if wanted(topic, message_type):
+                channels[channel] = topic, message_type
         elif kind == MESSAGE:
             channel, _, arrival, _ = _MESSAGE.unpack_from(record)
-            if channel in topics:
-                yield topics[channel], (arrival, bytes(record[_MESSAGE.size :]))
+            if channel in channels:
+                yield BagMessage(*channels[channel], arrival, bytes(record[_MESSAGE.size :]))
 
 
 def _records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
@@ -63,7 +81,7 @@ def _records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
         if kind == CHUNK:
             try:
                 yield from _records(memoryview(_unpacked(record)))
-            except (ValueError, error, RuntimeError):  # a chunk that was half written
+            except (_HalfWritten, error):
                 return
         else:
             yield kind, record
@@ -76,7 +94,10 @@ def _unpacked(chunk: memoryview) -> bytes:
     decompressors: Any = needed("rosbags.rosbag2.storage_mcap", "reading bags").DECOMPRESSORS
     if compression not in decompressors:
         raise RecordingError(f"compression '{compression}' is not known; use zstd, lz4 or none")
-    return bytes(decompressors[compression](content, size))
+    try:
+        return bytes(decompressors[compression](content, size))
+    except Exception as problem:  # each library has an error of its own
+        raise _HalfWritten from problem
 
 
 def _text(record: memoryview, at: int) -> str:

@@ -29,16 +29,12 @@ from mcap.records import (
 )
 from rosbags.typesys import Stores, get_typestore
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
 
 LARGEST_CHUNK = 4 * 2**20
 """Size from where on a chunk is written before its time, bytes."""
-
-
-class RecordingError(RobotDynamicsError, OSError):
-    """A recording that cannot be written or read."""
 
 
 class McapFile:

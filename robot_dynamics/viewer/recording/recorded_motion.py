@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rosbags.highlevel import AnyReader, AnyReaderError
-from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.identification.recordings.bag_files import (
+    JOINT_STATE,
+    bag_messages,
+    deserialized,
+)
 from robot_dynamics.robot import Robot, read_urdf
-from robot_dynamics.viewer.recording.mcap_file import RecordingError
-
-JOINT_STATE = "sensor_msgs/msg/JointState"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class RecordedMotion:
 
 
 def read_motion(path: str | os.PathLike[str]) -> RecordedMotion:
-    """Read a recording of ROS 2 messages: .mcap, .db3, or the folder of a bag.
+    """Read a recording of ROS 2 messages: .mcap, .db3, or the folder of a bag, as far as it goes.
 
     Raises:
         RecordingError: If it cannot be read.
@@ -120,18 +121,13 @@ def read_motion(path: str | os.PathLike[str]) -> RecordedMotion:
         raise RecordingError(f"{path}: no such file")
     rows: dict[str, list[tuple[int, Any]]] = defaultdict(list)
     description = ""
-    try:
-        with AnyReader([file], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            wanted = [c for c in reader.connections if _wanted(c.topic, c.msgtype)]
-            for connection, stamp, data in reader.messages(wanted):
-                message: Any = reader.deserialize(data, connection.msgtype)
-                if connection.msgtype == JOINT_STATE:
-                    rows[_own_name(connection.topic)].append((stamp, message))
-                else:
-                    description = description or message.data
-    except (AnyReaderError, OSError, ValueError, AssertionError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise RecordingError(f"{path}: is no recording that can be read ({reason})") from None
+    for message in bag_messages(file, _wanted):
+        if message.kind == JOINT_STATE:
+            rows[_own_name(message.topic)].append((message.arrival, deserialized(message)))
+        else:
+            description = description or deserialized(message).data
+    if not rows and not description:
+        raise RecordingError(f"{path}: holds nothing of a robot; record joint_states")
     return RecordedMotion(file, description, {name: _table(rows[name]) for name in sorted(rows)})
 
 

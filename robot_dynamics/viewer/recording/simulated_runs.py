@@ -12,11 +12,11 @@ from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Model
+from robot_dynamics.identification.recordings.bag_files import JOINT_STATE
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.viewer.effort_causes import CAUSES, EffortSplitter
 from robot_dynamics.viewer.recording.mcap_file import McapFile
-from robot_dynamics.viewer.recording.recorded_motion import JOINT_STATE
 
 PAUSE_S = 1.0
 """Time between two runs, s."""

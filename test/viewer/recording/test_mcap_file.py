@@ -15,7 +15,8 @@ mcap_reader = pytest.importorskip("mcap.reader")
 from rosbags.highlevel import AnyReader  # noqa: E402
 from rosbags.typesys import Stores, get_typestore  # noqa: E402
 
-from robot_dynamics.viewer.recording.mcap_file import McapFile, RecordingError  # noqa: E402
+from robot_dynamics.errors import RecordingError  # noqa: E402
+from robot_dynamics.viewer.recording.mcap_file import McapFile  # noqa: E402
 from robot_dynamics.viewer.recording.recorded_motion import read_motion  # noqa: E402
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
@@ -115,10 +116,29 @@ def test_existing_file_is_not_overwritten(tmp_path):
     assert path.read_text() == "precious"
 
 
-def test_what_is_no_recording_is_refused_in_one_line(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (b"\x89MCAP0\r\nand then nothing", "holds nothing of a robot; record joint_states"),
+        (b"something else", "is no MCAP file; give a .mcap or .db3 bag"),
+    ],
+)
+def test_what_is_no_recording_is_refused_in_one_line(tmp_path, content, line):
     path = tmp_path / "run.mcap"
-    path.write_bytes(b"\x89MCAP0\r\nand then nothing")
+    path.write_bytes(content)
     with pytest.raises(RecordingError) as error:
         read_motion(path)
-    assert str(error.value).startswith(f"{path}: is no recording that can be read (")
-    assert "\n" not in str(error.value)
+    assert str(error.value) == f"{path}: {line}"
+
+
+def test_of_a_file_that_ends_in_the_middle_the_motion_before_is_read(tmp_path):
+    path = tmp_path / "run.mcap"
+    file = McapFile(path)
+    channel = file.channel("/joint_states", JOINT_STATE)
+    write(file, 0, 4, channel)
+    file.flush()
+    flushed = path.stat().st_size
+    write(file, 4, 1000, channel)
+    file.close()
+    path.write_bytes(path.read_bytes()[:flushed])  # within the second chunk
+    np.testing.assert_array_equal(read_motion(path).states.position[:, 0], range(4))
