@@ -15,6 +15,7 @@ from rich.console import Console
 
 from benchmark.kernels.timing import Call, best_times
 from benchmark.kinematics.ik_contenders import ALL_SOLUTIONS, SEARCHES, Problem
+from benchmark.kinematics.running_times import running_times
 from benchmark.machine import installed, processor
 from benchmark.progress import spinner
 from benchmark.table import Table
@@ -67,7 +68,8 @@ def all_solutions(turns: int) -> Table:
     ]
     return Table(
         "All solutions in closed form",
-        "One thread; in brackets as a part of EAIK's time. The pose has eight solutions.",
+        "One thread; in brackets as a part of EAIK's time. The pose has eight solutions. Where "
+        "branches are missing, names and rows of the others are gathered in Python.",
         ["µs per pose", *(problem.title for problem in problems)],
         rows,
     )
@@ -143,7 +145,8 @@ def page(turns: int) -> str:
         "machines cannot be compared; ratios within a run can. Peers that are not installed\n"
         "are left out.\n\n"
     )
-    tables = [table.markdown() for table in (all_solutions(turns), searches(turns))]
+    parts = (all_solutions(turns), searches(turns), running_times(turns))
+    tables = [table.markdown() for table in parts]
     return introduction + about + "\n" + "\n\n".join(tables) + "\n"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from robot_dynamics.papers.recommended_models import compare_on_the_circle, markdown_table
 
-TABLE = re.compile(r"^\| [^|]+ \| [^|]+ \| test \|\n(?:\|.*\n)+", re.M)
+TABLE = re.compile(r"^\| (?:[^|]+ \| )+test \|\n(?:\|.*\n)+", re.M)
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "publications"
@@ -93,6 +93,38 @@ def test_the_index_has_every_numbered_example_of_the_book():
     for chapter, last in examples:
         for k in range(1, last + 1):
             assert f"| example {chapter}-{k}" in text
+
+
+FIGURES = {  # by section of the index: chapters, or "" for the whole paper, and their last figure
+    "Asada and Slotine": {"2-": 17, "3-": 9, "4-": 9, "5-": 15},
+    "Gupta": {"": 8},
+    "Lee, Lee and Nigam": {"": 3},
+    "Angeles, Ma and Rojas": {"": 8},
+    "Renaud": {"": 6},
+}
+TABLES = {"Asada and Slotine": ["2-1"], "Gupta": "12", "Angeles, Ma and Rojas": "123"}
+TABLES["Lee, Lee and Nigam"] = "1"
+
+
+def numbers_in(text, kind):
+    """Numbers of figures or tables that the first column of a table names, ranges filled in."""
+    found = set()
+    for cell in re.findall(r"^\| ([^|]+) \|", text, re.M):
+        for part in re.findall(rf"{kind}s? ([0-9][0-9, to-]*)", cell):
+            for entry in re.findall(r"[\d-]+(?: to [\d-]+)?", part):
+                first, _, last = entry.partition(" to ")
+                chapter = first[: first.find("-") + 1]
+                ends = [int(x.removeprefix(chapter)) for x in (first, last or first)]
+                found |= {f"{chapter}{k}" for k in range(ends[0], ends[1] + 1)}
+    return found
+
+
+@pytest.mark.parametrize("section", FIGURES)
+def test_the_index_has_every_figure_and_table(section):
+    text = INDEX.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    wanted = {f"{c}{k}" for c, last in FIGURES[section].items() for k in range(1, last + 1)}
+    assert wanted - numbers_in(text, "figure") == set()
+    assert set(TABLES.get(section, ())) - numbers_in(text, "table") == set()
 
 
 def test_the_recommended_models_of_the_page_are_those_of_the_arm():
