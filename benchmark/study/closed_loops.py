@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.loop.loop_steps import Run
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
-from robot_dynamics.compiler.native.loop.writer import nested
 from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.simulation.lanes.compiled_loop import CompiledLoop, Structure
@@ -28,15 +28,11 @@ from robot_dynamics.simulation.lanes.lane_parameters import (
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.lanes.law_stages import LawStages
-from robot_dynamics.simulation.lanes.plant_stages import PlantStages
 from robot_dynamics.trajectory import excitation, interpolate
 
 STEP = 1e-3
 DAMPING, DRY = 0.2, 0.3
 SINE_COSINE = 19  # operations of one of them, as in the benchmark of batches
-ONCE = ("timing", "seen", "measure", "law", "act", "observe", "equations", "solve", "euler",
-        "arrive")  # fmt: skip
 
 
 class Loops:
@@ -54,9 +50,13 @@ class Loops:
         self.dynamics = Dynamics(robot)
         self.model = Model(self.dynamics, gains_for(self.dynamics))
         self.motion = interpolate(excitation(robot, steps * STEP, share=0.3))
-        structure = Structure(mode)
-        self.loop = CompiledLoop(robot, structure)
-        letters = self.loop.letters
+        structure = Structure(mode, every=False, sent=False, sensed=False)
+        self.loops = {
+            "smooth": CompiledLoop(robot, replace(structure, passive=False)),
+            "dry": CompiledLoop(robot, structure),
+            "noisy": CompiledLoop(robot, replace(structure, sensed=True)),
+        }
+        letters = self.loops["dry"].letters
         t = np.arange(steps) * STEP
         windows = np.zeros((steps, 2))
         self.table = reference_table(self.model, structure, self.motion, t, windows)
@@ -69,8 +69,9 @@ class Loops:
             "limit": np.full(n, 1e9),
         }
 
-    def perturbed(self, count: int, *, noise: float = 0.0, dry: bool = False) -> dict[str, Any]:
+    def perturbed(self, count: int, what: str) -> dict[str, Any]:
         """Parameters of lanes whose bodies differ, and with noise the delay too."""
+        noise, dry = 1e-5 * (what == "noisy"), what != "smooth"
         rng, n = np.random.default_rng(0), self.case.robot.dof
         heavier = 1.0 + 0.2 * rng.uniform(-1.0, 1.0, (count, 1))
         changed = {
@@ -85,10 +86,12 @@ class Loops:
             changed["sensor_delay"] = rng.integers(0, 3, (count, 1)).astype(float)
         return self.parameters | changed
 
-    def lanes(self, parameters: dict[str, Any], count: int, *, threads: int = 1) -> Any:
-        """Run the compiled loop."""
+    def lanes(self, what: str, count: int, *, threads: int = 1, **how: Any) -> Any:
+        """Run the compiled loop "smooth", "dry" (dry friction, stops), or "noisy" (that too)."""
         which, keys = np.zeros(count, dtype=int), np.arange(count, dtype=np.uint64)
-        return self.loop.run(parameters, self.table[None], which, keys, threads=threads)
+        parameters = self.perturbed(count, what) if count > 1 else self.parameters
+        loop = self.loops[what]
+        return loop.run(parameters, self.table[None], which, keys, threads=threads, **how)
 
     def python_loop(self, *, dry: bool = False) -> Array:
         """The same law in Python around mj_step; the positions that it passes, shape (steps, n)."""
@@ -141,19 +144,11 @@ class Loops:
         return model, data, order
 
     def operations(self) -> int:
-        """Floating-point operations of a period without noise, in which no joint sticks."""
-        letters, total = self.loop.letters, 0
-        stages = (
-            *LawStages(letters, self.mode).before(),
-            *PlantStages(letters).steps("semi_implicit_euler"),
-        )
-        cases = 0
-        for one in nested(stages):
-            if not isinstance(one, Run):
-                continue
-            cases += one.program.name == "find_cases"
-            if one.program.name in ONCE or (one.program.name == "find_cases" and cases <= 2):
-                count = operation_count(one.program)
+        """Floating-point operations of a period in which every joint slides on."""
+        total = 0
+        for step in self.loops["smooth"].steps:
+            if isinstance(step, Run):
+                count = operation_count(step.program)
                 total += count.arithmetic + count.divisions + count.others
                 total += SINE_COSINE * count.sines_cosines
         return total

@@ -58,9 +58,9 @@ def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]
     steps, few, short = loops.steps, 64, loops.steps // 4
     best = _best_times(
         {
-            "smooth": lambda: loops.lanes(loops.perturbed(lanes), lanes),
-            "dry": lambda: loops.lanes(loops.perturbed(lanes, dry=True), lanes),
-            "noisy": lambda: loops.lanes(loops.perturbed(lanes, noise=1e-5, dry=True), lanes),
+            "smooth": lambda: loops.lanes("smooth", lanes),
+            "dry": lambda: loops.lanes("dry", lanes),
+            "noisy": lambda: loops.lanes("noisy", lanes),
             "python": loops.python_loop,
             "python dry": lambda: loops.python_loop(dry=True),
             "rollout": loops.rollout(few, short),
@@ -68,9 +68,7 @@ def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]
         },
         rounds,
     )
-    same = loops.loop.run(
-        loops.parameters, loops.table[None], np.zeros(1, int), np.zeros(1, np.uint64), record=True
-    )
+    same = loops.lanes("smooth", 1, record=True)
     off = np.abs(same.record["q"][:, 0] - loops.python_loop()).max()
     rate = loops.operations() * lanes * steps / best["smooth"]
     print(
@@ -106,7 +104,7 @@ def _full(loops: Loops) -> None:
     lanes = 10_000
     for threads in (1, 2):
         passed, used = time.perf_counter(), time.process_time()
-        loops.lanes(loops.perturbed(lanes, noise=1e-5, dry=True), lanes, threads=threads)
+        loops.lanes("noisy", lanes, threads=threads)
         passed, used = time.perf_counter() - passed, time.process_time() - used
         periods = lanes * loops.steps
         print(

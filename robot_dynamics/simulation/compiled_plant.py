@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
+from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.effort_limits import saturate
 from robot_dynamics.errors import ArgumentError, BackendError
 from robot_dynamics.robot.robot import Robot, robot_digest
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
-from robot_dynamics.simulation.lanes.plant_stages import DIVERGED, PlantStages
+from robot_dynamics.simulation.lanes.plant_stages import PlantStages
+from robot_dynamics.simulation.lanes.stage import fused
 from robot_dynamics.simulation.plant import Plant
 
 MOST_JOINTS = 10
@@ -26,8 +28,8 @@ MOST_JOINTS = 10
 class CompiledPlant(Plant):
     """A plant that steps in microseconds.
 
-    Its motion is that of `Plant` to rounding, but for joints beyond 1e4 rad or rad/s, which count
-    as diverged.
+    Its motion is that of `Plant` to rounding, but for positions and speeds beyond 1e4 rad or rad/s
+    taken together, which count as diverged.
 
     Args:
         robot: As of `Plant`, with at most `MOST_JOINTS` joints.
@@ -57,7 +59,12 @@ class CompiledPlant(Plant):
         stages = PlantStages(letters, stribeck=stribeck, uneven=uneven)
         anybody = letters.robot_with(np.ones(len(letters)), np.ones(3))
         key = f"plant {robot_digest(anybody)} {letters.names} {integrator} {stribeck} {uneven}"
-        loop = NativeLoop(stages.sizes, lambda: stages.steps(integrator), key)
+        sizes, seen = stages.sizes, ("next_q", "next_qd")
+
+        def steps() -> tuple[Step, ...]:
+            return fused(stages.steps(integrator), sizes, seen)
+
+        loop = NativeLoop(sizes, steps, key)
         memory = loop.memory(1)
         parameters: dict[str, npt.ArrayLike] = {
             "body": letters.values(self.robot),
@@ -100,8 +107,9 @@ class CompiledPlant(Plant):
         lanes["tau"][:] = self.tau[:, None]
         self._step()
         if not lanes["alive"][0, 0]:
-            gone = ~(np.maximum(abs(lanes["next_q"]), abs(lanes["next_qd"]))[:, 0] < DIVERGED)
-            raise self._diverged(np.where(gone, np.nan, 0.0))
+            size = np.maximum(abs(lanes["next_q"]), abs(lanes["next_qd"]))[:, 0]
+            worst = np.argmax(np.where(np.isnan(size), np.inf, size))
+            raise self._diverged(np.where(np.arange(len(size)) == worst, np.nan, 0.0))
         q, qd = lanes["q"][:, 0].copy(), lanes["qd"][:, 0].copy()
         self.qdd = (qd - self.qd) / self.step_time
         self.q, self.qd = q, qd

@@ -73,7 +73,7 @@ class Bench:
         h = plan.plant_step
         self._shared = plant_parameters(letters, friction, stops=plan.stops, step=h)
         self._shared |= model_parameters(letters, self.model)
-        self._shared["every"] = np.array([max(np.rint(1.0 / (plan.rate * h)), 1.0)])
+        self._shared["every"] = np.array([_periods(plan)])
         n = plan.robot.dof
         self._shared |= {
             "sensor_delay": np.zeros(1),
@@ -151,12 +151,28 @@ def model_of(plan: StudyPlan) -> Model:
     return Model(dynamics, gains, friction, bandwidth=plan.bandwidth, payload=load, frame=frame)
 
 
+def _periods(plan: StudyPlan) -> float:
+    """Steps of the plant in a period of control, where the rate does not vary."""
+    return float(max(np.rint(1.0 / (plan.rate * plan.plant_step)), 1.0))
+
+
 _loops: OrderedDict[tuple[str, Structure], CompiledLoop] = OrderedDict()
 
 
 def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
     """The compiled loop of a plan, once per process."""
-    structure = Structure(mode, plan.integrator, integral=bool(plan.integral))
+    friction, varies = Friction.of(plan.robot), set(plan.vary)
+    structure = Structure(
+        mode,
+        plan.integrator,
+        integral=bool(plan.integral),
+        stribeck=bool(friction.stiction.any()),
+        uneven=friction.is_uneven,
+        passive=plan.stops or friction.is_dry,
+        sensed=bool(varies & {"delay", "noise", "velocity_noise"}),
+        sent="command_delay" in varies,
+        every="rate" in varies or _periods(plan) != 1.0,
+    )
     key = robot_digest(plan.robot), structure
     if key not in _loops:
         _loops[key] = CompiledLoop(plan.robot, structure)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native.loop.loop_steps import Record
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.errors import ArgumentError, check_known
@@ -20,6 +21,7 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
 from robot_dynamics.simulation.lanes.law_stages import LawStages
 from robot_dynamics.simulation.lanes.plant_stages import PlantStages
+from robot_dynamics.simulation.lanes.stage import fused
 
 LANE_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
 """Integrators that a compiled loop can have."""
@@ -38,6 +40,16 @@ STATISTICS = (
 )
 """What a lane leaves: sums over the turns of the controller, and the largest."""
 
+OPTIONAL: Mapping[str, Mapping[str, float]] = {
+    "sensed": {"sensor_delay": 0.0, "spread": 0.0, "resolution": 0.0},
+    "sent": {"command_delay": 0.0},
+    "every": {"every": 1.0},
+    "passive": {"coulomb": 0.0, "stiction": 0.0, "lower": np.inf, "upper": np.inf},
+    "stribeck": {"stiction": 0.0},
+    "uneven": {"load": 0.0, "offset": 0.0},
+}
+"""Parameters that a structure may do without, for speed, and their magnitude where it does."""
+
 
 @dataclass(frozen=True)
 class Structure:
@@ -50,6 +62,10 @@ class Structure:
         integral: Whether the law has an integral part.
         stribeck: Whether friction at rest may exceed that of sliding.
         uneven: Whether friction may grow with the load, or have an offset.
+        passive: Whether joints have dry friction or stops.
+        sensed: Whether states are measured late, with noise or in steps.
+        sent: Whether commands are on their way for a time.
+        every: Whether the controller's turn does not come in every step.
     """
 
     mode: str = "feedforward"
@@ -58,6 +74,10 @@ class Structure:
     integral: bool = False
     stribeck: bool = False
     uneven: bool = False
+    passive: bool = True
+    sensed: bool = True
+    sent: bool = True
+    every: bool = True
 
     def __post_init__(self) -> None:
         check_known("mode", self.mode, "robot_dynamics.control", MODES)
@@ -93,10 +113,24 @@ class CompiledLoop:
         self.robot, self.structure = robot, structure or Structure()
         how = self.structure
         self.letters = BodyLetters(robot)
-        plant = PlantStages(self.letters, stribeck=how.stribeck, uneven=how.uneven)
-        law = LawStages(self.letters, how.mode, coupled=how.coupled, integral=how.integral)
+        plant = PlantStages(
+            self.letters, passive=how.passive, stribeck=how.stribeck, uneven=how.uneven
+        )
+        law = LawStages(
+            self.letters,
+            how.mode,
+            coupled=how.coupled,
+            integral=how.integral,
+            sensed=how.sensed,
+            sent=how.sent,
+            every=how.every,
+            passive=how.passive,
+        )
         sizes = plant.sizes | law.sizes
-        self.native = NativeLoop(sizes, (*law.before(), *plant.steps(how.integrator)))
+        self._tau = "tau" if how.sent else "last"
+        items = (*law.before(), *plant.steps(how.integrator), Record((self._tau,)))
+        self.steps = fused(items, sizes, STATISTICS)
+        self.native = NativeLoop(sizes, self.steps)
 
     def run(
         self,
@@ -123,13 +157,9 @@ class CompiledLoop:
             done: Called with the number of blocks finished since the last call.
 
         Raises:
-            ArgumentError: If there is no such parameter.
+            ArgumentError: If there is no such parameter, or the structure is one without it.
         """
-        unknown = set(parameters) - set(PARAMETERS)
-        if unknown:
-            raise ArgumentError(
-                f"a lane has no parameter '{min(unknown)}'; choose among {', '.join(PARAMETERS)}"
-            )
+        self._check(parameters)
         native, count = self.native, len(keys)
         memory = native.memory(count)
         tables = np.ascontiguousarray(references, dtype=np.float64)
@@ -154,8 +184,25 @@ class CompiledLoop:
             threads=threads,
             done=done,
         )
+        if record:
+            kept["tau"] = kept.pop(self._tau)
         results = {name: native.get(memory, name, count) for name in STATISTICS}
         return Lanes(results, {name: values[:, :count] for name, values in kept.items()})
+
+    def _check(self, parameters: Mapping[str, Any]) -> None:
+        unknown = set(parameters) - set(PARAMETERS)
+        if unknown:
+            raise ArgumentError(
+                f"a lane has no parameter '{min(unknown)}'; choose among {', '.join(PARAMETERS)}"
+            )
+        for choice, names in OPTIONAL.items():
+            for name, absent in names.items():
+                given = np.abs(parameters.get(name, absent))
+                if not getattr(self.structure, choice) and np.any(given != absent):
+                    raise ArgumentError(
+                        f"{name} is given, but the loop was compiled without; "
+                        f"take Structure({choice}=True)"
+                    )
 
 
 def _column(values: Array) -> Array:

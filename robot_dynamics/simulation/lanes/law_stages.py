@@ -20,8 +20,6 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Recall,
     Record,
     Remember,
-    Run,
-    Step,
     When,
 )
 from robot_dynamics.control.effort_limits import Limited, limit_rate, saturate
@@ -29,7 +27,7 @@ from robot_dynamics.control.laws import MODES, Measured, Reference, integrate_er
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
-from robot_dynamics.simulation.lanes.stage import stage
+from robot_dynamics.simulation.lanes.stage import Item, Stage
 
 ROWS = ("q", "qd", "qdd", "effort")
 """What a table of references holds of every joint, in this order; then come two weights."""
@@ -99,20 +97,34 @@ class SymbolicModel:
 
 
 class LawStages:
-    """Programs of the sensor, the law of one mode and the statistics, of one structure.
+    """Sensor, law of one mode and statistics of one structure.
 
     Args:
         letters: The structure.
         mode: One of `control.MODES`.
         coupled: As of `Model`.
         integral: Whether the law has an integral part.
+        sensed: Whether states are measured late, with noise or in steps.
+        sent: Whether commands are on their way for a time.
+        every: Whether the controller's turn does not come in every step.
+        passive: Whether joints have stops.
     """
 
     def __init__(
-        self, letters: BodyLetters, mode: str, *, coupled: bool = False, integral: bool = False
+        self,
+        letters: BodyLetters,
+        mode: str,
+        *,
+        coupled: bool = False,
+        integral: bool = False,
+        sensed: bool = True,
+        sent: bool = True,
+        every: bool = True,
+        passive: bool = True,
     ) -> None:
         self.letters, self.mode, self.coupled = letters, mode, coupled
         self.integral = integral and MODES[mode].feedback
+        self.sensed, self.sent, self.every, self.passive = sensed, sent, every, passive
         self.n = letters.tree.dof
         self._continuous = continuous_joints(letters.robot)
 
@@ -139,34 +151,33 @@ class LawStages:
             **dict.fromkeys(single, one),
         }
 
-    def before(self) -> tuple[Step, ...]:
+    def before(self) -> tuple[Item, ...]:
         """From the state to the efforts that act on the plant in this step."""
-        seen = Run(*self._seen())
-        late = When("sensor_delay", (Recall("states", "sensor_delay", ("seen_q", "seen_qd")),))
-        noise = When("noisy", (Normals("noise", "key", "turn"),))
-        cycle = (seen, late, noise, self._measure(), self._law())
-        return (
-            LookUp("reference", "row"),
-            self._timing(),
-            Remember("states", ("q", "qd")),
-            When("due", cycle),
-            Remember("commands", ("last",)),
-            self._act(),
-            When("command_delay", (Recall("commands", "command_delay", ("tau",)),)),
-            self._observe(),
-            Record(("q", "qd", "tau")),
-        )
+        read: tuple[Item, ...] = (self._see(),)
+        kept: tuple[Item, ...] = ()
+        if self.sensed:
+            kept = (Remember("states", ("q", "qd")),)
+            late = When("sensor_delay", (Recall("states", "sensor_delay", ("seen_q", "seen_qd")),))
+            noise = When("noisy", (Normals("noise", "key", "turn"),))
+            read = (*read, late, noise, self._measure())
+        cycle: tuple[Item, ...] = (*read, self._law())
+        cycle = (self._timing(), *kept, When("due", cycle)) if self.every else (*kept, *cycle)
+        way: tuple[Item, ...] = (self._act(),)
+        if self.sent:
+            recall = Recall("commands", "command_delay", ("tau",))
+            way = (Remember("commands", ("last",)), *way, When("command_delay", (recall,)))
+        return (Record(("q", "qd")), LookUp("reference", "row"), *cycle, *way, self._observe())
 
-    def _seen(self) -> tuple[Any, Any]:
-        now = stage(
-            "seen",
-            lambda q, qd: {"seen_q": q, "seen_qd": qd},
-            {"q": self.n, "qd": self.n},
-            ("q", "qd"),
-        )
-        return now.program, now.writes
+    def _see(self) -> Stage:
+        """The state as it is; without a sensor that is what is measured."""
+        name = "seen" if self.sensed else "measured"
 
-    def _timing(self) -> Run:
+        def function(q: Array, qd: Array) -> dict[str, Any]:
+            return {f"{name}_q": q, f"{name}_qd": qd}
+
+        return Stage("see", function, ("q", "qd"), (f"{name}_q", f"{name}_qd"))
+
+    def _timing(self) -> Stage:
         """Whether the controller's turn has come in this step."""
 
         def function(wait: Array, every: Array) -> dict[str, Any]:
@@ -174,9 +185,9 @@ class LawStages:
             left = select(wait[0], 0.5, every[0], wait[0]) - 1.0
             return {"due": np.array([due]), "wait": np.array([left])}
 
-        return stage("timing", function, self.sizes, ("wait", "every"))
+        return Stage("timing", function, ("wait", "every"), ("due", "wait"))
 
-    def _measure(self) -> Run:
+    def _measure(self) -> Stage:
         """Noise, and the steps of an encoder."""
         n = self.n
 
@@ -187,10 +198,10 @@ class LawStages:
             read = np.array([quantised(*one) for one in steps])
             return {"measured_q": read[:n], "measured_qd": read[n:]}
 
-        inputs = ("seen_q", "seen_qd", "spread", "noise", "resolution", "fineness")
-        return stage("measure", function, self.sizes, inputs)
+        reads = ("seen_q", "seen_qd", "spread", "noise", "resolution", "fineness")
+        return Stage("measure", function, reads, ("measured_q", "measured_qd"))
 
-    def _law(self) -> Run:
+    def _law(self) -> Stage:
         """The command of this cycle, where there is one."""
         n = self.n
 
@@ -202,7 +213,7 @@ class LawStages:
             model: Any = SymbolicModel(self.letters, x, self.coupled, self._continuous)
             wanted = MODES[self.mode].effort(model, reference, measured)
             period = x["every"][0] * x["h"][0]
-            due, results = x["due"][0], {}
+            due, results = x["due"][0] if self.every else 1.0, {}
             if self.integral:
                 error = position_error(reference.q, measured.q, self._continuous)
                 last = Limited(x["last"], x["cut"])
@@ -213,51 +224,61 @@ class LawStages:
             command = saturate(near, x["limit"])
             results["last"] = _where(due, command.tau, x["last"])
             results["cut"] = _where(due, command.cut, x["cut"])
-            results["turn"] = x["turn"] + due
+            if self.sensed:
+                results["turn"] = x["turn"] + due
             return results
 
-        inputs = (
+        reads = (
             *("reference", "measured_q", "measured_qd", "model_body", "model_gravity"),
             *("model_rotor", "kp", "kd", "ki", "i_clamp", "bandwidth", "damping_ratio", "limit"),
-            *("effort_rate", "integral", "last", "cut", "every", "h", "due", "turn"),
+            *("effort_rate", "last", "cut", "every", "h"),
+            *(("integral",) if self.integral else ()),
+            *(("due",) if self.every else ()),
+            *(("turn",) if self.sensed else ()),
         )
-        return stage("law", function, self.sizes | {"h": 1}, inputs)
+        more = ("integral",) if self.integral else ()
+        writes = ("last", "cut", *more, *(("turn",) if self.sensed else ()))
+        return Stage("law", function, reads, writes)
 
-    def _act(self) -> Run:
-        return stage("act", lambda last: {"tau": last}, self.sizes, ("last",))
+    def _act(self) -> Stage:
+        return Stage("act", lambda last: {"tau": last}, ("last",), ("tau",))
 
-    def _observe(self) -> Run:
+    def _observe(self) -> Stage:
         """Statistics of the true state, at the controller's turns."""
         n = self.n
 
         def function(**x: Array) -> dict[str, Any]:
-            counts = x["due"][0] * x["alive"][0]
+            counts = x["alive"][0] * (x["due"][0] if self.every else 1.0)
             e = position_error(x["reference"][:n], x["q"], self._continuous)
-            at_stop = [
-                maximum(select(q, low + AT_STOP, 1.0, 0.0), select(high - AT_STOP, q, 1.0, 0.0))
-                for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
-            ]
             speed = x["qd"] @ x["qd"]
             early, late = x["reference"][4 * n :]
-            return {
+            found = {
                 "square_error": x["square_error"] + counts * (e * e),
                 "peak_error": _largest(x["peak_error"], counts, e),
                 "peak_effort": _largest(x["peak_effort"], counts, x["tau"]),
                 "saturated": x["saturated"] + counts * x["cut"],
-                "stopped": x["stopped"] + counts * np.array(at_stop),
                 "counted": x["counted"] + counts,
                 "early": x["early"] + np.array([counts * early * speed]),
                 "late": x["late"] + np.array([counts * late * speed]),
                 "lived": x["lived"] + x["alive"],
             }
+            if self.passive:
+                at_stop = [
+                    maximum(select(q, low + AT_STOP, 1.0, 0.0), select(high - AT_STOP, q, 1.0, 0.0))
+                    for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
+                ]
+                found["stopped"] = x["stopped"] + counts * np.array(at_stop)
+            return found
 
-        statistics = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
-        inputs = (
-            *("reference", "q", "qd", "tau", "cut", "due", "alive", "lower", "upper"),
-            *(*statistics, "counted", "early", "late", "lived"),
+        stops = ("stopped",) if self.passive else ()
+        statistics = ("square_error", "peak_error", "peak_effort", "saturated", "counted")
+        sums = (*statistics, "early", "late", "lived", *stops)
+        reads = (
+            *("reference", "q", "qd", "tau", "cut", "alive"),
+            *(("due",) if self.every else ()),
+            *(("lower", "upper") if self.passive else ()),
         )
-        n_ = {"q": n, "qd": n, "tau": n, "lower": n, "upper": n, "alive": 1}
-        return stage("observe", function, self.sizes | n_, inputs)
+        return Stage("observe", function, (*reads, *sums), sums)
 
 
 def quantised(x: Any, resolution: Any, fineness: Any) -> Any:

@@ -2,13 +2,12 @@
 
 Where the scalar plant asks which case a joint is in, here every case is a number per joint, and
 what depends on it is a choice between values. Newton's method goes round until the cases of all
-lanes stay as they are; a lane that is done computes the same once more meanwhile, so that no
+lanes stay as they are, in most steps once. A lane that is done keeps what it has, so that no
 lane's motion depends on its neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ import numpy as np
 from robot_dynamics.algorithms import composite_body
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
-from robot_dynamics.compiler.native.loop.loop_steps import Repeat, Run, Step, When
+from robot_dynamics.compiler.native.loop.loop_steps import Repeat, When
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
-from robot_dynamics.simulation.lanes.stage import stage
+from robot_dynamics.simulation.lanes.stage import Item, Stage
 from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
 
 FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, -1.0, 2.0, -2.0, 0.0
@@ -28,23 +27,33 @@ FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, -1.0, 2.0, -2.0, 0.0
 UNKNOWN = 0.25
 """Before the first guess: like no case, and neither forward nor backward."""
 
+IMMOVABLE = 1e20
+"""Inertia of a joint whose velocity is dictated; what others do to it is lost in rounding."""
+
 DIVERGED = 1e4
-"""A joint beyond this position or speed, rad or rad/s, has diverged: the lane stands still."""
+"""Length of positions and speeds, rad and rad/s, beyond which a lane diverged: it stands still."""
 
 
 class PlantStages:
-    """Programs of the plant of one structure.
+    """Equations of the plant of one structure.
 
     Args:
         letters: The structure.
+        passive: Whether joints have dry friction or stops.
         stribeck: Whether friction at rest may exceed that of sliding.
         uneven: Whether friction may grow with the load, or have an offset.
     """
 
     def __init__(
-        self, letters: BodyLetters, *, stribeck: bool = False, uneven: bool = False
+        self,
+        letters: BodyLetters,
+        *,
+        passive: bool = True,
+        stribeck: bool = False,
+        uneven: bool = False,
     ) -> None:
-        self.letters, self._stribeck, self._uneven = letters, stribeck, uneven
+        self.letters, self._passive = letters, passive
+        self._stribeck, self._uneven = stribeck, uneven
         self.n = letters.tree.dof
         self._parents = composite_body.elimination_parents(letters.tree)
         pairs = []
@@ -54,6 +63,10 @@ class PlantStages:
                 pairs.append((i, k))
                 i = self._parents[i]
         self._pairs = pairs
+
+    @property
+    def _offset(self) -> tuple[str, ...]:
+        return ("offset",) if self._uneven else ()
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -74,18 +87,20 @@ class PlantStages:
             "alive": 1,
         }
 
-    def steps(self, integrator: str) -> tuple[Step, ...]:
+    def steps(self, integrator: str) -> tuple[Item, ...]:
         """One step of the plant under the efforts `tau`."""
-        again = (self._solve(), self._find_cases())
-        sweep = When("unsettled", (self._sweep(), self._find_cases()))
-        newton = Repeat(ROUNDS - 1, "unsettled", again)
-        passive = (
-            self._equations(),
-            self._find_cases(),
-            Repeat(ATTEMPTS, "unsettled", (newton, sweep)),
-        )
-        advance = {"semi_implicit_euler": self._euler, "runge_kutta": self._runge_kutta}[integrator]
-        return (*passive, *advance(), self._arrive())
+        euler = integrator == "semi_implicit_euler"
+        advance = (self._euler(),) if euler else self._runge_kutta()
+        end = (*advance, self._arrive())
+        if not self._passive:
+            return (self._equations(), self._glide(), *end)
+        dry, rooms, cases = self._dry(), self._rooms(), self._find_cases()
+        # Once more what is cheaper than to load it; the impulses of the last step are gone by then
+        bounds = (rooms,) if self._uneven else (dry, rooms)
+        newton = Repeat(ROUNDS - 2, "unsettled", (*bounds, self._solve(), cases))
+        sweep = When("unsettled", (*bounds, self._sweep(), cases))
+        again = When("unsettled", (self._begin(), Repeat(ATTEMPTS, "unsettled", (newton, sweep))))
+        return (dry, rooms, self._equations(), self._first_round(), again, *end)
 
     # -- equations of motion ---------------------------------------------------------------------
 
@@ -102,11 +117,8 @@ class PlantStages:
         L, inverse_D = composite_body.factorise(M, self._parents)
         return composite_body.solve(L, inverse_D, self._parents, tau - b)
 
-    def _stage(self, name: str, function: Callable[..., dict[str, Any]], *inputs: str) -> Run:
-        return stage(name, function, self.sizes, dict.fromkeys(inputs))
-
-    def _equations(self) -> Run:
-        """A v = c + p of `resolve`, and the bounds of v and p."""
+    def _equations(self) -> Stage:
+        """A v = c + p of `resolve`."""
 
         def function(**x: Array) -> dict[str, Any]:
             h = x["h"][0]
@@ -116,28 +128,22 @@ class PlantStages:
             drive = x["tau"] - x["offset"] if self._uneven else x["tau"]
             c = x["rotor"] * x["qd"] + h * (drive - tau)
             A = M + np.diag(x["rotor"] + h * x["viscous"])
-            dry = x["coulomb"]
-            if self._stribeck:
-                dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
-            if self._uneven:  # borne by the bodies, a step ago
-                dry = dry + x["load"] * abs(drive + x["p"] / h - x["viscous"] * x["qd"])
-            low = [minimum(room, 0.0) for room in (x["lower"] - x["q"]) / h]
-            high = [maximum(room, 0.0) for room in (x["upper"] - x["q"]) / h]
-            return {
-                "A": np.array([A[pair] for pair in self._pairs]),
-                "c": c,
-                "dry": h * dry,
-                "low": np.array(low),
-                "high": np.array(high),
-                "cases": np.full(self.n, UNKNOWN),
-                "v": x["qd"],
-                "guess": x["qd"],
-            }
+            return {"A": np.array([A[pair] for pair in self._pairs]), "c": c}
 
-        friction = ("viscous", "coulomb", *(("stiction", "stribeck") if self._stribeck else ()))
-        friction += ("load", "offset", "p") if self._uneven else ()
-        state = ("q", "qd", "tau", "body", "gravity", "rotor", "lower", "upper", "h")
-        return self._stage("equations", function, *state, *friction)
+        reads = ("q", "qd", "tau", "body", "gravity", "rotor", "viscous", "h", *self._offset)
+        return Stage("equations", function, reads, ("A", "c"))
+
+    def _glide(self) -> Stage:
+        """The velocities without dry friction and stops."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            return {"v": self._solution(self._matrix(x["A"]), x["c"])}
+
+        return Stage("glide", function, ("A", "c"), ("v",))
+
+    def _solution(self, A: Array, c: Array) -> Array:
+        factors = composite_body.factorise(A, self._parents)
+        return composite_body.solve(*factors, self._parents, c)
 
     # -- friction and stops ----------------------------------------------------------------------
 
@@ -147,57 +153,106 @@ class PlantStages:
             full[i, k] = full[k, i] = entry
         return np.array(full)
 
-    def _find_cases(self) -> Run:
-        """The case of every joint, and whether any is another than before."""
+    def _dry(self) -> Stage:
+        """The largest impulses of dry friction."""
 
         def function(**x: Array) -> dict[str, Any]:
-            rho = self._matrix(x["A"]).diagonal()
-            found, changes = [], 0.0
-            for i in range(self.n):
-                dry, w = x["dry"][i], rho[i] * x["v"][i] - x["p"][i]
-                before = x["cases"][i]
-                ahead = select(dry + rho[i] * x["high"][i], w, AT_UPPER, FORWARD)
-                back = select(w, rho[i] * x["low"][i] - dry, AT_LOWER, BACKWARD)
-                # A joint that would reverse is guessed to stick first, as in `passive`
-                ahead = select(before, -0.5, STUCK, ahead)
-                back = select(0.5, before, STUCK, back)
-                case = select(dry, w, ahead, select(w, -dry, back, STUCK))
-                found.append(case)
-                changes = changes + abs(case - before)
-            return {"cases": np.array(found), "unsettled": np.array([x["alive"][0] * changes])}
+            h, dry = x["h"][0], x["coulomb"]
+            if self._stribeck:
+                dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
+            if self._uneven:  # borne by the bodies, a step ago
+                borne = x["tau"] - x["offset"] + x["p"] / h - x["viscous"] * x["qd"]
+                dry = dry + x["load"] * abs(borne)
+            return {"dry": h * dry}
 
-        inputs = ("A", "v", "p", "dry", "low", "high", "cases", "alive")
-        return self._stage("find_cases", function, *inputs)
+        at_rest = ("stiction", "stribeck", "qd") if self._stribeck else ()
+        uneven = ("load", "offset", "tau", "p", "viscous", "qd") if self._uneven else ()
+        reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven))
+        return Stage("dry", function, tuple(reads), ("dry",))
 
-    def _solve(self) -> Run:
-        """The velocities and impulses of these cases."""
+    def _rooms(self) -> Stage:
+        """The velocities that the stops allow; see `Passive`."""
 
         def function(**x: Array) -> dict[str, Any]:
-            A, n = self._matrix(x["A"]), self.n
-            free = [_slides(case) for case in x["cases"]]
-            slide = -x["cases"] * x["dry"]  # of those that slide
-            fixed = [
-                select(1.5, case, high, select(case, -1.5, low, 0.0))
-                for case, low, high in zip(x["cases"], x["low"], x["high"], strict=True)
-            ]
-            B: Any = np.zeros((n, n), dtype=object)
-            rhs = []
-            for i in range(n):
-                others = sum((A[i, j] * fixed[j] for j in range(n) if j != i), 0.0)
-                push = x["c"][i] + slide[i] - others
-                rhs.append(select(0.5, free[i], push, fixed[i]))
-                B[i, i] = select(0.5, free[i], A[i, i], 1.0)
-                for j in range(i):
-                    B[i, j] = B[j, i] = A[i, j] * (free[i] * free[j])
-            factors = composite_body.factorise(np.array(B), self._parents)
-            v = composite_body.solve(*factors, self._parents, np.array(rhs))
-            v = _chosen(free, v, fixed)
-            p = _chosen(free, slide, A @ v - x["c"])
-            return {"v": v, "p": p}
+            h = x["h"][0]
+            low = [minimum(room, 0.0) for room in (x["lower"] - x["q"]) / h]
+            high = [maximum(room, 0.0) for room in (x["upper"] - x["q"]) / h]
+            return {"low": np.array(low), "high": np.array(high)}
 
-        return self._stage("solve", function, "A", "c", "cases", "dry", "low", "high")
+        return Stage("rooms", function, ("lower", "upper", "q", "h"), ("low", "high"))
 
-    def _sweep(self) -> Run:
+    def _first_round(self) -> Stage:
+        """The cases that go with the last step, their solution, and whether its cases are these."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            A, unknown = self._matrix(x["A"]), np.full(self.n, UNKNOWN)
+            cases, _ = self._cases(A, {**x, "v": x["qd"], "cases": unknown})
+            v, p = self._solved(A, {**x, "cases": cases})
+            found, changes = self._cases(A, {**x, "v": v, "p": p, "cases": cases})
+            return {"v": v, "p": p, "cases": found, "unsettled": x["alive"] * changes}
+
+        reads = ("A", "c", "qd", "p", "dry", "low", "high", "alive")
+        return Stage("first_round", function, reads, ("v", "p", "cases", "unsettled"))
+
+    def _cases(self, A: Array, x: dict[str, Array]) -> tuple[Array, Any]:
+        """The cases of velocities and impulses, and by how much they are others than before."""
+        found, changes = [], 0.0
+        for i in range(self.n):
+            rho, dry, before = A[i, i], x["dry"][i], x["cases"][i]
+            w = rho * x["v"][i] - x["p"][i]
+            ahead = select(dry + rho * x["high"][i], w, AT_UPPER, FORWARD)
+            back = select(w, rho * x["low"][i] - dry, AT_LOWER, BACKWARD)
+            # A joint that would reverse is guessed to stick first, as in `passive`
+            ahead = select(before, -0.5, STUCK, ahead)
+            back = select(0.5, before, STUCK, back)
+            case = select(dry, w, ahead, select(w, -dry, back, STUCK))
+            found.append(case)
+            changes = changes + abs(case - before)
+        return np.array(found), changes
+
+    def _solved(self, A: Array, x: dict[str, Array]) -> tuple[Array, Array]:
+        """The velocities and impulses of cases."""
+        free = [_slides(case) for case in x["cases"]]
+        slide = -x["cases"] * x["dry"]  # of those that slide
+        fixed = [
+            select(1.5, case, high, select(case, -1.5, low, 0.0))
+            for case, low, high in zip(x["cases"], x["low"], x["high"], strict=True)
+        ]
+        B = A.copy()
+        for i, is_free in enumerate(free):
+            B[i, i] = select(0.5, is_free, A[i, i], IMMOVABLE)
+        push = _chosen(free, x["c"] + slide, IMMOVABLE * np.array(fixed))
+        v = _chosen(free, self._solution(B, push), fixed)
+        return v, _chosen(free, slide, A @ v - x["c"])
+
+    def _begin(self) -> Stage:
+        """Before the sweeps."""
+        return Stage("begin", lambda qd: {"guess": qd}, ("qd",), ("guess",))
+
+    def _find_cases(self) -> Stage:
+        """The cases of lanes that are not settled, and whether they are now."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            open_ = x["unsettled"][0]
+            found, changes = self._cases(self._matrix(x["A"]), x)
+            cases = _chosen([open_] * self.n, found, x["cases"], 0.0)
+            return {"cases": cases, "unsettled": np.array([select(0.0, open_, changes, 0.0)])}
+
+        reads = ("A", "v", "p", "dry", "low", "high", "cases", "unsettled")
+        return Stage("find_cases", function, reads, ("cases", "unsettled"))
+
+    def _solve(self) -> Stage:
+        """Velocities and impulses of lanes that are not settled."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            v, p = self._solved(self._matrix(x["A"]), x)
+            open_ = [x["unsettled"][0]] * self.n
+            return {"v": _chosen(open_, v, x["v"], 0.0), "p": _chosen(open_, p, x["p"], 0.0)}
+
+        reads = ("A", "c", "cases", "dry", "low", "high", "v", "p", "unsettled")
+        return Stage("solve", function, reads, ("v", "p"))
+
+    def _sweep(self) -> Stage:
         """Better first guesses for the lanes that go round in circles; see `passive.sweep`.
 
         They come from the last guess, and not from where Newton's method went.
@@ -227,75 +282,76 @@ class PlantStages:
                 "cases": np.array([taken(UNKNOWN, case) for case in x["cases"]]),
             }
 
-        inputs = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
-        return self._stage("sweep", function, *inputs)
+        reads = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
+        return Stage("sweep", function, reads, ("guess", "v", "p", "cases"))
 
     # -- integration -----------------------------------------------------------------------------
 
-    def _euler(self) -> tuple[Step, ...]:
+    def _euler(self) -> Stage:
         def function(**x: Array) -> dict[str, Any]:
             return {"next_q": x["q"] + x["h"][0] * x["v"], "next_qd": 1.0 * x["v"]}
 
-        return (self._stage("euler", function, "q", "v", "h"),)
+        return Stage("euler", function, ("q", "v", "h"), ("next_q", "next_qd"))
 
-    def _runge_kutta(self) -> tuple[Step, ...]:
+    def _runge_kutta(self) -> tuple[Stage, ...]:
+        passive = self._passive
+
         def acting(**x: Array) -> dict[str, Any]:
-            acting = x["tau"] + x["p"] / x["h"][0] - x["viscous"] * x["v"]
+            push = x["p"] / x["h"][0] if passive else 0.0
+            acting = x["tau"] + push - x["viscous"] * x["v"]
             return {"acting": acting - x["offset"] if self._uneven else acting}
 
-        def quarter(i: int, q: str, v: str, share: float) -> Run:
+        def quarter(i: int, q: str, v: str, share: float) -> Stage:
             def function(**x: Array) -> dict[str, Any]:
                 M, b = self._motion(x, q, v, np.zeros(self.n))
-                a = self._accelerations(M + np.diag(x["rotor"]), b, x["acting"])
+                a = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
                 h = share * x["h"][0]
                 ends = {f"q{i + 1}": x["q"] + h * x[v], f"v{i + 1}": x["qd"] + h * a}
                 return {f"a{i}": a, **ends}
 
-            inputs = (q, v, "q", "qd", "body", "gravity", "rotor", "acting", "h")
-            return self._stage(f"quarter{i}", function, *inputs)
+            reads = dict.fromkeys((q, v, "q", "qd", "body", "gravity", "rotor", "acting", "h"))
+            return Stage(f"quarter{i}", function, tuple(reads), (f"a{i}", f"q{i + 1}", f"v{i + 1}"))
 
         def last(**x: Array) -> dict[str, Any]:
             M, b = self._motion(x, "q4", "v4", np.zeros(self.n))
-            a4 = self._accelerations(M + np.diag(x["rotor"]), b, x["acting"])
-            h, free = x["h"][0], [_slides(case) for case in x["cases"]]
+            a4 = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
+            h = x["h"][0]
             q = x["q"] + h / 6.0 * (x["qd"] + 2.0 * (x["v2"] + x["v3"]) + x["v4"])
             qd = x["qd"] + h / 6.0 * (x["a1"] + 2.0 * (x["a2"] + x["a3"]) + a4)
+            if not passive:
+                return {"next_q": q, "next_qd": qd}
+            free = [_slides(case) for case in x["cases"]]
             moved = x["q"] + h * x["v"]
-            return {
-                "next_q": _chosen(free, q, moved),
-                "next_qd": _chosen(free, qd, x["v"]),
-            }
+            return {"next_q": _chosen(free, q, moved), "next_qd": _chosen(free, qd, x["v"])}
 
-        inputs = ("q", "qd", "v", "v2", "v3", "q4", "v4", "a1", "a2", "a3", "cases")
+        state = ("q", "qd", "v2", "v3", "q4", "v4", "a1", "a2", "a3")
+        held = ("v", "cases") if passive else ()
         parameters = ("body", "gravity", "rotor", "acting", "h")
-        offset = ("offset",) if self._uneven else ()
+        reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()))
         return (
-            self._stage("acting", acting, "tau", "p", "viscous", "v", "h", *offset),
+            Stage("acting", acting, reads, ("acting",)),
             quarter(1, "q", "qd", 0.5),
             quarter(2, "q2", "v2", 0.5),
             quarter(3, "q3", "v3", 1.0),
-            self._stage("quarter4", last, *inputs, *parameters),
+            Stage("quarter4", last, (*state, *held, *parameters), ("next_q", "next_qd")),
         )
 
-    def _arrive(self) -> Run:
+    def _arrive(self) -> Stage:
         """The new state; a lane that diverged stays where it was, at rest."""
+        kept = ("q", "qd", "p") if self._passive else ("q", "qd")
 
         def function(**x: Array) -> dict[str, Any]:
-            alive = x["alive"][0]
-            for value in (*x["next_q"], *x["next_qd"]):
-                alive = alive * select(abs(value), DIVERGED, 1.0, 0.0)
+            # Not a number stays so in a sum
+            size = x["next_q"] @ x["next_q"] + x["next_qd"] @ x["next_qd"]
+            alive = select(size, DIVERGED**2, x["alive"][0], 0.0)
+            new = {"q": x["next_q"], "qd": x["next_qd"], "p": x.get("p")}
+            old = {"q": x["q"], "qd": np.zeros(self.n), "p": np.zeros(self.n)}
+            living = [alive] * self.n
+            present = {name: _chosen(living, new[name], old[name], 0.0) for name in kept}
+            return {**present, "alive": np.array([alive])}
 
-            def kept(new: Any, old: Any) -> Any:
-                return select(0.0, alive, new, old)
-
-            return {
-                "q": np.array([kept(a, b) for a, b in zip(x["next_q"], x["q"], strict=True)]),
-                "qd": np.array([kept(a, 0.0) for a in x["next_qd"]]),
-                "p": np.array([kept(a, 0.0) for a in x["p"]]),
-                "alive": np.array([alive]),
-            }
-
-        return self._stage("arrive", function, "next_q", "next_qd", "q", "p", "alive")
+        reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()))
+        return Stage("arrive", function, reads, (*kept, "alive"))
 
 
 def _slides(case: Any) -> Any:
@@ -303,7 +359,7 @@ def _slides(case: Any) -> Any:
     return select(abs(abs(case) - 1.0), 0.5, 1.0, 0.0)
 
 
-def _chosen(free: Any, sliding: Any, held: Any) -> Array:
-    """Of every joint `sliding` if it is, else `held`."""
-    choices = zip(free, sliding, held, strict=True)
-    return np.array([select(0.5, is_free, a, b) for is_free, a, b in choices])
+def _chosen(flags: Any, new: Any, old: Any, threshold: float = 0.5) -> Array:
+    """Entries of `new` where the flag is above a threshold, else of `old`."""
+    choices = zip(flags, new, old, strict=True)
+    return np.array([select(threshold, flag, a, b) for flag, a, b in choices])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from robot_dynamics.compiler.graph.trace import Program
 
@@ -28,10 +29,15 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class When:
-    """Steps that are left out if `array`, shape (1,), is positive in no lane."""
+    """Steps that are left out if `array`, shape (1,), is positive in no lane.
+
+    Args:
+        array: Its name.
+        body: Steps; or what still becomes steps.
+    """
 
     array: str
-    body: tuple[Step, ...]
+    body: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +46,7 @@ class Repeat:
 
     most: int
     array: str
-    body: tuple[Step, ...]
+    body: tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,6 +63,7 @@ class LoopWriter:
             at += size * self.bytes
         self.rings = rings_of(steps)
         self._functions: list[str] = []
+        self._recorded = 0  # bytes of a step's record that steps so far write
         self._code = Code(host.typed_pointers)
 
     def functions(self) -> list[str]:
@@ -75,12 +76,10 @@ class LoopWriter:
         code.branch(code.let("icmp slt i64 %k, %last"), "step", "finished")
         code.label("step")
         self._write(self.steps)
-        recorded = [step for step in nested(self.steps) if isinstance(step, Record)]
-        length = sum(self.sizes[name] for step in recorded for name in step.arrays) * self.bytes
         code.do("br label %again")
         code.label("again")
         code.do("%k.next = add i64 %k, 1")
-        grown = code.let(f"add i64 %record.here, {length}")
+        grown = code.let(f"add i64 %record.here, {self._recorded}")
         wanted = code.let("icmp ne i64 %record, 0")
         code.do(f"%record.next = select i1 {wanted}, i64 {grown}, i64 0")
         code.do("br label %next")
@@ -249,9 +248,10 @@ class LoopWriter:
         write, after = code.fresh("write"), code.fresh("after")
         code.branch(code.let("icmp ne i64 %record.here, 0"), write, after)
         code.label(write)
-        for j, (name, i) in enumerate(self._entries(step.arrays)):
+        for name, i in self._entries(step.arrays):
             value = self._load(code, name, i)
-            code.store(self.lanes.type, value, "%record.here", j * self.bytes, 8)
+            code.store(self.lanes.type, value, "%record.here", self._recorded, 8)
+            self._recorded += self.bytes
         code.do(f"br label %{after}")
         code.label(after)
 
