@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from planar_two_link import planar_two_link
+from arms import planar_two_link
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.algorithms.base_parameters import base_parameters
 from robot_dynamics.compiler.graph.count import operation_count

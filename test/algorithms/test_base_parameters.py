@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from arms import planar_two_link, renaud_6r
 from oracles import (
     characteristic_examples,
     distinct_examples,
@@ -14,8 +15,6 @@ from oracles import (
     examples,
     relative_error,
 )
-from planar_two_link import planar_two_link
-from renaud_arm import renaud_6r
 from robot_dynamics.algorithms.base_parameters import base_parameters, independent_columns
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import inverse_dynamics

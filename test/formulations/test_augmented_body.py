@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from arms import RENAUD, renaud_6r
 from oracles import example_folder, pin_model, relative_error
-from renaud_arm import RENAUD, renaud_6r
 from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
 from robot_dynamics.papers.counting.augmented_body_count import (
     PRINTED,

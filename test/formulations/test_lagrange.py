@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from arms import NUMBERS, planar_two_link
 from oracles import distinct_examples, example_id, example_robot
-from planar_two_link import NUMBERS, planar_two_link
 from robot_dynamics.algorithms import energy
 from robot_dynamics.algorithms.base_axes import base_axes
 from robot_dynamics.compiler.graph.trace import trace

@@ -1,10 +1,14 @@
-"""Arms for tests of kinematics, with what theory says of their inverse kinematics."""
+"""Arms that several tests use: small ones in closed form, printed ones, those of kinematics."""
 
 import functools
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
+from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
+from robot_dynamics.papers.counting.general_arm import CentroidalInertia
 from robot_dynamics.papers.paper_arms import (
     five_revolute_one_prismatic_arm,
     lee_puma,
@@ -14,6 +18,11 @@ from robot_dynamics.papers.paper_arms import (
 )
 from robot_dynamics.robot import JointType, find_robot, read_urdf
 from robot_dynamics.robot.denavit_hartenberg import TOOL, Row, Table
+from robot_dynamics.robot.joint import Joint
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.pose import Pose
 
 
 def arm_of(types, a, alpha, d, theta=None):
@@ -105,3 +114,68 @@ SHORT = {  # fewer than six joints: a pose is reached by those that made it
         lambda: arm_of("RPPRR", (0, 0, 0, 0, 0), (0, -90, 0, 90, 0), (0.3, 0, 0, 0, 0.1))
     ),
 }
+
+
+# -- small and printed ones ------------------------------------------------------------------
+
+NUMBERS = ("l1", "lc1", "lc2", "m1", "m2", "I1", "I2", "g")
+
+
+def planar_two_link(l1, lc1, lc2, m1, m2, I1, I2, g, tip=None):
+    """Asada and Slotine's arm of figure 5-2 in the x-y plane, mass centres on the links.
+
+    Gravity g acts along -y. Numbers or symbols; `tip` adds a massless link "tip" fixed at that
+    distance from joint 2.
+    """
+    z = np.array([0.0, 0.0, 1.0])
+
+    def moment_about_z(Izz):
+        return np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, Izz]])
+
+    def body(m, lc, Izz):
+        return CentroidalInertia.from_com(m, np.array([lc, 0.0, 0.0]), moment_about_z(Izz))
+
+    links = [Link("base"), Link("link1", body(m1, lc1, I1)), Link("link2", body(m2, lc2, I2))]
+    elbow = Pose(np.eye(3), np.array([l1, 0.0, 0.0]))
+    joints = [
+        Joint("joint1", JointType.REVOLUTE, "base", "link1", Pose.identity(), z),
+        Joint("joint2", JointType.REVOLUTE, "link1", "link2", elbow, z),
+    ]
+    if tip is not None:
+        links.append(Link("tip"))
+        at_tip = Pose(np.eye(3), np.array([tip, 0.0, 0.0]))
+        joints.append(Joint("tip_joint", JointType.FIXED, "link2", "tip", at_tip))
+    return Robot("planar", tuple(links), tuple(joints), np.array([0.0, -g, 0.0]))
+
+
+RENAUD = json.loads((Path(__file__).parents[1] / "data" / "renaud_6r.json").read_text())
+
+
+def renaud_6r():
+    """The arm of Renaud's example with the numbers of `RENAUD`: its bodies as they are."""
+    lengths = np.array([RENAUD["a2"], RENAUD["r4"], RENAUD["g"]])
+    geometry = renaud_arm(lengths, np.zeros(6), np.zeros((6, 3)))
+    bodies = [
+        Link(link.name, Inertia(m, np.array(u, float), np.diag(k).astype(float)))
+        for link, m, u, k in zip(
+            geometry.links[1:],
+            RENAUD["mass"],
+            RENAUD["first_moment"],
+            RENAUD["inertia_diagonal"],
+            strict=True,
+        )
+    ]
+    return replace(geometry, links=(geometry.links[0], *bodies))
+
+
+def slider(effort, velocity=10.0, friction=0.0):
+    """2 kg on a level rail of 2 m, with limits (N, m/s) and dry friction (N)."""
+    return read_urdf(f"""
+<robot name="slider">
+  <link name="base"/>
+  <link name="block"><inertial><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="base"/><child link="block"/>
+    <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="{velocity}" effort="{effort}"/>
+    <dynamics damping="0" friction="{friction}"/></joint>
+</robot>""")

@@ -10,10 +10,9 @@ from geometry_msgs.msg import InertiaStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from arm_system import ArmSystem
+from arm_system import NAMES, RATE, ArmSystem
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
-from shaken_arm import NAMES, RATE
 
 MASS, OUT = 3.0, 0.1  # kg, m beyond the endpoint
 START = [-1.2, 0.4]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from planar_two_link import planar_two_link
+from arms import planar_two_link
 from robot_dynamics.coordinates.drives import absolute_angles, remote_drives
 from robot_dynamics.coordinates.endpoint_coordinates import endpoint_coordinates
 from robot_dynamics.coordinates.transformed_equations import transformed_equations

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from arms import renaud_6r
 from oracles import (
     THOROUGH,
     example_folder,
@@ -16,7 +17,6 @@ from oracles import (
     example_urdfs,
     relative_error,
 )
-from renaud_arm import renaud_6r
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.optimize import PASSES, gather_multiples, optimize

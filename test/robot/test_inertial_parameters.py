@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from arms import planar_two_link
 from oracles import relative_error
-from planar_two_link import planar_two_link
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python

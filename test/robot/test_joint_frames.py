@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
+from arms import renaud_6r
 from oracles import example_robot, example_urdfs, relative_error
-from renaud_arm import renaud_6r
 from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
 from robot_dynamics.robot.inertial_parameters import outward_bodies
 from robot_dynamics.robot.joint import Joint, JointType

@@ -2,6 +2,7 @@
 
 import pytest
 
+import arms
 from oracles import all_example_urdfs, example_robot
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot.urdf.reader import read_urdf
@@ -16,17 +17,6 @@ PENDULUM = """
 </robot>
 """
 
-SLIDER = """
-<robot name="slider">
-  <link name="base"/>
-  <link name="block"><inertial><mass value="2"/>
-    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="slide" type="prismatic"><parent link="base"/><child link="block"/>
-    <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="10" effort="100"/>
-    <dynamics damping="0" friction="3"/></joint>
-</robot>
-"""
-
 
 @pytest.fixture(scope="session")
 def pendulum():
@@ -37,7 +27,7 @@ def pendulum():
 @pytest.fixture(scope="session")
 def slider():
     """2 kg on a level rail with 3 N of dry friction."""
-    return read_urdf(SLIDER)
+    return arms.slider(effort=100.0, friction=3.0)
 
 
 @pytest.fixture(scope="session")

@@ -4,19 +4,10 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from robot_dynamics.robot import read_urdf
+from arms import slider
 from robot_dynamics.study import Spread, StudyPlan, study
 from robot_dynamics.study.runs import model_of
 
-SLIDER = """
-<robot name="slider">
-  <link name="base"/>
-  <link name="block"><inertial><mass value="2"/>
-    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="slide" type="prismatic"><parent link="base"/><child link="block"/>
-    <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="10" effort="1000"/></joint>
-</robot>
-"""
 MASS = 2.0
 
 
@@ -34,7 +25,7 @@ def critical_damping_gain(ratio, delay):
 def test_a_study_finds_the_stability_limit_of_a_joint_with_delay(delay):
     gains_up = Spread("uniform", (0.0, 9.0))
     plan = StudyPlan(
-        read_urdf(SLIDER),
+        slider(effort=1000.0),
         runs=900,
         vary={"gain_error": gains_up, "delay": Spread("values", (delay,))},
         sampling="latin",

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from arms import slider
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.robot import find_robot, read_urdf
@@ -13,19 +14,9 @@ from robot_dynamics.trajectory.trajectory import Trajectory
 
 pytest.importorskip("toppra")
 
-SLIDER = """
-<robot name="slider">
-  <link name="base"/>
-  <link name="block"><inertial><mass value="2"/>
-    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-  <joint name="slide" type="prismatic"><parent link="base"/><child link="block"/>
-    <axis xyz="1 0 0"/><limit lower="-1" upper="1" velocity="100" effort="10"/></joint>
-</robot>
-"""
-
 
 def test_a_mass_on_a_rail_is_accelerated_and_braked_with_all_force():
-    robot = read_urdf(SLIDER)
+    robot = slider(effort=10.0, velocity=100.0)
     motion = interpolate(polynomial_345(robot.joint_names, [-0.5], [0.5], 3.0))
     fast = minimum_time(robot, Dynamics(robot).inverse, motion, share=1.0)
     exact = 2.0 * np.sqrt(1.0 / (10.0 / 2.0))  # half the way at 5 m/s^2, half against it
@@ -55,7 +46,7 @@ def test_a_fast_motion_keeps_all_limits_stays_on_its_path_and_saves_time(name):
 
 
 def test_a_motion_that_stands_still_and_a_share_out_of_range_are_refused():
-    robot = read_urdf(SLIDER)
+    robot = slider(effort=10.0, velocity=100.0)
     inverse = Dynamics(robot).inverse
     with pytest.raises(TrajectoryError, match="the motion stands still; there is no path"):
         minimum_time(robot, inverse, Trajectory.hold(robot.joint_names, np.zeros(1)))

@@ -17,8 +17,7 @@ import numpy as np
 import pytest
 
 import robot_dynamics
-from kernels_on_disk import assert_right, kernels_in
-from programs import chain, inverse_program
+from programs import assert_right, chain, inverse_program, kernels_in
 from robot_dynamics.compiler.native import cache
 from robot_dynamics.compiler.native.native_kernel import compile_native
 

@@ -13,8 +13,14 @@ import numpy as np
 import pytest
 
 import robot_dynamics
-from kernels_on_disk import CompilerCalledError, assert_right, compiler_called, kernels_in
-from programs import chain, inverse_program
+from programs import (
+    CompilerCalledError,
+    assert_right,
+    chain,
+    compiler_called,
+    inverse_program,
+    kernels_in,
+)
 from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.native_kernel import compile_native
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shaken_arm import AT_REST, NAMES, START
+from arm_system import AT_REST, NAMES, START
 
 ATTEMPTS = 3
 STARVED = 0.1

@@ -10,10 +10,9 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from rosgraph_msgs.msg import Clock
 
-from arm_system import series
+from arm_system import AT_REST, FAR, LIMITS, NAMES, RATE, START, series, shaken_arm
 from robot_dynamics.nodes.ros.messages import SECOND, time_msg
 from ros_system import PATIENCE, wait_for
-from shaken_arm import AT_REST, FAR, LIMITS, NAMES, RATE, START, shaken_arm
 
 # Between two messages the arm goes 2 mrad; a busy machine may lose a fifth of a second of them.
 # What a jump of the clock would make of it is what is left of the motion, 0.6 rad.

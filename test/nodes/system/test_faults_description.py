@@ -7,12 +7,11 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from std_msgs.msg import String
 
-from arm_system import fastest_effort, series
+from arm_system import AT_REST, FAR, NAMES, SLACK, START, fastest_effort, series, shaken_arm
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
-from shaken_arm import AT_REST, FAR, NAMES, SLACK, START, shaken_arm
 
 LIGHT = find_robot("planar_2r").read_text()
 # The outer link weighs half as much again; its inertia, 1/12 of m l^2 about its centre, follows

@@ -10,12 +10,23 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from sensor_msgs.msg import JointState
 
-from arm_system import fastest_effort, series
+from arm_system import (
+    AT_REST,
+    EFFORT_RATE,
+    FAR,
+    LIMITS,
+    NAMES,
+    RATE,
+    SLACK,
+    START,
+    fastest_effort,
+    series,
+    shaken_arm,
+)
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.messages import SECOND, time_msg
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
-from shaken_arm import AT_REST, EFFORT_RATE, FAR, LIMITS, NAMES, RATE, SLACK, START, shaken_arm
 
 ROBOT = read_urdf(find_robot("planar_2r"))
 DYNAMICS = Dynamics(ROBOT)

@@ -22,11 +22,11 @@ from rclpy.parameter import Parameter
 from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from arm_system import AT_REST, NAMES, START, shaken_arm
 from robot_dynamics.nodes.recorder_node import RecorderNode
 from robot_dynamics.nodes.ros.messages import effort_msg, joint_state_msg, time_msg
 from robot_dynamics.nodes.runtime.process import Process
 from ros_system import wait_for
-from shaken_arm import AT_REST, NAMES, START, shaken_arm
 
 HUGE = 1e308
 
