@@ -10,16 +10,27 @@ plant keeps the true sign, and stiction.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.joint_vectors import per_joint
+from robot_dynamics.lazy import cached_property
 from robot_dynamics.robot.robot import Robot
 
 DEFAULT_WIDTH = 0.01
 """Speed at which smoothed Coulomb friction reaches tanh(1) = 76 %, rad/s or m/s."""
+
+
+class _Terms(NamedTuple):
+    """Terms of friction that most robots do without."""
+
+    stiction: bool
+    load: bool
+    offset: bool
+    width: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +125,18 @@ class Friction:
         Returns:
             Efforts, same shape as qd, N m or N, in the direction of qd.
         """
-        dry = self.resistance(qd) + (0.0 if tau is None else self.load * np.abs(tau))
-        return self.viscous * qd + dry * self._sign(qd, width) + self.offset
+        effort = self.viscous * qd + self._dry(qd, tau) * self._sign(qd, width)
+        return effort + self.offset if self._terms.offset else effort
+
+    @cached_property
+    def _terms(self) -> _Terms:
+        """Which terms there are: the others take time and change nothing."""
+        return _Terms(*(bool(getattr(self, name).any()) for name in _Terms._fields))
+
+    def _dry(self, qd: Array, tau: Array | None) -> Array:
+        """Size of dry friction while sliding at qd, shape (n,) or (N, n)."""
+        dry = self.resistance(qd) if self._terms.stiction else self.coulomb
+        return dry if tau is None or not self._terms.load else dry + self.load * np.abs(tau)
 
     def overcome(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
         """What friction leaves for the bodies of efforts tau at velocity qd, same shape.
@@ -140,4 +161,6 @@ class Friction:
         return np.asarray(dry * (1.0 - np.abs(self._sign(qd, width))))
 
     def _sign(self, qd: Array, width: float | Array) -> Array:
-        return np.asarray(np.tanh(qd / np.where(self.width > 0.0, self.width, width)))
+        if self._terms.width:
+            width = np.where(self.width > 0.0, self.width, width)
+        return np.asarray(np.tanh(qd / width))

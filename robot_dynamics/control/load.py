@@ -7,6 +7,7 @@ difference over the duration of the ramp.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -140,14 +141,13 @@ class Load:
 
     def on(self, model: Model, now: float) -> Model:
         """The model with the load of time `now`, s; the same object while nothing changes."""
-        payload, gravity, wrench = (
-            ramp.current if ramp.current is ramp.target else ramp.value(now)
-            for ramp in (self.payload, self.gravity, self.wrench)
-        )
-        parts = (model, payload, gravity, wrench)
-        if self._model is None or any(a is not b for a, b in zip(parts, self._last, strict=True)):
-            self._model = self._applied(model, self.endpoint, payload, gravity, wrench)
-            self._last = parts
+        targets = (self.payload.target, self.gravity.target, self.wrench.target)
+        if self._model is not None and _same((model, *targets), self._last):
+            return self._model
+        parts = tuple(ramp.value(now) for ramp in (self.payload, self.gravity, self.wrench))
+        if self._model is None or not _same((model, *parts), self._last):
+            self._model = self._applied(model, self.endpoint, *parts)
+            self._last = (model, *parts)
         return self._model
 
     def _applied(
@@ -191,6 +191,11 @@ class Load:
             if self.wrench.target.any()
             else "none",
         }
+
+
+def _same(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
+    """Whether these are the same objects, one by one."""
+    return len(a) == len(b) and all(map(operator.is_, a, b))
 
 
 def _numbers(body: Inertia) -> Array:

@@ -104,7 +104,7 @@ class ReferenceHistory:
     def forget(self) -> None:
         """Start again."""
         self._times: list[float] = []
-        self._states: list[tuple[Array, Array]] = []
+        self._states: list[Array] = []  # q and qd, shape (2, n)
 
     def add(self, time: float, q: Array, qd: Array) -> None:
         """Note what is desired at a time, s: q and qd, shape (n,), which are copied."""
@@ -113,7 +113,7 @@ class ReferenceHistory:
                 return
             self.forget()  # the clock was set back
         self._times.append(time)
-        self._states.append((q.copy(), qd.copy()))
+        self._states.append(np.array((q, qd)))
         if len(self._times) >= 2 * self._length:  # all at once, for the cost of a few copies
             del self._times[: self._length], self._states[: self._length]
 
@@ -132,6 +132,7 @@ class ReferenceHistory:
             k = max(k - 1, 0)
             q, qd = states[k]
             return q + min(max(time - times[k], -self._farthest), self._farthest) * qd, qd
-        (q_0, qd_0), (q_1, qd_1) = states[k - 1], states[k]
+        before, after = states[k - 1], states[k]
         s = (time - times[k - 1]) / (times[k] - times[k - 1])
-        return np.asarray(q_0 + s * (q_1 - q_0)), np.asarray(qd_0 + s * (qd_1 - qd_0))
+        q, qd = before + s * (after - before)
+        return q, qd

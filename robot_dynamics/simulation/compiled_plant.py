@@ -5,15 +5,19 @@ It goes through the equations of the lanes of a study, all lanes of the block be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
+from robot_dynamics.compiler.backends import compile_program
+from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.effort_limits import saturate
+from robot_dynamics.control.safety import all_finite
 from robot_dynamics.errors import ArgumentError, BackendError
 from robot_dynamics.robot.robot import Robot, robot_digest
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
@@ -84,6 +88,8 @@ class CompiledPlant(Plant):
             loop.set(memory, name, np.asarray(values))
         arrays = ("q", "qd", "tau", "p", "alive", "next_q", "next_qd")
         self._lanes = {name: loop.array(memory, name)[0] for name in arrays}
+        self._first = tuple(self._lanes[name][:, 0] for name in ("q", "qd"))
+        self._saturate = compiled_saturation(n)
         self._step = loop.stepper(memory)
         self._place()
 
@@ -101,19 +107,32 @@ class CompiledPlant(Plant):
 
     def step(self, tau: Array) -> None:
         """See `Plant.step`."""
-        tau = vector("tau", tau, self.robot.dof)
-        self.tau, self.saturated = saturate(tau, self.limit)
+        usual = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self.q.shape
+        if not (usual and all_finite(tau)):
+            tau = vector("tau", tau, self.robot.dof)
+        self.tau, self.saturated = self._saturate(tau, self.limit)
         lanes = self._lanes
         lanes["tau"][:] = self.tau[:, None]
         self._step()
-        if not lanes["alive"][0, 0]:
+        if not lanes["alive"].item(0):
             size = np.maximum(abs(lanes["next_q"]), abs(lanes["next_qd"]))[:, 0]
             worst = np.argmax(np.where(np.isnan(size), np.inf, size))
             raise self._diverged(np.where(np.arange(len(size)) == worst, np.nan, 0.0))
-        q, qd = lanes["q"][:, 0].copy(), lanes["qd"][:, 0].copy()
+        q, qd = (x.copy() for x in self._first)
         self.qdd = (qd - self.qd) / self.step_time
         self.q, self.qd = q, qd
         self.time += self.step_time
+
+
+def compiled_saturation(n: int) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """`saturate` for n joints; which were cut is 0 or 1."""
+
+    def function(wanted: Array, limit: Array) -> dict[str, Array]:
+        return saturate(wanted, limit)._asdict()
+
+    shapes = {"wanted": (n,), "limit": (n,)}
+    kernel: Any = compile_program(lambda: trace("saturate", function, shapes), key=f"saturate/{n}")
+    return kernel
 
 
 def fastest_plant(robot: Robot, q: npt.ArrayLike | None = None, **options: Any) -> Plant:

@@ -233,7 +233,7 @@ class ControllerNode(ControllerBase):
             self.standby.note(efforts)
         if self.named.listeners:
             blind = command.status is Status.BLIND  # it answers no state
-            stamp = self.get_clock().now().nanoseconds if blind else self.states.stamp
+            stamp = self.nanoseconds if blind else self.states.stamp
             self.named.publish(JointValues.of_efforts(names, stamp, efforts))
         self.saturated += command.saturated
         self.cycles += 1
@@ -288,7 +288,7 @@ class ControllerNode(ControllerBase):
             self.throttled_log.warn("joint_states", error)
 
     def _measure_states(self, stamp: int, now: float) -> None:
-        age = (self.get_clock().now().nanoseconds - stamp) / SECOND
+        age = (self.nanoseconds - stamp) / SECOND
         self.tuning.feed(stamp / SECOND if stamp else now, age, self._unmeasured)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 

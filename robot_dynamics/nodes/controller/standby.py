@@ -26,6 +26,9 @@ FEWEST_PERIODS = 3.0
 OWN_KEPT = 32
 """Commands of one's own that are told from others when they come back."""
 
+RELIEF_LOOK_S = 5e-3
+"""Time from one look whether a watch has ended to the next, s; after a stall it is due at once."""
+
 ON_DUTY, RELIEVED = "on_duty", "relieved"
 """Below the topic of commands: the watch that begins, and the one that ends."""
 
@@ -45,7 +48,9 @@ class Watch:
     def __init__(self, node: RobotNode[ControllerParameters], topic: str) -> None:
         self._node, self._name = node, ""
         self._announce = node.create_publisher(String, f"{topic}/{ON_DUTY}", DESCRIPTION_QOS)
-        self.reliefs = node.create_inlet(String, f"{topic}/{RELIEVED}", self._on_relief, OUTPUT_QOS)
+        self.reliefs = node.create_inlet(
+            String, f"{topic}/{RELIEVED}", self._on_relief, OUTPUT_QOS, period=RELIEF_LOOK_S
+        )
         self.ended = False
 
     def begin(self) -> None:

@@ -55,6 +55,9 @@ from robot_dynamics.trajectory.waypoint_effort import with_effort
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node says so."""
 
+IDLE_LOOK_S = 0.05
+"""Time from one look at the states to the next while there is no goal that they could miss, s."""
+
 
 class FeedforwardNode(RobotNode[FeedforwardParameters]):
     """Publishes the desired motion and the efforts that it takes."""
@@ -111,6 +114,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
         self._forget()
+        self._states_in.period = 0.0
         self.start_task(self.tick, inputs=[self._states_in])
 
     def deactivate(self) -> None:
@@ -150,28 +154,23 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def tick(self) -> None:
         """Publish what is due now."""
-        stamp = self.get_clock().now().nanoseconds
-        follower = self._follower or self._start_following(stamp)
-        if follower is None:
+        stamp = self.nanoseconds
+        if (follower := self._follower or self._start_following(stamp)) is None:
             return
-        before, jump = (
-            self._motion_clock.now,
-            self._motion_clock.tick(stamp, monotonic()),
-        )
+        before, jump = self._motion_clock.now, self._motion_clock.tick(stamp, monotonic())
         now = self._motion_clock.now
         if jump:
             self._on_clock_jump(follower, jump, before)
         if not self._handover.take(follower, now):
-            self.get_logger().warning(
-                "a trajectory was dropped: the motion that it was to join has been stopped; "
-                "send it again"
-            )
+            self.get_logger().warning("trajectory dropped: its motion was stopped; send it again")
+        judges = self._states_in.period == 0.0  # or the states may be old
+        self._states_in.period = 0.0 if self.goals.active is not None else IDLE_LOOK_S
         state = follower.sample(now)
         tau = self._tau = self._efforts_now(state, monotonic())
         desired = np.array((state.q, state.qd, tau))
         self._reference.publish(JointValues(self.robot.joint_names, stamp, desired))
         self._effort.publish(tau[self._order])
-        if self.goals.active is not None:
+        if judges and self.goals.active is not None:
             self._judge(follower, now, state, tau)
 
     def _on_clock_jump(self, follower: Follower, jump: float, before: float) -> None:

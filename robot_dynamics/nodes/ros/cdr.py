@@ -20,8 +20,11 @@ from robot_dynamics.nodes.ros.messages import SECOND
 ENCAPSULATION = b"\x00\x01\x00\x00"
 """What plain little-endian CDR begins with."""
 
-DOUBLE = 8
-"""Bytes of a float64."""
+DOUBLE, FLOAT64 = 8, np.dtype("<f8")
+"""Bytes of a float64, and what it is."""
+
+STAMP = struct.Struct("<iI")
+"""A builtin_interfaces/Time: seconds and nanoseconds."""
 
 
 class Layout:
@@ -36,7 +39,7 @@ class Layout:
         self._stamp = 0
         self._first, self._rows, self._count = 0, 0, 0  # sequences that are not empty: where they
         # begin, how many there are, and how long each is
-        self._parts: tuple[tuple[slice, bytes], ...] = ()
+        self._parts: tuple[tuple[int, bytes], ...] = ()
 
     # -- building -----------------------------------------------------------------------------
 
@@ -99,17 +102,21 @@ class Layout:
         As a rule the bytes that align fields are those of the message before as well, and a few
         comparisons tell.
         """
-        if self._parts and all(data[where] == was for where, was in self._parts):
-            return len(data) >= self.size
         if len(data) < self.size:
             return False
+        for start, was in self._parts:
+            if not data.startswith(was, start):
+                break
+        else:
+            if self._parts:
+                return True
         given, own, known = (
             np.frombuffer(x, dtype=np.uint8, count=self.size)
             for x in (data, self._bytes, self._known)
         )
         if ((given ^ own) & known).any():
             return False
-        self._parts = tuple((where, data[where]) for where in self._between())
+        self._parts = tuple((where.start, data[where]) for where in self._between())
         return True
 
     def _between(self) -> list[slice]:
@@ -122,7 +129,7 @@ class Layout:
 
     def read_stamp(self, data: bytes) -> int:
         """The stamp of a message that fits, ns."""
-        seconds, nanoseconds = struct.unpack_from("<iI", data, self._stamp)
+        seconds, nanoseconds = STAMP.unpack_from(data, self._stamp)
         return int(seconds * SECOND + nanoseconds)
 
     def rows(self, data: bytes | bytearray) -> Array:
@@ -132,7 +139,7 @@ class Layout:
             Numbers, shape (sequences that are not empty, length).
         """
         shape, strides = (self._rows, self._count), (self._stride, DOUBLE)
-        return np.ndarray(shape, "<f8", data, self._first, strides)
+        return np.ndarray(shape, FLOAT64, data, self._first, strides)
 
     @property
     def _stride(self) -> int:
@@ -150,4 +157,4 @@ class Layout:
 
     def write_stamp(self, data: bytearray, ns: int) -> None:
         """Put a stamp, ns, into a message of this layout."""
-        struct.pack_into("<iI", data, self._stamp, *divmod(ns, SECOND))
+        STAMP.pack_into(data, self._stamp, *divmod(ns, SECOND))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,11 @@ from robot_dynamics.arrays import Array
 
 FIELDS = ("position", "velocity", "effort")
 """What a JointState may give for each joint."""
+
+
+@cache
+def _nothing(n: int) -> Array:
+    return np.full((len(FIELDS), n), np.nan)
 
 
 class JointValues(NamedTuple):
@@ -34,7 +40,6 @@ class JointValues(NamedTuple):
     @classmethod
     def of_efforts(cls, names: tuple[str, ...], stamp: int, tau: Array) -> JointValues:
         """A command: efforts, shape (n,), and nothing else."""
-        rows = np.empty((3, len(names)))
-        rows[:2] = np.nan
+        rows = _nothing(len(names)).copy()
         rows[2] = tau
         return cls(names, stamp, rows, FIELDS[:2])

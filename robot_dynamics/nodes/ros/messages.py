@@ -44,9 +44,14 @@ def duration_msg(seconds: float) -> Duration:
 Places = Array | slice
 """Where the entries of a message stand or go."""
 
+ALL = slice(None)
+"""Every place, in order."""
 
-def _run_of(indices: Sequence[int]) -> Places:
-    """The indices as a slice, which is faster, if they follow each other."""
+
+def _run_of(indices: Sequence[int], count: int) -> Places:
+    """The indices, of so many, as a slice, which is faster, if they follow each other."""
+    if indices and list(indices) == list(range(count)):
+        return ALL
     if indices and list(indices) == list(range(indices[0], indices[0] + len(indices))):
         return slice(indices[0], indices[0] + len(indices))
     return np.array(indices, dtype=np.intp)
@@ -125,7 +130,7 @@ class JointReader:
         for field in absent:
             if field in self._required:
                 raise self._wrong_length(field, 0, len(names))
-        new = rows[:, source]
+        new = rows if source is ALL else rows[:, source]
         required = new[: len(self._required)].ravel()
         # One product instead of a test per number: any NaN or infinity spoils it
         if not math.isfinite(required.dot(required)):
@@ -188,7 +193,7 @@ class JointReader:
             raise ArgumentError(f"{self.topic}: joint '{twice}' stands twice; name each joint once")
         source = [i for i, name in enumerate(names) if name in self._column]
         target = [self._column[names[i]] for i in source]
-        places = _run_of(source), _run_of(target)
+        places = _run_of(source, len(names)), _run_of(target, len(self.joint_names))
         if len(self._places) < 64:  # more lists of names than publishers can only be a fault
             self._places[names] = places
         return places

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from math import inf
-from time import time_ns
+from time import monotonic, time_ns
 from typing import Any
 
 from rclpy.publisher import Publisher
@@ -18,8 +18,29 @@ from rclpy.subscription import Subscription
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.message_bytes import WRITERS, writes_cdr
 
+LOOK_S = 5e-3
+"""Time from one look who else publishes or listens to the next, s: each asks the middleware."""
+
 SENT_KEPT = 256
 """Messages of ours that are told from those of others when the middleware brings them back."""
+
+
+class Count:
+    """How many others the middleware has found, which takes time to ask and changes rarely.
+
+    Args:
+        count: Asks it.
+    """
+
+    def __init__(self, count: Callable[[], float]) -> None:
+        self._count, self._last, self._until = count, 0.0, 0.0
+
+    def __call__(self) -> float:
+        """As many as at the last look, or now."""
+        now = monotonic()
+        if now >= self._until:
+            self._last, self._until = self._count(), now + LOOK_S
+        return self._last
 
 
 class Inlet:
@@ -30,6 +51,8 @@ class Inlet:
         callback: What they are for; by default that of the subscription.
         read: Makes values of the bytes of a message; by default the callback gets the message.
         refused: Told why bytes are no such message.
+        period: Time from one look at the middleware to the next, s, where messages are rare, or
+            may wait; zero to look whenever asked.
     """
 
     def __init__(
@@ -38,6 +61,7 @@ class Inlet:
         callback: Callable[[Any], None] | None = None,
         read: Callable[[bytes], Any] | None = None,
         refused: Callable[[RobotDynamicsError], object] = lambda error: None,
+        period: float = 0.0,
     ) -> None:
         self.subscription = subscription
         self.topic, self.kind = subscription.topic_name, subscription.msg_type
@@ -50,8 +74,9 @@ class Inlet:
         self._handed: deque[tuple[int, Any]] = deque(maxlen=depth)
         self._read = read
         # Where they cannot be counted (Humble), there may always be others
-        self._publishers = getattr(self.handle, "get_publisher_count", lambda: inf)
+        self._publishers = Count(getattr(self.handle, "get_publisher_count", lambda: inf))
         self._foreign = False
+        self.period, self._next = period, 0.0
 
     @property
     def listens(self) -> bool:
@@ -63,6 +88,11 @@ class Inlet:
         if senders != self.senders:
             self._handed.clear()
             self.senders = senders
+
+    @property
+    def waits(self) -> bool:
+        """Whether values of this process wait to be taken."""
+        return bool(self._handed)
 
     def hand(self, values: Any) -> None:
         """Take values from an outlet of this process."""
@@ -89,6 +119,11 @@ class Inlet:
         return self._take_from_middleware() or received if foreign else received
 
     def _take_from_middleware(self) -> int | None:
+        if self.period:
+            now = monotonic()
+            if now < self._next:
+                return None
+            self._next = now + self.period
         take, kind, read = self.handle.take_message, self.kind, self._read
         received: int | None = None
         for _ in self._turns:
@@ -134,18 +169,19 @@ class Outlet:
         self.receivers: tuple[Inlet, ...] = ()
         self.sent: deque[bytes] = deque(maxlen=SENT_KEPT)
         self._handle = publisher.handle
+        self._count = Count(self._handle.get_subscription_count)
         self._write = WRITERS[self.kind]()
 
     @property
     def listeners(self) -> int:
         """How many subscriptions receive what is published."""
-        return int(self._handle.get_subscription_count())
+        return int(self._count())
 
     def publish(self, values: Any) -> None:
         """Hand values to who is in this process, and publish them for everybody else."""
         for receiver in self.receivers:
             receiver.hand(values)
-        if self.listeners <= len(self.receivers):
+        if self._count() <= len(self.receivers):
             return
         message = self._write(values)
         if not isinstance(message, bytes):

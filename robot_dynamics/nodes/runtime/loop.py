@@ -276,11 +276,11 @@ class Loop:
             for task in tasks:
                 if task not in before:
                     task.restart(now)
+            triggers = [trigger for task in tasks for trigger in task.triggers]
             while self._tasks is tasks and going():
-                ran = False
                 for task in tasks:
-                    ran |= task.poll(monotonic_ns())
-                if not ran:
+                    task.poll(monotonic_ns())
+                if not any(trigger.waits for trigger in triggers):  # a cycle may hand values back
                     due = min((task.due for task in tasks), default=monotonic_ns() + MAX_WAIT_NS)
                     wait(due)
 

@@ -98,7 +98,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._reset = False
         self._own_time = parameters.publish_clock or parameters.lockstep
         self._cycles = 0
-        self._time = 0 if self._own_time else self.get_clock().now().nanoseconds
+        self._time = 0 if self._own_time else self.nanoseconds
         """Time of the state of the plant, ns."""
         self._last_state: JointValues | None = None
         self._published_at = 0.0
@@ -107,7 +107,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
         self._names = tuple(joint.name for joint in self.robot.moving_joints)
         leads = [joint.mimic is None for joint in self.robot.moving_joints]
-        self._leads = np.flatnonzero(leads)
+        self._leads, self._all_lead = np.flatnonzero(leads), all(leads)
+        self._frame_id = parameters.frame_id or robot.links[0].name
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._input = CommandInput(self, self._commands, lambda: self._time, self._on_command)
         self._states = self.create_outlet(JointState, "joint_states", OUTPUT_QOS)
@@ -188,7 +189,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
                 self._cycles += 1
                 self._time = round(self._cycles * SECOND / self.parameters.rate)
         else:
-            now = self.get_clock().now().nanoseconds
+            now = self.nanoseconds
             if standing:
                 self._time = now
             steps = self._steps_until(now)
@@ -251,12 +252,14 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             return
         stamp = int(reading.time)
         self._input.pairing.published(stamp)
-        rows = np.zeros((3, len(self._names)))
-        rows[0] = coupling.positions(reading.q)
-        rows[1] = coupling.rates(reading.qd)
-        rows[2, self._leads] = reading.tau
-        frame_id = self.parameters.frame_id or self.robot.links[0].name
-        self._publish(JointValues(self._names, stamp, rows, (), frame_id))
+        if self._all_lead:
+            rows = np.array(reading[:3])
+        else:
+            rows = np.zeros((3, len(self._names)))
+            rows[0] = coupling.positions(reading.q)
+            rows[1] = coupling.rates(reading.qd)
+            rows[2, self._leads] = reading.tau
+        self._publish(JointValues(self._names, stamp, rows, (), self._frame_id))
 
     def _publish(self, state: JointValues) -> None:
         self._publish_clock()  # first, so that nobody sees a state from the future
