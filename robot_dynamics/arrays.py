@@ -116,6 +116,30 @@ def vector(name: str, values: npt.ArrayLike, length: int) -> Array:
     return array
 
 
+def matrix(name: str, values: npt.ArrayLike, *, traced: bool = False) -> Array:
+    """Check that `values` is a matrix with rows and columns.
+
+    Args:
+        name: What the caller knows it as.
+        values: The argument.
+        traced: Take symbols as well.
+
+    Raises:
+        ArgumentError: If it is none, or an entry is not a finite number.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ArgumentError(f"{name} must be a matrix, got {shown(values)}") from None
+    if array.ndim != 2 or 0 in array.shape:
+        raise ArgumentError(f"{name} must be a matrix, got shape {array.shape}")
+    if traced and array.dtype == object:
+        return numbers(name, array, array.shape, traced=True)
+    array = real_numbers(name, array).astype(np.float64)
+    refuse_non_finite(name, array)
+    return array
+
+
 def real_numbers(name: str, value: Any) -> Array:
     """Take an argument as an array of real numbers, in its own dtype where that is one of them.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, numbers, vector
+from robot_dynamics.arrays import Array, matrix, numbers, vector
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.kinematics.jacobian_derivative import frame_drift
@@ -50,6 +50,7 @@ class Mobility:
             joint has to bear, (m, m - rank).
         efforts: R(J^T): joint efforts that a force at the hand balances, (n, rank).
         idle: Null space N(J): joint motions that the hand does not see, (n, n - rank).
+        determinant: det J, which changes its sign at a singularity; None if J is not square.
     """
 
     singular_values: Array
@@ -58,6 +59,7 @@ class Mobility:
     lost: Array
     efforts: Array
     idle: Array
+    determinant: float | None
 
     @property
     def manipulability(self) -> float:
@@ -77,9 +79,12 @@ def mobility(J: npt.ArrayLike) -> Mobility:
     Raises:
         ArgumentError: If J is no matrix of finite numbers.
     """
-    U, values, V = np.linalg.svd(_matrix("J", J))
+    J = matrix("J", J)
+    U, values, V = np.linalg.svd(J)
     rank = int(np.sum(values > SINGULAR * max(values[0], SINGULAR)))
-    return Mobility(values, rank, U[:, :rank], U[:, rank:], V[:rank].T, V[rank:].T)
+    determinant = float(np.linalg.det(J)) if J.shape[0] == J.shape[1] else None
+    spaces = U[:, :rank], U[:, rank:], V[:rank].T, V[rank:].T
+    return Mobility(values, rank, *spaces, determinant)
 
 
 def weighted_inverse(
@@ -102,7 +107,7 @@ def weighted_inverse(
         ArgumentError: If J is no matrix of finite numbers, W not positive definite, or the damping
             negative.
     """
-    J = _matrix("J", J)
+    J = matrix("J", J)
     if not (np.isfinite(damping) and damping >= 0.0):
         raise ArgumentError(f"damping must be a number from 0 on, got {damping}")
     half = _root_of_inverse("weights", weights, J.shape[1])
@@ -137,7 +142,7 @@ def resolved_rates(
         ShapeError: If a shape does not fit.
         ArgumentError: As in `weighted_inverse`.
     """
-    J = _matrix("J", J)
+    J = matrix("J", J)
     v = vector("velocity", velocity, J.shape[0])
     qd = weighted_inverse(J, weights, damping) @ v
     if preferred is None:
@@ -181,13 +186,6 @@ def joint_accelerations(
         vector("acceleration", acceleration, len(rows)) - frame_drift(robot, q, qd, frame)[rows]
     )
     return weighted_inverse(frame_jacobian(robot, q, frame)[rows], weights, damping) @ wanted
-
-
-def _matrix(name: str, values: npt.ArrayLike) -> Array:
-    array = np.asarray(values)
-    if array.ndim != 2 or 0 in array.shape:
-        raise ArgumentError(f"{name} must be a matrix, got shape {array.shape}")
-    return numbers(name, array, array.shape)
 
 
 def _root_of_inverse(name: str, weights: npt.ArrayLike | None, n: int) -> Array:

@@ -27,6 +27,7 @@ import numpy as np
 from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.html_table import html_table
+from robot_dynamics.joint_table import joint_table
 from robot_dynamics.robot.joint import Joint, JointType, Limits
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
@@ -121,6 +122,9 @@ class Table(Value):
             for i, row in enumerate(self.rows, start=1)
         ]
         return html_table(f"{self.name}: {self.convention} convention", headings, rows)
+
+    def __str__(self) -> str:
+        return joint_table(f"{self.name}: {self.convention} convention", self.rows)
 
     def transform(self, i: int, q: Any = 0.0) -> Pose:
         """A_i: pose of frame i in frame i - 1 at joint position q; rows count from 1."""

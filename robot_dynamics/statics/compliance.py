@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, numbers
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.arrays import Array, matrix, numbers
+from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.kinematics.rates import mobility
 
 
@@ -27,9 +27,9 @@ def endpoint_compliance(J: npt.ArrayLike, stiffness: npt.ArrayLike) -> Array:
         C, shape (m, m), symmetric.
 
     Raises:
-        ArgumentError: If the stiffness has no inverse.
+        ArgumentError: If the stiffness has no inverse, or J is no matrix.
     """
-    J = np.asarray(J)
+    J = matrix("J", J, traced=True)
     n = J.shape[1]
     given = np.asarray(stiffness)
     K = numbers("stiffness", given, (n, n) if given.ndim == 2 else (n,), traced=True)
@@ -77,7 +77,12 @@ def principal_compliances(C: npt.ArrayLike) -> tuple[Array, Array]:
     Returns:
         Deflections per force, largest first, shape (m,), and their directions E as columns, shape
         (m, m): E^T C E is diagonal.
+
+    Raises:
+        ArgumentError: If C is no matrix that is its own transpose.
     """
-    C = np.asarray(C, dtype=np.float64)
+    C = matrix("C", C)
+    if C.shape[0] != C.shape[1] or not np.allclose(C, C.T):
+        raise ArgumentError(f"C must be symmetric, as a compliance is; got {shown(C)}")
     values, axes = np.linalg.eigh(C)
     return values[::-1], axes[:, ::-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
+from robot_dynamics.arrays import Array, matrix, vector
 from robot_dynamics.kinematics.rates import Mobility, mobility
 
 BALANCED = 1e-9
@@ -28,8 +28,9 @@ def joint_efforts(J: npt.ArrayLike, wrench: npt.ArrayLike) -> Array:
 
     Raises:
         ShapeError: If the wrench has not one entry per row of J.
+        ArgumentError: If J is no matrix of finite numbers or symbols.
     """
-    J = np.asarray(J)
+    J = matrix("J", J, traced=True)
     return J.T @ vector("wrench", wrench, len(J))
 
 
@@ -68,7 +69,7 @@ def balancing_wrench(J: npt.ArrayLike, tau: npt.ArrayLike) -> Balance:
         ShapeError: If tau has not one entry per column of J.
     """
     spaces: Mobility = mobility(J)
-    J = np.asarray(J, dtype=np.float64)
+    J = matrix("J", J)
     efforts = vector("tau", tau, J.shape[1])
     wrench = spaces.moved @ ((spaces.efforts.T @ efforts) / spaces.singular_values[: spaces.rank])
     left_over = efforts - J.T @ wrench

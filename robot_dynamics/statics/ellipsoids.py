@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, numbers
+from robot_dynamics.arrays import Array, matrix, numbers
 from robot_dynamics.kinematics.rates import SINGULAR, mobility
 
 
@@ -52,7 +52,7 @@ def inertia_ellipsoid(J: npt.ArrayLike, M: npt.ArrayLike) -> Ellipsoid:
         J: Jacobian, shape (m, n).
         M: Mass matrix, shape (n, n).
     """
-    J = np.asarray(J, dtype=np.float64)
+    J = matrix("J", J)
     n = J.shape[1]
     mobile = J @ np.linalg.solve(numbers("M", M, (n, n)), J.T)
     values, axes = np.linalg.eigh(mobile)

@@ -244,16 +244,32 @@ def iiwa():
     )
 
 
+def gen3():
+    """Kinova Gen3 of seven joints: axis 3 passes axis 1 by 12 mm, so that it has no arm angle."""
+    return arm_of(
+        "RRRRRRR",
+        (0.0,) * 7,
+        (90, 90, 90, 90, 90, 90, 180),
+        (-0.2848, -0.0118, -0.4208, -0.0128, -0.3143, 0.0, -0.1674),
+        (0, 180, 180, 180, 180, 180, 180),
+    )
+
+
 @pytest.mark.parametrize(
     ("arm", "joint"),
     [
         *(("iiwa", f"joint_{k}") for k in (1, 2, 3, 5, 6, 7)),
         ("panda", "panda_joint4"),
         ("panda", "panda_joint5"),  # leaves a quartic
+        *(("gen3", f"joint_{k}") for k in (1, 3)),
     ],
 )
 def test_any_joint_that_leaves_a_closed_form_may_be_given_inner_ones_too(arm, joint):
-    robot, frame = (iiwa(), TOOL) if arm == "iiwa" else (PANDA.robot, "panda_hand")
+    robot, frame = {
+        "iiwa": lambda: (iiwa(), TOOL),
+        "gen3": lambda: (gen3(), TOOL),
+        "panda": lambda: (PANDA.robot, "panda_hand"),
+    }[arm]()
     ik = InverseKinematics(robot, frame, redundant=joint)
     q = random_positions(robot, ik.joint_names, np.random.default_rng(11), max(POSES // 10, 50))
     R, p = poses_of(robot, frame, ik, q)

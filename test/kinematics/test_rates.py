@@ -47,6 +47,8 @@ def test_example_3_2_at_singularities_motion_along_the_arm_is_lost(q_2):
 
 def test_example_3_2_manipulability_is_the_determinant():
     assert mobility(planar(0.4, 1.1)).manipulability == pytest.approx(np.sin(1.1))  # (3-37)
+    assert mobility(planar(0.4, -1.1)).determinant == pytest.approx(-np.sin(1.1))
+    assert mobility(planar(0.4, 1.1)[:1]).determinant is None
 
 
 def test_example_3_2_tracking_near_a_singular_point_takes_large_velocities():

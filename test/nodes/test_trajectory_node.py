@@ -13,8 +13,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode
+from robot_dynamics.papers.paper_arms import thomas_tesar_arm
 from robot_dynamics.robot import find_robot, read_urdf
 from ros_system import wait_for
+from strategies import urdf_text
 
 ROBOT = {"urdf_path": "planar_2r"}
 MOTION = {**ROBOT, "duration": 4.0, "share": 0.2}  # within the limits of effort
@@ -90,10 +92,10 @@ def test_a_stock_controller_gets_the_motion_once(start, peer, namespace):
 # -- paths of the hand ----------------------------------------------------------------------------
 
 
-def hand_positions(robot, msg):
+def hand_positions(robot, msg, frame="hand"):
     """Where the hand is at every point of a message, shape (N, 3), m."""
     assert tuple(msg.joint_names) == robot.joint_names
-    return np.array([frame_pose(robot, p.positions, "hand").translation for p in msg.points])
+    return np.array([frame_pose(robot, p.positions, frame).translation for p in msg.points])
 
 
 def test_the_hand_goes_round_the_papers_circle(start, peer, namespace):
@@ -123,6 +125,22 @@ def test_the_hand_passes_the_poses_of_a_file(start, peer, namespace, tmp_path):
     assert hand[0] == pytest.approx([0.6, 0.1, -0.1], abs=1e-8)
     assert hand[len(hand) // 2] == pytest.approx([0.6, 0.3, -0.1], abs=1e-8)
     assert hand[-1] == pytest.approx([0.5, 0.3, 0.1], abs=1e-8)
+
+
+def test_the_hand_moves_along_the_papers_line_without_turning(start, peer, namespace, tmp_path):
+    arguments, name = namespace
+    path = tmp_path / "thomas_tesar.urdf"
+    path.write_text(urdf_text(thomas_tesar_arm()))
+    sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
+    motion = {"motion": "line", "duration": 3.0, "acknowledged": False, "approach": 0.0}
+    start("trajectory_node", {"urdf_path": str(path), **motion}, arguments)
+    wait_for(lambda: sent, "the motion")
+    robot = thomas_tesar_arm()
+    hand = hand_positions(robot, sent[0], "tool")
+    assert hand[:, [0, 2]] == pytest.approx(np.tile([1.33, 1.8], (len(hand), 1)), abs=1e-8)
+    assert hand[[0, -1], 1] == pytest.approx([-1.0, 1.0], abs=1e-8)
+    first, *others = (frame_pose(robot, p.positions, "tool").rotation for p in sent[0].points)
+    assert max(np.abs(R - first).max() for R in others) < 1e-8
 
 
 def test_a_line_out_of_reach_ends_the_node_in_one_line(start, namespace):

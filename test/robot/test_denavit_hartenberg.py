@@ -289,3 +289,16 @@ def test_the_robot_of_a_table_is_an_ordinary_robot():
     assert isinstance(robot, Robot)
     state = random_state(robot, seed=2)
     assert relative_error(inverse_dynamics(robot, *state), pin_model(robot).inverse(*state)) < 1e-12
+
+
+# -- as text ----------------------------------------------------------------------------------
+
+
+def test_a_table_prints_as_a_table_that_a_person_reads():
+    rows = (Row(R, 0.25, -RIGHT, 0.1, RIGHT, name="waist"), Row(P, 0.0, 0.0, 0.5, 0.0))
+    assert str(Table(rows, name="crane")) == (
+        "crane: classic convention\n"
+        "joint    a (m)  alpha (deg)    d (m)  theta (deg)\n"
+        "waist     0.25          -90      0.1       90 + q\n"
+        "joint_2      0            0  0.5 + q            0"
+    )

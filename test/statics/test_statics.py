@@ -163,3 +163,35 @@ def test_wrong_arguments_are_named():
         balancing_wrench(planar(0.3, 0.9), [1.0, 2.0, 3.0])
     with pytest.raises(ArgumentError, match="stiffness must be positive"):
         endpoint_compliance(planar(0.3, 0.9), [1.0, 0.0])
+
+
+TAKES_A_MATRIX = {
+    "joint_efforts": lambda J: joint_efforts(J, np.zeros(6)),
+    "balancing_wrench": lambda J: balancing_wrench(J, np.zeros(6)),
+    "endpoint_compliance": lambda J: endpoint_compliance(J, np.ones(6)),
+    "principal_compliances": principal_compliances,
+    "velocity_ellipsoid": velocity_ellipsoid,
+    "inertia_ellipsoid": lambda J: inertia_ellipsoid(J, np.eye(6)),
+    "mobility": mobility,
+}
+
+
+@pytest.mark.parametrize("call", TAKES_A_MATRIX)
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros(6), r"must be a matrix, got shape \(6,\)"),
+        (np.zeros((0, 6)), r"must be a matrix, got shape \(0, 6\)"),
+        (np.full((6, 6), np.nan), r"\[0\]\[0\] is nan; every entry must be finite"),
+        ([[1.0, 2.0], [3.0]], "must be a matrix, got "),
+        ([["x", "y"], ["z", "w"]], "must hold real numbers"),
+    ],
+)
+def test_what_is_no_matrix_is_refused(call, value, message):
+    with pytest.raises(ArgumentError, match=message):
+        TAKES_A_MATRIX[call](value)
+
+
+def test_a_compliance_that_is_not_symmetric_is_refused():
+    with pytest.raises(ArgumentError, match="C must be symmetric, as a compliance is"):
+        principal_compliances([[1.0, 2.0], [0.0, 1.0]])

@@ -1,0 +1,39 @@
+"""A Denavit-Hartenberg table as text, for `print`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+HEADINGS = ("joint", "a (m)", "alpha (deg)", "d (m)", "theta (deg)")
+
+
+def joint_table(title: str, rows: Iterable[Any]) -> str:
+    """Rows with `type`, `a`, `alpha`, `d` and `theta`, aligned; q where the joint moves.
+
+    Numbers have six digits; what is none, a symbol, is printed as it prints itself.
+    """
+    lines: list[Sequence[str]] = [HEADINGS]
+    for i, row in enumerate(rows, start=1):
+        alpha, theta = _degrees(row.alpha), _degrees(row.theta)
+        d, theta = (row.d, _moved(theta)) if row.type.rotates else (_moved(row.d), theta)
+        lines.append((row.name or f"joint_{i}", *map(_text, (row.a, alpha, d, theta))))
+    name, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
+    return "\n".join(
+        [title]
+        + ["  ".join([line[0].ljust(name), *map(str.rjust, line[1:], widths)]) for line in lines]
+    )
+
+
+def _text(value: Any) -> str:
+    return f"{value + 0.0:.6g}" if isinstance(value, float) else str(value)
+
+
+def _degrees(angle: Any) -> Any:
+    return math.degrees(angle) if isinstance(angle, float) else angle
+
+
+def _moved(value: Any) -> str:
+    """What the position of the joint adds to."""
+    return "q" if isinstance(value, float) and value == 0.0 else f"{_text(value)} + q"
