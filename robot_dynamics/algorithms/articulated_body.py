@@ -48,20 +48,21 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
         inertia.
     """
     n = len(robot.joints)
-    frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    inertias = _joint_inertias(robot, frames)
+    # X_PL[k]: frame of link L = k + 1 in that of its parent P
+    X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
+    inertias = _joint_inertias(robot, X_PL)
     zero = np.zeros(3)
 
     # Outward: velocities, and what every link by itself needs at zero acceleration
-    w = [zero] * (n + 1)  # angular velocity
+    w = [zero] * (n + 1)  # angular velocity, (3,), rad/s
     # Acceleration of a link beyond its parent's at zero qdd: of the origin, and angular
     a_bias, wd_bias = [zero] * (n + 1), [zero] * (n + 1)
-    f, m = [zero] * (n + 1), [zero] * (n + 1)  # force, moment
+    f, m = [zero] * (n + 1), [zero] * (n + 1)  # force and moment, (3,), N and N m
     for k, joint in enumerate(robot.joints):
-        i, frame, w_P = k + 1, frames[k], w[robot.parents[k]]
+        i, w_P = k + 1, w[robot.parents[k]]  # of the parent, in its axes
         u = joint.axis * qd[k]
-        w[i] = w_i = frame.vector_to_child(w_P)
-        a_bias[i] = frame.vector_to_child(cross(w_P, cross(w_P, frame.p)))
+        w[i] = w_i = X_PL[k].vector_to_child(w_P)
+        a_bias[i] = X_PL[k].vector_to_child(cross(w_P, cross(w_P, X_PL[k].p)))
         if joint.type.rotates:
             wd_bias[i] = cross(w_i, u)
             w[i] = w_i + u
@@ -81,20 +82,20 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
         qdd_at_rest[k] = effort * given.inverse_D
         if parent > 0:
             f_bias, m_bias = given.rest.wrench(a_bias[i], wd_bias[i])
-            f_P, m_P = frames[k].wrench_to_parent(
+            f_P, m_P = X_PL[k].wrench_to_parent(
                 f[i] + f_bias + given.force * qdd_at_rest[k],
                 m[i] + m_bias + given.moment * qdd_at_rest[k],
             )
             f[parent], m[parent] = f[parent] + f_P, m[parent] + m_P
 
     # Outward: accelerations
-    a, wd = [zero] * (n + 1), [zero] * (n + 1)
+    a, wd = [zero] * (n + 1), [zero] * (n + 1)  # of the origin, m/s^2, and angular, rad/s^2
     a[0] = -robot.gravity  # stands for the weights: the base falls upwards
     qdd: list[Any] = [0.0] * n
     for k, joint in enumerate(robot.joints):
-        i, frame, parent = k + 1, frames[k], robot.parents[k]
-        a_i = frame.vector_to_child(a[parent] + cross(wd[parent], frame.p)) + a_bias[i]
-        wd_i = frame.vector_to_child(wd[parent]) + wd_bias[i]
+        i, parent = k + 1, robot.parents[k]
+        a_i = X_PL[k].vector_to_child(a[parent] + cross(wd[parent], X_PL[k].p)) + a_bias[i]
+        wd_i = X_PL[k].vector_to_child(wd[parent]) + wd_bias[i]
         qdd[k] = qdd_at_rest[k] - inertias[k].unit_force @ a_i - inertias[k].unit_moment @ wd_i
         if joint.type.rotates:
             a[i], wd[i] = a_i, wd_i + joint.axis * qdd[k]
@@ -117,13 +118,14 @@ def factorise_mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
         L, shape (n, n), unit lower triangular, and the reciprocals of the diagonal of D, shape
         (n,): as from `composite_body.factorise`, for `composite_body.solve`.
     """
-    frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    inertias = _joint_inertias(robot, frames)
-    L: Any = np.eye(len(frames), dtype=q.dtype)
+    # X_PL[k]: frame of link L = k + 1 in that of its parent P
+    X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
+    inertias = _joint_inertias(robot, X_PL)
+    L: Any = np.eye(len(X_PL), dtype=q.dtype)
     for k, given in enumerate(inertias):
         force, moment, j = given.unit_force, given.unit_moment, k
         while robot.parents[j] > 0:
-            force, moment = frames[j].wrench_to_parent(force, moment)
+            force, moment = X_PL[j].wrench_to_parent(force, moment)
             j = robot.parents[j] - 1
             carrier = robot.joints[j]
             L[k, j] = carrier.axis @ (moment if carrier.type.rotates else force)
@@ -156,12 +158,12 @@ class _Articulated(NamedTuple):
         """Force and moment of an acceleration of the origin and an angular acceleration."""
         return self.A @ a + self.H @ wd, self.H.T @ a + self.J @ wd
 
-    def on_parent(self, frame: ChangeOfFrame) -> _Articulated:
+    def on_parent(self, X_PL: ChangeOfFrame) -> _Articulated:
         """The same in axes of the parent, whose origin takes that of the body along by wd x p."""
-        P = skew(frame.p)
-        A, H = frame.symmetric_to_parent(self.A), frame.matrix_to_parent(self.H)
+        P = skew(X_PL.p)
+        A, H = X_PL.symmetric_to_parent(self.A), X_PL.matrix_to_parent(self.H)
         H_shifted = H - A @ P
-        J = frame.symmetric_to_parent(self.J) - H.T @ P + P @ H_shifted
+        J = X_PL.symmetric_to_parent(self.J) - H.T @ P + P @ H_shifted
         return _Articulated(A, H_shifted, symmetric(J))
 
 
@@ -185,15 +187,15 @@ class _JointInertia(NamedTuple):
     rest: _Articulated
 
 
-def _joint_inertias(robot: Robot, frames: Sequence[ChangeOfFrame]) -> list[_JointInertia]:
+def _joint_inertias(robot: Robot, X_PL: Sequence[ChangeOfFrame]) -> list[_JointInertia]:
     """From the tips inward, what every joint moves."""
     articulated = [_Articulated.of_rigid(link.inertia) for link in robot.links]
     inertias = []
-    for k in reversed(range(len(frames))):
+    for k in reversed(range(len(X_PL))):
         given = _joint_inertia(robot.joints[k], articulated[k + 1])
         parent = robot.parents[k]
         if parent > 0:
-            articulated[parent] = articulated[parent] + given.rest.on_parent(frames[k])
+            articulated[parent] = articulated[parent] + given.rest.on_parent(X_PL[k])
         inertias.append(given)
     return inertias[::-1]
 

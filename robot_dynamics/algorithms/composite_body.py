@@ -32,29 +32,34 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
         joints on different branches are exactly zero.
     """
     n = len(robot.joints)
-    frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    composite = [link.inertia for link in robot.links]
+    # X_PL[k]: frame of link L = k + 1 in that of its parent P. I_L: a link and all that is outward
+    # of it, about the origin of L in axes of L
+    X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
+    I_L = [link.inertia for link in robot.links]
     for k in reversed(range(n)):
         parent = robot.parents[k]
         if parent > 0:
-            composite[parent] = composite[parent] + frames[k].inertia_to_parent(composite[k + 1])
+            I_L[parent] = I_L[parent] + X_PL[k].inertia_to_parent(I_L[k + 1])
 
     M: Any = np.zeros((n, n), dtype=np.result_type(q, np.float64))
     for k, joint in enumerate(robot.joints):
-        f, m = _unit_acceleration_wrench(composite[k + 1], joint.axis, joint.type.rotates)
+        f_L, m_L = _unit_acceleration_wrench(I_L[k + 1], joint.axis, joint.type.rotates)  # (3,)
         j = k
-        while True:  # inward along the path to the base
+        while True:  # inward along the path to the base, in axes of the link that joint j carries
             carrier = robot.joints[j]
-            M[j, k] = M[k, j] = carrier.axis @ (m if carrier.type.rotates else f)
+            M[j, k] = M[k, j] = carrier.axis @ (m_L if carrier.type.rotates else f_L)
             if robot.parents[j] == 0:
                 break
-            f, m = frames[j].wrench_to_parent(f, m)
+            f_L, m_L = X_PL[j].wrench_to_parent(f_L, m_L)
             j = robot.parents[j] - 1
     return np.array(M)
 
 
 def _unit_acceleration_wrench(body: Inertia, axis: Array, rotates: bool) -> tuple[Array, Array]:
-    """Force and moment about the link origin that accelerate a resting body along its joint."""
+    """Force (3,), N, and moment (3,), N m, that accelerate a resting body along its joint.
+
+    About the origin of the link, in its axes, like the body and the axis.
+    """
     if rotates:
         return cross(axis, body.first_moment), body.second_moment @ axis
     return body.mass * axis, cross(body.first_moment, axis)

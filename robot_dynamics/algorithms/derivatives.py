@@ -107,15 +107,16 @@ def _efforts_and_derivatives(
 ) -> tuple[Array, Array, Array, Array]:
     """Efforts tau, dtau/dq, dtau/dqd and M."""
     n = len(robot.joints)
-    frames = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    motions = link_motions(robot, frames, qd, qdd)
+    # X_PL[k]: frame of link L = k + 1 in that of its parent P
+    X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
+    motions = link_motions(robot, X_PL, qd, qdd)
     tau: list[Any] = [0.0] * n
     dtau_dq, dtau_dqd, M = _zeros(n, q, qd, qdd), _zeros(n, q, qd, qdd), _zeros(n, q)
 
     # Joint k as the deeper of a pair: with itself, then with each ancestor j, going inward
-    for k, subtree in subtrees(robot, frames, motions, wrenches):
+    for k, subtree in subtrees(robot, X_PL, motions, wrenches):
         joint, motion = robot.joints[k], motions[k + 1]
-        of_qdd, of_q, of_qd, y2 = _felt_inward(joint, motion, subtree)
+        of_qdd, of_q, of_qd, y2 = _felt_inward(joint, motion, subtree)  # axes of the link
         along = subtree.moment if joint.type.rotates else subtree.force
         tau[k] = joint.axis @ along + of_qdd[0] @ motion.a
         j = k
@@ -135,11 +136,10 @@ def _efforts_and_derivatives(
                     dtau_dqd[k, j] = dtau_dqd[k, j] + b @ y2
             if robot.parents[j] == 0:
                 break
-            frame = frames[j]
-            of_qdd = frame.wrench_to_parent(*of_qdd)
-            of_q = frame.wrench_to_parent(*of_q)
-            of_qd = frame.wrench_to_parent(*of_qd)
-            y2 = frame.vector_to_parent(y2) + cross(motion.step_v2, of_qdd[0])
+            of_qdd = X_PL[j].wrench_to_parent(*of_qdd)
+            of_q = X_PL[j].wrench_to_parent(*of_q)
+            of_qd = X_PL[j].wrench_to_parent(*of_qd)
+            y2 = X_PL[j].vector_to_parent(y2) + cross(motion.step_v2, of_qdd[0])
             j = robot.parents[j] - 1
     return np.array(tau), dtau_dq, dtau_dqd, M
 

@@ -65,7 +65,7 @@ def moves(peer, commanding):
         heard = len(peer.heard["joint_states"])
         if "relieved by" in commanding.log:  # it was kept waiting: this machine is busy
             peer.call(Trigger, "/controller_node/resume", Trigger.Request())
-        if sent_at is None or heard > sent_at + 2000:  # lost: a reader may be introduced late
+        if sent_at is None or heard > sent_at + 750:  # lost: a reader may be introduced late
             publisher.publish(trajectory)
             sent_at = heard
         return speed(peer) > 0.4

@@ -4,6 +4,7 @@ import re
 import sys
 import threading
 from contextlib import contextmanager
+from functools import cache
 from inspect import CO_OPTIMIZED
 from pathlib import Path
 
@@ -30,13 +31,16 @@ def files_called(profile=sys.setprofile):
     """Files of the package and names of their functions, in the order in which they are called."""
     called = []
 
+    @cache
+    def in_package(name):
+        file = Path(name)
+        return file.relative_to(PACKAGE).as_posix() if file.is_relative_to(PACKAGE) else ""
+
     def note(frame, event, _):
         code = frame.f_code
         is_function = code.co_flags & CO_OPTIMIZED  # bodies of modules and classes are none
-        if event == "call" and is_function:
-            file = Path(code.co_filename)
-            if file.is_relative_to(PACKAGE):
-                called.append((file.relative_to(PACKAGE).as_posix(), code.co_name))
+        if event == "call" and is_function and (file := in_package(code.co_filename)):
+            called.append((file, code.co_name))
 
     profile(note)
     try:
