@@ -28,6 +28,13 @@ from robot_dynamics.robot import Robot, find_robot, read_urdf
 PAGE = Path(__file__).parents[1] / "docs" / "identification-results.md"
 VARIABLE = "ROBOT_DYNAMICS_RECORDINGS"
 POSES = 10_000
+PEERS = (
+    "Time of the whole of an identification after imports, on the same recording, by "
+    "`python -m benchmark.identification_peers`. Each does what it does by default: ours chooses "
+    "friction on unseen blocks and solves for bodies that exist; FIGAROH has weighted least "
+    "squares of base parameters and friction; FloBaRoID a semidefinite programme that is held "
+    "near the URDF, whose masses are far off here."
+)
 
 
 @dataclass
@@ -71,7 +78,9 @@ def one_number_a_line(folder: Path) -> Recording:
 def staubli(folder: Path) -> tuple[Robot, Recording, Actuators]:
     """The TX40, from the side of its motors: the sixth turns with the fifth joint, too."""
     robot = read_urdf(folder / "tx40_mdh_modified.urdf", require_inertia=False)
-    position, current = (table(folder / f"{name}_data.csv.gz") for name in ("pos_read", "curr"))
+    position, current = (
+        numbers_of(folder / f"{name}_data.csv.gz") for name in ("pos_read", "curr")
+    )
     coupling = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
     coupling[5, 4] = 32.0
     actuators = Actuators.of_coupling(robot.joint_names, coupling)
@@ -81,7 +90,7 @@ def staubli(folder: Path) -> tuple[Robot, Recording, Actuators]:
     return robot, Recording(time, recording.q + zero, None, recording.tau, "tx40"), actuators
 
 
-def table(path: Path) -> np.ndarray:
+def numbers_of(path: Path) -> np.ndarray:
     """The numbers under a header."""
     with gzip.open(path, "rt") as file:
         return np.loadtxt(file, delimiter=",", skiprows=1)
@@ -185,8 +194,7 @@ def told_of_staubli(folder: Path) -> list[str]:
         "| --- |" + " --- |" * (robot.dof + 1),
         row("least squares, chosen friction", 100.0 * found.report.relative),
         "",
-        *(f"- {doubt.text}" for doubt in found.report.doubts),
-        "",
+        *(f"- {doubt.text}\n" for doubt in found.report.doubts),
     ]
 
 
@@ -208,6 +216,10 @@ def main() -> int:
         lines += told(case)
     if (folder / "tx40").is_dir():
         lines += told_of_staubli(folder / "tx40")
+    if (folder / "franka_1khz").is_dir():
+        from benchmark.identification_peers import table as beside_peers  # circular
+
+        lines += ["## Beside peers", "", PEERS, "", *beside_peers(), ""]
     PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     print(f"wrote {PAGE}")
     return 0
