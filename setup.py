@@ -30,7 +30,14 @@ VIEW = [  # page and recording; pycollada for the .dae meshes of many arms
     "mcap>=1.2",
     "rosbags>=0.10",
 ]
-IDENTIFICATION = ["rosbags>=0.10", "cvxpy>=1.5", "clarabel>=0.9"]
+IDENTIFICATION = [  # bags, bodies that exist, clearance of meshes
+    "rosbags>=0.10",
+    "cvxpy>=1.5",
+    "clarabel>=0.9",
+    "coal>=3",
+    "trimesh>=4",
+    "pycollada>=0.8",
+]
 STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6"]
 CLI = ["rich>=13", "matplotlib>=3.6", "argcomplete>=3"]  # tables, drawings, Tab in a shell
 DEMO = ["example-robot-data>=4.3", *CLI]

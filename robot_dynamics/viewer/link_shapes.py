@@ -66,9 +66,7 @@ def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
         UrdfError: If the source is no URDF.
     """
     document = open_document(source)
-    text = isinstance(source, str) and source.lstrip().startswith("<")
-    folder = None if text else Path(source).parent
-    loader = _Loader(document, folder)
+    loader = _Loader(document, _folder(source))
     visual: dict[str, list[Shape]] = {}
     outline: dict[str, list[Shape]] = {}
     for element in document.root.findall("link"):
@@ -84,6 +82,32 @@ def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
         outline = visual
     loader.warn()
     return LinkShapes(visual, outline)
+
+
+def outlines(source: str | os.PathLike[str]) -> dict[str, Array]:
+    """Points of the collision shapes of every link, or of its looks where it has none.
+
+    Args:
+        source: Path or text of a URDF.
+
+    Returns:
+        Shape (v, 3) by link, m, in its frame; nothing of links whose meshes are missing.
+    """
+    document = open_document(source)
+    loader = _Loader(document, _folder(source))
+    points: dict[str, Array] = {}
+    for element in document.root.findall("link"):
+        shapes, missing = loader.shapes(element, "collision")
+        if missing or not shapes:
+            shapes, missing = loader.shapes(element, "visual")
+        if shapes and not missing:
+            points[element.get("name")] = np.concatenate([shape.vertices for shape in shapes])
+    return points
+
+
+def _folder(source: str | os.PathLike[str]) -> Path | None:
+    text = isinstance(source, str) and source.lstrip().startswith("<")
+    return None if text else Path(source).parent
 
 
 def stand_in(body: Inertia) -> list[Shape]:

@@ -8,7 +8,7 @@ that grow with success and shrink without, as the rule of one success in five ha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,6 +75,7 @@ def excite(
     room: Room | None = None,
     box: npt.ArrayLike | None = None,
     clearance: float = 0.0,
+    shapes: Mapping[str, Array] | None = None,
     rate: float = 100.0,
     progress: Progress | None = None,
 ) -> Excitation:
@@ -91,7 +92,9 @@ def excite(
             arm cannot stand in its middle, the part about another pose.
         box: Where all links must stay: lowest and highest corner, shape (2, 3), m, in axes of
             the root link.
-        clearance: Least distance of links that are no neighbours, m, of lines along them.
+        clearance: Least distance of links that are no neighbours, m: of the hulls of `shapes`,
+            or of lines along links.
+        shapes: Points of every link that has a mesh, shape (v, 3), m, in its frame.
         rate: Waypoints per second.
         progress: Told now and then how far it is.
 
@@ -104,7 +107,7 @@ def excite(
     if trials < 1:
         raise ArgumentError(f"{trials} trials are none; give 1 or more")
     random = imported("numpy.random").default_rng(seed)
-    surroundings = Surroundings.of(robot, box, clearance)
+    surroundings = Surroundings.of(robot, box, clearance, shapes)
     dynamics = Dynamics(robot)
     room = _standing(dynamics, room or Room.of(robot), surroundings, random)
     search = _Search(dynamics, family(kind, room, duration), criterion, surroundings)
@@ -171,12 +174,12 @@ class _Search:
         try:
             for done in range(2, trials + 1):
                 if done < FIRST * trials:
-                    new = self._try(random.normal(size=self.family.size))
+                    new = self._try(random.normal(size=self.family.size), best.merit)
                     best = max(best, new, key=_merit)
                 else:
                     change = random.normal(size=self.family.size)
                     change *= random.random(self.family.size) < 0.3
-                    new = self._try(best.x + step * change)
+                    new = self._try(best.x + step * change, best.merit)
                     better = new.merit > best.merit
                     best = new if better else best
                     step = min(max(step * (1.5 if better else 0.92), 1e-3), 1.0)
@@ -186,14 +189,19 @@ class _Search:
             return best, done, True
         return best, done, False
 
-    def _try(self, x: Array) -> _Trial:
-        """The motion x, smaller until it is within efforts and surroundings."""
+    def _try(self, x: Array, least: float = -np.inf) -> _Trial:
+        """The motion x, smaller until it is within efforts and surroundings.
+
+        One that shows no more than `least` will not be taken, and need not be within surroundings.
+        """
         for scale in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1):
             states = self.family.states(x, self.time, scale)
             Y = self.dynamics.regressor(*states)
             over = np.abs(Y @ self.base) > self.limit
-            if not over.any() and self.surroundings.violation(states.q) <= 0.0:
-                merit, condition = self._shown(Y, states)
+            if over.any():
+                continue
+            merit, condition = self._shown(Y, states)
+            if merit <= least or self.surroundings.violation(states.q) <= 0.0:
                 return _Trial(x, scale, merit, condition)
         return _Trial(x, 0.0, -np.inf, np.inf)
 

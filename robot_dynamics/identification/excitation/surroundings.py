@@ -1,11 +1,12 @@
 """Where the links of an arm may be: a box, the floor, and apart from each other.
 
-Links are taken as the straight lines between the joints that they carry. That is coarse, needs
-no meshes, and is fast enough to be asked thousands of times.
+Links are the convex hulls of their meshes where these are given. Where not, they are taken as the
+straight lines between the joints that they carry, which is coarse and needs nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,9 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, numbers
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.identification.excitation.hulls import POSES, Hulls
+from robot_dynamics.identification.excitation.motion_families import Room
+from robot_dynamics.lazy import imported
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -29,19 +33,33 @@ class Surroundings:
     Args:
         robot: The robot.
         box: Lowest and highest corner, shape (2, 3), m, in axes of the root link; None for any.
-        clearance: Least distance between the lines of links, m; 0 for any.
+        clearance: Least distance between links, m; 0 for any.
+        hulls: Of their meshes; None for lines.
     """
 
     robot: Robot
     box: Array | None = None
     clearance: float = 0.0
+    hulls: Hulls | None = None
 
     @staticmethod
-    def of(robot: Robot, box: npt.ArrayLike | None = None, clearance: float = 0.0) -> Surroundings:
+    def of(
+        robot: Robot,
+        box: npt.ArrayLike | None = None,
+        clearance: float = 0.0,
+        shapes: Mapping[str, Array] | None = None,
+    ) -> Surroundings:
         """Check what a caller has given.
+
+        Args:
+            robot: The robot.
+            box: As of the class.
+            clearance: As of the class.
+            shapes: Points of every link that has a mesh, shape (v, 3), m, in its frame.
 
         Raises:
             ArgumentError: If the box is empty or the clearance negative.
+            MissingPackageError: If there are shapes, and coal is not installed.
         """
         corners = None if box is None else numbers("box", box, (2, 3))
         if corners is not None and (corners[0] >= corners[1]).any():
@@ -50,23 +68,43 @@ class Surroundings:
             )
         if not clearance >= 0.0:
             raise ArgumentError(f"clearance is {clearance:g} m; give zero or more")
-        return Surroundings(merge_fixed(robot), corners, clearance)
+        tree = merge_fixed(robot)
+        if not shapes or (corners is None and not clearance):
+            return Surroundings(tree, corners, clearance)
+        hulls = Hulls.of(tree, shapes)
+        room = Room.of(robot, share=1.0)
+        random = imported("numpy.random").default_rng(0)
+        poses = random.uniform(room.lower, room.upper, (POSES, robot.dof))
+        return Surroundings(
+            tree, corners, clearance, hulls.without(*poses_of_links(tree, poses), clearance)
+        )
 
     def violation(self, q: Array) -> float:
         """By how far positions q, shape (N, n), are worst in the way, m; zero or less if not."""
         if self.box is None and not self.clearance:
             return 0.0
+        if self.hulls is not None:
+            return self._of_hulls(self.hulls, *poses_of_links(self.robot, q))
         points = points_of_links(self.robot, q)
         worst = -np.inf
         if self.box is not None:
-            moved = points[:, 1:]
-            outside = np.maximum(self.box[0] - moved, moved - self.box[1])
-            worst = float(outside.max())
+            worst = self._outside(points[:, 1:])
         if self.clearance:
             for (a, b), (c, d) in self._pairs(points):
                 near = segment_distance(points[:, a], points[:, b], points[:, c], points[:, d])
                 worst = max(worst, self.clearance - float(near.min()))
         return worst
+
+    def _of_hulls(self, hulls: Hulls, R: Array, p: Array) -> float:
+        worst = -np.inf if self.box is None else self._outside(hulls.corners(R, p))
+        if self.clearance and worst <= 0.0:
+            worst = max(worst, self.clearance - hulls.nearest(R, p))
+        return worst
+
+    def _outside(self, points: Array) -> float:
+        """By how far points, shape (N, v, 3), are worst outside of the box, m."""
+        assert self.box is not None
+        return float(np.maximum(self.box[0] - points, points - self.box[1]).max())
 
     def _pairs(self, points: Array) -> list[tuple[tuple[int, int], tuple[int, int]]]:
         """Lines of links that are not neighbours, as indices of their ends."""
@@ -96,6 +134,17 @@ class Surroundings:
 
 def points_of_links(tree: KinematicTree, q: Array) -> Array:
     """Origins of all links and tips in axes of the root, shape (N, links + tips, 3)."""
+    R, p = poses_of_links(tree, q)
+    tips = []
+    for name in tree.tips:
+        frame = tree.frame(name)
+        i = tree.link_index(frame.link)
+        tips.append(p[:, i] + R[:, i] @ frame.pose.translation)
+    return np.concatenate([p, np.stack(tips, axis=1)], axis=1)
+
+
+def poses_of_links(tree: KinematicTree, q: Array) -> tuple[Array, Array]:
+    """Rotations (N, links, 3, 3) and origins (N, links, 3) of all links in axes of the root."""
     N = len(q)
     positions = q @ tree.coupling.matrix.T + tree.coupling.offset
     R = [np.tile(np.eye(3), (N, 1, 1))]
@@ -111,11 +160,7 @@ def points_of_links(tree: KinematicTree, q: Array) -> Array:
         else:
             R.append(R_here)
             p.append(p_here + x[:, None] * (R_here @ joint.axis))
-    for name in tree.tips:
-        frame = tree.frame(name)
-        i = tree.link_index(frame.link)
-        p.append(p[i] + R[i] @ frame.pose.translation)
-    return np.stack(p, axis=1)
+    return np.stack(R, axis=1), np.stack(p, axis=1)
 
 
 def segment_distance(a: Array, b: Array, c: Array, d: Array) -> Array:

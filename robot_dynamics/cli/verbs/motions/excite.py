@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import (
     add_robot,
     duration,
@@ -28,14 +30,15 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
 )
 from robot_dynamics.cli.recordings import locked
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.identification.excitation.excitation_search import (
     CRITERIA,
     Excitation,
     excite,
 )
 from robot_dynamics.identification.excitation.motion_families import KINDS, Room
-from robot_dynamics.robot import Robot
+from robot_dynamics.identification.packages import needed
+from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 
@@ -72,7 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--clearance",
         type=float,
         default=0.0,
-        help="least distance of lines along links that are no neighbours, m (default: any)",
+        help="least distance of links that are no neighbours, m (default: any): of the hulls of "
+        "their meshes where there are some",
     )
     parser.add_argument("--lock", metavar="JOINT=POSITION,...", help="joints that will stand still")
 
@@ -85,7 +89,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.box is None:
         print("WARNING: without --box the floor and all that stands around are not looked at",
               file=sys.stderr)  # fmt: skip
-    found = _searched(arguments, robot)
+    shapes = _shapes(arguments, robot)
+    found = _searched(arguments, robot, shapes)
     write_trajectory(arguments.out, found.motion)
     print(
         f"{found.trials} motions tried{', stopped' if found.stopped else ''}; condition number "
@@ -94,7 +99,31 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _searched(arguments: argparse.Namespace, robot: Robot) -> Excitation:
+def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
+    """Meshes of the links, where they count and are there; else a line that says so."""
+    if arguments.box is None and not arguments.clearance:
+        return {}
+    shapes: Mapping[str, Array] = {}
+    why = "the URDF has no meshes that can be found"
+    try:
+        needed("coal", "clearance of meshes")
+        needed("trimesh", "clearance of meshes")
+        from robot_dynamics.viewer.link_shapes import outlines  # noqa: PLC0415  # wants trimesh
+
+        shapes = outlines(find_robot(arguments.robot))
+    except MissingPackageError as error:
+        why = str(error)
+    lacking = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))
+    if not shapes:
+        print(f"WARNING: links count as straight lines: {why}", file=sys.stderr)
+    elif lacking:
+        print(f"WARNING: no mesh of {', '.join(lacking)}, which count as nothing", file=sys.stderr)
+    return shapes
+
+
+def _searched(
+    arguments: argparse.Namespace, robot: Robot, shapes: Mapping[str, Array]
+) -> Excitation:
     room = Room.of(robot, share=arguments.range, speed=arguments.speed)
     if arguments.acceleration is not None:
         highest = joint_values("--acceleration", arguments.acceleration, robot, room.acceleration)
@@ -114,6 +143,7 @@ def _searched(arguments: argparse.Namespace, robot: Robot) -> Excitation:
             room=room,
             box=_corners(arguments.box),
             clearance=arguments.clearance,
+            shapes=shapes,
             progress=lambda done, condition: bar.update(
                 task, completed=done, description=f"condition number {condition:.1f}"
             ),
