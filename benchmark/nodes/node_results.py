@@ -16,19 +16,23 @@ class Durations:
 
     Attributes:
         separate: Three processes at 1 kHz.
+        watched: The same, without and with a viewer.
         control: Timers as busy as they.
         latency: States and their answers.
         composed: One process, at each rate.
+        climb: One process, at each rate of the way to the highest one.
     """
 
     separate: float
+    watched: float
     control: float
     latency: float
     composed: float
+    climb: float
 
 
-FULL = Durations(separate=60.0, control=20.0, latency=30.0, composed=20.0)
-QUICK = Durations(separate=5.0, control=3.0, latency=5.0, composed=4.0)
+FULL = Durations(60.0, watched=20.0, control=20.0, latency=30.0, composed=20.0, climb=8.0)
+QUICK = Durations(5.0, watched=3.0, control=3.0, latency=5.0, composed=4.0, climb=3.0)
 
 
 @dataclass
@@ -43,12 +47,15 @@ class NodeResults:
             host of a virtual machine, as part of the time; the longest gap, s.
         nodes: Of three processes: rate held, cycles, missed, jitter, processor time, memory.
         timer: A timer beside them.
+        watched: Of three processes without and with a viewer: rate held and cycles missed.
         busy_timers: Timers as busy as the nodes, without messages.
         published: States of the latency part.
         delays: From joint_states to the answer, by who answers, s.
         composed: One process, by rate and scheduling.
         composed_timers: The timers beside.
         composed_busy_timers: Timers as busy as the process, by themselves.
+        climb: Part of the cycles that the worst node of one process misses, by rate, Hz, with
+            real-time priority.
     """
 
     robot: str
@@ -57,9 +64,11 @@ class NodeResults:
     stolen: tuple[float, float, float] = (0.0, 0.0, 0.0)
     nodes: dict[str, dict[str, float]] = field(default_factory=dict)
     timer: dict[str, Any] = field(default_factory=dict)
+    watched: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
     busy_timers: list[dict[str, Any]] = field(default_factory=list)
     published: int = 0
     delays: dict[str, np.ndarray] = field(default_factory=dict)
     composed: dict[str, dict[str, Any]] = field(default_factory=dict)
     composed_timers: dict[str, dict[str, Any]] = field(default_factory=dict)
     composed_busy_timers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    climb: dict[float, float] = field(default_factory=dict)

@@ -15,9 +15,9 @@ import json
 import os
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,12 @@ SETTLE = 3.0
 
 PRIORITY = 80
 """Real-time priority to try, of SCHED_FIFO."""
+
+CLIMB = (1000.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0)
+"""Rates at which one process is tried, Hz."""
+
+PAGE_PORT = 18411
+"""Port of the page that is watched."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,6 +87,9 @@ def measure(robot: str, durations: Durations, folder: Path, bar: Progress) -> No
 
     with part("three processes", durations.separate):
         separate(results, folder)
+    if find_spec("viser"):
+        with part("with and without a viewer", 2.0 * durations.watched):
+            watched(results, folder)
     with part("timers as busy", durations.control):
         busy = [node["cpu"] for node in results.nodes.values()]
         results.busy_timers = timers(1000.0, durations.control, busy, folder)
@@ -89,10 +98,12 @@ def measure(robot: str, durations: Durations, folder: Path, bar: Progress) -> No
     for name, rate, priority in (
         ("2 kHz, ordinary", 2000.0, 0),
         ("2 kHz, real-time", 2000.0, PRIORITY),
-        ("5 kHz, ordinary", 5000.0, 0),
+        ("5 kHz, real-time", 5000.0, PRIORITY),
     ):
         with part(f"one process, {name}", durations.composed):
             one_process(results, rate, priority, folder)
+    with part("highest rate", len(CLIMB) * durations.climb):
+        climb(results, folder)
     return results
 
 
@@ -111,15 +122,9 @@ def separate(results: NodeResults, folder: Path) -> None:
             elapsed = time.monotonic() - begin
             used = {name: running.processes[name].cpu_time() - before[name] for name in NODES}
             memory = {name: running.processes[name].memory() for name in NODES}
-            reports = {name: list(heard[name]) for name in NODES}
+            reports = _reports(heard)
         timer.wait()
-    for name in NODES:
-        if not reports[name]:
-            raise SystemFailure(f"{name} did not report on /diagnostics")
-        values = defaultdict(list)
-        for report in reports[name]:
-            for key, value in report.items():
-                values[key].append(value)
+    for name, values in reports.items():
         results.nodes[name] = {
             "held": float(np.mean(values["rate held (Hz)"])),
             "missed": float(np.sum(values["cycles missed"])),
@@ -131,6 +136,45 @@ def separate(results: NodeResults, folder: Path) -> None:
             "memory": memory[name],
         }
     results.timer = _json(timer)
+
+
+def watched(results: NodeResults, folder: Path) -> None:
+    """Three processes at 1 kHz, without and then with somebody who watches them."""
+    seconds = results.seconds.watched
+    with system(folder) as running:
+        running.start_arm({"urdf_path": results.robot, "rate": 1000.0})
+        with diagnostics(running.domain) as heard:
+            for how in ("without", "with"):
+                if how == "with":
+                    page = {"urdf_path": results.robot, "port": PAGE_PORT, "host": "127.0.0.1"}
+                    running.start("viewer_node", page).wait_for_log(str(PAGE_PORT))
+                    reader = running.start_module("page_reader", str(PAGE_PORT))
+                    reader.wait_for_log("page is watched")
+                time.sleep(SETTLE)
+                heard.clear()
+                time.sleep(seconds)
+                results.watched[how] = {
+                    name: {
+                        "held": float(np.mean(values["rate held (Hz)"])),
+                        "missed": float(np.sum(values["cycles missed"])),
+                    }
+                    for name, values in _reports(heard).items()
+                }
+
+
+def _reports(heard: Mapping[str, list[dict[str, float]]]) -> dict[str, dict[str, list[float]]]:
+    """What every node has reported, by node and by what it is.
+
+    Raises:
+        SystemFailure: If one has not.
+    """
+    found = {}
+    for name in NODES:
+        reports = list(heard[name])
+        if not reports:
+            raise SystemFailure(f"{name} did not report on /diagnostics")
+        found[name] = {key: [report[key] for report in reports] for key in reports[-1]}
+    return found
 
 
 def timers(
@@ -193,6 +237,20 @@ def one_process(results: NodeResults, rate: float, priority: int, folder: Path) 
     results.composed_timers[name] = timer
     busy = min(measured["cpu"], 0.95)
     results.composed_busy_timers[name] = timers(rate, seconds, [busy], folder)[0]
+
+
+def climb(results: NodeResults, folder: Path) -> None:
+    """One process at rate after rate, with real-time priority."""
+    seconds = results.seconds.climb
+    for rate in CLIMB:
+        given = (results.robot, str(rate), str(seconds), str(PRIORITY))
+        child = Process("composed", module("composed_process", *given), 0, folder)
+        try:
+            child.wait(seconds + 60.0)
+        finally:
+            child.stop()
+        nodes = _json(child)["nodes"].values()
+        results.climb[rate] = max(n["missed"] / (n["missed"] + n["cycles"]) for n in nodes)
 
 
 def _json(process: Process) -> dict[str, Any]:

@@ -20,6 +20,9 @@ from benchmark.table import Table
 LATENCY_LIMITS = {"echo": 0.9, "bytes": 1.3}
 """Most that a command may take, median and 99 %, to each echo in the same run."""
 
+HELD_SHARE, HELD_RATE = 1e-3, 5000.0
+"""A rate is held where less than this part of the cycles is missed; the rate to hold, Hz."""
+
 MISSED_LIMIT = 1.2
 """Cycles that a node may miss in three processes, to those that a bare timer misses."""
 
@@ -34,8 +37,12 @@ def tables(results: NodeResults) -> Iterator[Table]:
     """Every table, in the order of the page."""
     yield _targets(results)
     yield _separate(results)
+    if results.watched:
+        yield _watched(results)
     yield _latency(results)
     yield _composed(results)
+    if results.climb:
+        yield _climb(results)
     yield _causes(results)
 
 
@@ -112,6 +119,10 @@ def _targets(results: NodeResults) -> Table:
             f"{allowed}",
             worst <= allowed,
         )
+    if results.climb:
+        held = max((rate for rate, share in results.climb.items() if share < HELD_SHARE), default=0)
+        text = f"one process: highest rate with fewer than {HELD_SHARE:.1%} of its cycles missed"
+        row(f"{text} (Hz, at least)", f"{held:.0f}", f"{HELD_RATE:.0f}", held >= HELD_RATE)
     about = (
         "What the machine misses by itself is the limit of what nodes may miss: a timer that only "
         "sleeps in the same minute, and for one process a timer that is as busy, right after."
@@ -149,6 +160,32 @@ def _separate(results: NodeResults) -> Table:
         "the longer run): what they miss, no node on this machine can keep."
     )
     return Table("Three processes", about, ["", *TIMING, "memory (MiB)"], rows)
+
+
+def _watched(results: NodeResults) -> Table:
+    ways = ("without", "with")
+    rows = [
+        [name]
+        + [f"{results.watched[way][name]['held']:.1f}" for way in ways]
+        + [f"{results.watched[way][name]['missed']:.0f}" for way in ways]
+        for name in results.nodes
+    ]
+    about = (
+        f"The same three processes for {results.seconds.watched:g} s, and then as long with "
+        "viewer_node, whose page somebody reads without drawing it: a browser is as a rule on "
+        "another machine."
+    )
+    head = ["", "Hz held, without a viewer", "with", "missed, without a viewer", "with"]
+    return Table("With a viewer watching", about, head, rows)
+
+
+def _climb(results: NodeResults) -> Table:
+    rows = [[f"{rate:.0f}", f"{100.0 * share:.3f}"] for rate, share in results.climb.items()]
+    about = (
+        f"The same process with real-time priority, for {results.seconds.climb:g} s at each rate; "
+        "the node that misses most."
+    )
+    return Table("How fast one process can be", about, ["rate (Hz)", "cycles missed (%)"], rows)
 
 
 def _latency(results: NodeResults) -> Table:

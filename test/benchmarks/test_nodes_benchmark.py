@@ -32,12 +32,14 @@ def results(missed=3, slower=1.0):
         stolen=(0.01, 0.02, 0.004),
         nodes=dict.fromkeys(NODES, node),
         timer=timer,
+        watched=dict.fromkeys(("without", "with"), dict.fromkeys(NODES, KEPT)),
         busy_timers=[timer],
         published=1000,
         delays={"command": 0.8 * slower * echo, "echo": echo, "bytes": 0.7 * echo},
         composed={"ordinary scheduling": composed},
         composed_timers={"ordinary scheduling": timer},
         composed_busy_timers={"ordinary scheduling": timer},
+        climb={1000.0: 0.0, 5000.0: 9e-4 * slower},
     )
 
 
@@ -66,6 +68,8 @@ def test_a_target_that_is_not_met_is_marked():
     slower = met(results(slower=1.2))
     assert slower["latency, median, to a bare echo of messages"] == "**no**"
     assert slower["latency, 99 %, to a bare echo of bytes"] == "**no**"
+    highest = "one process: highest rate with fewer than 0.1% of its cycles missed (Hz, at least)"
+    assert (missing[highest], slower[highest]) == ("yes", "**no**")
 
 
 def test_the_page_holds_every_table_and_the_plot(tmp_path):

@@ -46,7 +46,9 @@ def test_where_nodes_run_nothing_that_they_need_is_missing(tmp_path):
 
 
 def test_what_is_not_right_says_what_to_do():
-    _, output = doctor()
+    transports = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4", "FASTRTPS_DEFAULT_PROFILES_FILE": ""}
+    _, output = doctor(**transports)
+    assert "UDPV4 is ignored beside discovery on LOCALHOST; " in line(output, "shared memory")
     wrong = [text for text in output.splitlines() if text.startswith(("  missing", "  advice"))]
     assert all("; " in text for text in wrong)
 

@@ -27,6 +27,9 @@ HIGHEST_DOMAIN = 101
 MULTICAST = 0x1000
 """Flag of a network interface, of linux/if.h."""
 
+WITHOUT_SHARED_MEMORY = ("UDPV4", "UDPV6")
+"""Values of FASTDDS_BUILTIN_TRANSPORTS, in capitals, that leave shared memory out."""
+
 SHARED_MEMORY_MIB = 64
 """Free space in /dev/shm below which Fast DDS may fall back to UDP, MiB."""
 
@@ -76,10 +79,15 @@ def _domain() -> Finding:
     return Finding("domain", given, remedy if int(given) > HIGHEST_DOMAIN else "")
 
 
-def _discovery() -> Finding:
-    reach = os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET").upper()
+def _reach() -> str:
+    """How far discovery reaches."""
     if os.environ.get("ROS_LOCALHOST_ONLY") == "1":
-        reach = "LOCALHOST"
+        return "LOCALHOST"
+    return os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET").upper()
+
+
+def _discovery() -> Finding:
+    reach = _reach()
     if reach == "OFF" and not os.environ.get("ROS_STATIC_PEERS"):
         remedy = "unset ROS_AUTOMATIC_DISCOVERY_RANGE, or name others in ROS_STATIC_PEERS"
         return Finding("discovery", "off", remedy, missing=True)
@@ -91,8 +99,17 @@ def _discovery() -> Finding:
 
 def _shared_memory() -> Finding:
     place = Path("/dev/shm")
+    given = os.environ.get("FASTDDS_BUILTIN_TRANSPORTS", "").upper()
+    profile = "FASTRTPS_DEFAULT_PROFILES_FILE"
+    if given and _reach() == "LOCALHOST" and not os.environ.get(profile):
+        what = f"FASTDDS_BUILTIN_TRANSPORTS={given} is ignored beside discovery on LOCALHOST"
+        return Finding("shared memory", what, f"use a profile: {profile}, see docs/middleware.md")
+    if given in WITHOUT_SHARED_MEMORY:
+        return Finding("shared memory", f"not used: {given}")
     if not (place.is_dir() and os.access(place, os.W_OK)):
         remedy = "mount it, or set FASTDDS_BUILTIN_TRANSPORTS=UDPv4"
+        if _reach() == "LOCALHOST":
+            remedy += " and unset ROS_AUTOMATIC_DISCOVERY_RANGE, beside which it is ignored"
         return Finding("shared memory", f"{place} cannot be written", remedy)
     free = shutil.disk_usage(place).free // 2**20
     small = free < SHARED_MEMORY_MIB

@@ -1,0 +1,33 @@
+"""Somebody who watches the page of viewer_node, without drawing it.
+
+    python -m benchmark.nodes.page_reader PORT
+
+Connects as a browser does and reads all that comes, so that the page is made and sent; a browser is
+as a rule on another machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+import viser
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+
+def main() -> int:
+    """Read until SIGINT, or until the page ends."""
+    protocol = Subprotocol(f"viser-v{viser.__version__}")
+    page = f"ws://127.0.0.1:{sys.argv[1]}"
+    connection = connect(page, subprotocols=[protocol], max_size=None, compression=None)
+    with suppress(KeyboardInterrupt, ConnectionClosed), connection:
+        for count, _message in enumerate(connection):
+            if count == 0:
+                print("page is watched", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
