@@ -13,6 +13,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
+from robot_dynamics.errors import MissingPackageError
+
 T = TypeVar("T")
 
 lock = threading.RLock()
@@ -29,6 +31,28 @@ def imported(module: str) -> Any:
     """Import a module late, where it is slow to import and seldom needed, safe from forks."""
     with lock:
         return import_module(module)
+
+
+def needed(module: str, purpose: str, extra: str) -> Any:
+    """Import a module of an optional package where it is used.
+
+    Args:
+        module: Its name.
+        purpose: What needs it, for the message.
+        extra: The extra of this package that brings it.
+
+    Raises:
+        MissingPackageError: If it is not installed; the line says how to get it.
+    """
+    try:
+        return imported(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise MissingPackageError(
+            f"{purpose} needs {package}; install it with pip install 'robot_dynamics[{extra}]'"
+        ) from None
 
 
 class cached_property(Generic[T]):

@@ -18,10 +18,10 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
 from robot_dynamics.identification.least_squares import Problem, estimate, normal
 from robot_dynamics.identification.link_inertias import carried_at, parameters_of
-from robot_dynamics.identification.packages import needed
 from robot_dynamics.identification.physical_consistency import Quadratic
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import joined, signals
+from robot_dynamics.lazy import needed
 from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
 from robot_dynamics.robot.robot import Robot
 
@@ -102,7 +102,7 @@ def identify_payload(
 
 def _nearest_body(data: Quadratic) -> Array:
     """The smallest body among those that explain the data best, as ten parameters, shape (10,)."""
-    cp = needed("cvxpy", "payload identification")
+    cp = needed("cvxpy", "payload identification", "identification")
     pairs = [(a, b) for a in range(4) for b in range(a + 1)]
     units = []
     for a, b in pairs:

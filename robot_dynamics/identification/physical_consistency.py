@@ -21,7 +21,7 @@ from robot_dynamics.identification.link_inertias import (
     LinkInertias,
     parameters_of,
 )
-from robot_dynamics.identification.packages import needed
+from robot_dynamics.lazy import needed
 from robot_dynamics.robot.inertial_parameters import pseudo_inertia
 
 PRIOR = 0.5
@@ -75,7 +75,7 @@ def consistent(
         MissingPackageError: If cvxpy is not installed.
         RecordingError: If the solver finds nothing.
     """
-    cp = needed("cvxpy", "physical consistency")
+    cp = needed("cvxpy", "physical consistency", "identification")
     p = len(links.base)
     bodies = links.starting_bodies()
     maps = [_map(pseudo_inertia(body)) for body in bodies]

@@ -26,8 +26,6 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.html_table import html_table
-from robot_dynamics.joint_table import joint_table
 from robot_dynamics.robot.joint import Joint, JointType, Limits
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
@@ -37,6 +35,7 @@ from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.lines import PARALLEL, Line, perpendicular
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine
+from robot_dynamics.tables import html_table, joint_table
 
 CONVENTIONS = ("classic", "modified")
 

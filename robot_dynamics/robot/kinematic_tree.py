@@ -16,12 +16,12 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import RobotError, check_known, unknown_name
-from robot_dynamics.html_table import html_table
 from robot_dynamics.lazy import cached_property
 from robot_dynamics.robot.coupling import Coupling
 from robot_dynamics.robot.joint import Joint, JointLimits, Mimic
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.tables import html_table
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Default acceleration of free fall in the axes of the root link, m/s^2."""

@@ -12,9 +12,10 @@ from typing import Any
 
 from robot_dynamics.compiler.native.parallel import processors
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.lazy import needed
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import Chunk, Columns, bench, chunks_of, run_chunk
-from robot_dynamics.study.study_table import StudyTable, needed, table_of
+from robot_dynamics.study.study_table import StudyTable, table_of
 
 Results = Iterator[tuple[Chunk, Columns]]
 Conductor = Callable[[StudyPlan, Sequence[Chunk]], Results]
@@ -50,14 +51,14 @@ def on_dask(
         client: A `dask.distributed.Client` that the caller closes.
 
     Raises:
-        ArgumentError: If Dask is not installed, there is no scheduler at the address, or no
-            worker is asked for.
+        MissingPackageError: If Dask is not installed.
+        ArgumentError: If there is no scheduler at the address, or no worker is asked for.
     """
     if workers is not None and workers < 1:
         raise ArgumentError(f"workers is {workers}; give at least one")
 
     def conduct(plan: StudyPlan, chunks: Sequence[Chunk]) -> Results:
-        distributed = needed("distributed")
+        distributed = needed("distributed", "a cluster", "study")
         with _client(distributed, workers, scheduler, client) as connected:
             sent = connected.scatter(plan, broadcast=True)
             futures = {

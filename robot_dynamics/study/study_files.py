@@ -21,9 +21,10 @@ import numpy as np
 import yaml
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.lazy import needed
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import Chunk, Columns
-from robot_dynamics.study.study_table import StudyTable, needed
+from robot_dynamics.study.study_table import StudyTable
 
 OPTIONS_FILE = "study.yaml"
 TABLE_FILE = "runs.parquet"
@@ -67,7 +68,7 @@ class StudyFolder:
         """Write the table as Parquet; the chunks, which it contains, go."""
         place = self.path / TABLE_FILE
         content = io.BytesIO()
-        needed("pyarrow.parquet").write_table(table.to_arrow(), content)
+        needed("pyarrow.parquet", "a Parquet file", "study").write_table(table.to_arrow(), content)
         write(place, content.getvalue())
         return place
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.errors import ArgumentError
-from robot_dynamics.lazy import imported
+from robot_dynamics.lazy import needed
 from robot_dynamics.study.plan import StudyPlan, names_of
 from robot_dynamics.study.quantities import QUANTITIES
 from robot_dynamics.study.runs import Chunk, Columns
@@ -62,9 +61,9 @@ class StudyTable:
         """As a `pyarrow.Table`; units in the metadata of its columns.
 
         Raises:
-            ArgumentError: If pyarrow is not installed.
+            MissingPackageError: If pyarrow is not installed.
         """
-        arrow = needed("pyarrow")
+        arrow = needed("pyarrow", "a Parquet file", "study")
         fields = []
         for name, values in self.columns.items():
             kind = arrow.from_numpy_dtype(values.dtype) if values.dtype.kind != "U" else "string"
@@ -73,21 +72,6 @@ class StudyTable:
             fields.append(arrow.field(name, kind, metadata={"unit": unit} if unit else None))
         schema = arrow.schema(fields, metadata={"study": self.plan.digest()})
         return arrow.table([arrow.array(v) for v in self.columns.values()], schema=schema)
-
-
-def needed(module: str) -> Any:
-    """A package that only studies need.
-
-    Raises:
-        ArgumentError: If it is not installed.
-    """
-    try:
-        return imported(module)
-    except ModuleNotFoundError:
-        raise ArgumentError(
-            f"this needs {module.partition('.')[0]}; install it with "
-            "pip install 'robot_dynamics[study]'"
-        ) from None
 
 
 def table_of(plan: StudyPlan, chunks: Mapping[Chunk, Columns]) -> StudyTable:

@@ -19,7 +19,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, TrajectoryError
-from robot_dynamics.lazy import imported
+from robot_dynamics.lazy import needed
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motion_limits import slowed_to_fit, violations
@@ -80,8 +80,8 @@ def minimum_time(
         grid: Points of the path at which the limits are kept: the waypoints of the result.
 
     Raises:
-        ArgumentError: If toppra is not installed, the share is out of range, or nothing limits
-            the motion.
+        MissingPackageError: If toppra is not installed.
+        ArgumentError: If the share is out of range, or nothing limits the motion.
         TrajectoryError: If the motion stands still, or gravity alone is more than the joints hold.
     """
     if not 0.0 < share <= 1.0:
@@ -108,7 +108,7 @@ def minimum_time(
 
 def _path(motion: Trajectory) -> Any:
     """The path as a spline over its length, in which every joint counts alike."""
-    toppra = _toppra()
+    toppra = needed("toppra", "minimum time", "study")
     q = motion.sample(np.linspace(motion.start, motion.end, 40 * KNOTS)).q
     length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(q, axis=0), axis=1))])
     if length[-1] == 0.0:
@@ -120,7 +120,7 @@ def _path(motion: Trajectory) -> Any:
 
 def _along(path: Any, s: Array, inverse: Inverse, fastest: Array, strongest: Array) -> Array:
     """The largest rates s' at points s of a path, shape (N,)."""
-    toppra = _toppra()
+    toppra = needed("toppra", "minimum time", "study")
     constraints = [_torque_constraint(inverse, strongest)]
     if np.isfinite(fastest).any():
         bound = np.where(np.isfinite(fastest), fastest, 1e6)
@@ -136,7 +136,7 @@ def _along(path: Any, s: Array, inverse: Inverse, fastest: Array, strongest: Arr
 
 
 def _torque_constraint(inverse: Inverse, strongest: Array) -> Any:
-    constraint = _toppra().constraint
+    constraint = needed("toppra", "minimum time", "study").constraint
     bounded = np.flatnonzero(np.isfinite(strongest))
 
     class TorqueLimits(constraint.LinearConstraint):  # type: ignore[misc,name-defined]
@@ -177,12 +177,3 @@ def _uniform(motion: Trajectory, robot: Robot, inverse: Inverse, strongest: Arra
         middle = float(np.sqrt(low * high))
         low, high = (low, middle) if fits(middle) else (middle, high)
     return high * (motion.end - motion.start)
-
-
-def _toppra() -> Any:
-    try:
-        return imported("toppra")
-    except ModuleNotFoundError:
-        raise ArgumentError(
-            "minimum time needs toppra; install it with pip install 'robot_dynamics[study]'"
-        ) from None

@@ -14,13 +14,13 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.packages import needed
 from robot_dynamics.identification.recordings.channels import Channels, of_rows
 from robot_dynamics.identification.recordings.mcap_records import (
     BagMessage,
     Wanted,
     mcap_messages,
 )
+from robot_dynamics.lazy import needed
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
 SUFFIXES = (".mcap", ".db3")
@@ -62,7 +62,7 @@ def deserialized(message: BagMessage) -> Any:
 
 @cache
 def _typestore() -> Any:
-    system = needed("rosbags.typesys", "reading bags")
+    system = needed("rosbags.typesys", "reading bags", "identification")
     return system.get_typestore(system.Stores.ROS2_JAZZY)
 
 

@@ -12,7 +12,7 @@ from struct import Struct, error
 from typing import Any, NamedTuple
 
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.packages import needed
+from robot_dynamics.lazy import needed
 
 MAGIC = b"\x89MCAP0\r\n"
 SCHEMA, CHANNEL, MESSAGE, CHUNK = 0x03, 0x04, 0x05, 0x06
@@ -91,7 +91,8 @@ def _unpacked(chunk: memoryview) -> bytes:
     size = _CHUNK.unpack_from(chunk)[2]
     compression = _text(chunk, _CHUNK.size)
     content = bytes(chunk[_CHUNK.size + _LENGTH.size + len(compression) + 8 :])
-    decompressors: Any = needed("rosbags.rosbag2.storage_mcap", "reading bags").DECOMPRESSORS
+    storage = needed("rosbags.rosbag2.storage_mcap", "reading bags", "identification")
+    decompressors: Any = storage.DECOMPRESSORS
     if compression not in decompressors:
         raise RecordingError(f"compression '{compression}' is not known; use zstd, lz4 or none")
     try:
