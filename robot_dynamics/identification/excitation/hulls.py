@@ -11,7 +11,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.identification.packages import needed
+from robot_dynamics.lazy import needed
 from robot_dynamics.robot.robot import Robot
 
 ALWAYS = 0.95
@@ -55,7 +55,7 @@ class Hulls:
         Raises:
             MissingPackageError: If coal is not installed.
         """
-        coal = needed("coal", "clearance of meshes")
+        coal = needed("coal", "clearance of meshes", "identification")
         hulls = []
         for name, points in shapes.items():
             if len(points) < FEWEST:
@@ -101,7 +101,7 @@ class Hulls:
         return np.concatenate(parts, axis=1) if parts else p[:, 1:]
 
     def _distances(self, pair: tuple[int, int], R: Array, p: Array) -> Array:
-        coal = needed("coal", "clearance of meshes")
+        coal = needed("coal", "clearance of meshes", "identification")
         request, result = coal.DistanceRequest(), coal.DistanceResult()
         a, b = (self.hulls[i] for i in pair)
         # The second in axes of the first: one pose to hand over instead of two

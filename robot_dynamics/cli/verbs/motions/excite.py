@@ -37,7 +37,7 @@ from robot_dynamics.identification.excitation.excitation_search import (
     excite,
 )
 from robot_dynamics.identification.excitation.motion_families import KINDS, Room
-from robot_dynamics.identification.packages import needed
+from robot_dynamics.lazy import needed
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
@@ -106,8 +106,8 @@ def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
     shapes: Mapping[str, Array] = {}
     why = "the URDF has no meshes that can be found"
     try:
-        needed("coal", "clearance of meshes")
-        needed("trimesh", "clearance of meshes")
+        needed("coal", "clearance of meshes", "identification")
+        needed("trimesh", "clearance of meshes", "identification")
         from robot_dynamics.viewer.link_shapes import outlines  # noqa: PLC0415  # wants trimesh
 
         shapes = outlines(find_robot(arguments.robot))
