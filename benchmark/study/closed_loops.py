@@ -50,7 +50,7 @@ class Loops:
         self.dynamics = Dynamics(robot)
         self.model = Model(self.dynamics, gains_for(self.dynamics))
         self.motion = interpolate(excitation(robot, steps * STEP, share=0.3))
-        structure = Structure(mode, every=False, sent=False, sensed=False)
+        structure = Structure(mode, every=False, sent=False, sensed=False, shared=True)
         self.loops = {
             "smooth": CompiledLoop(robot, replace(structure, passive=False)),
             "dry": CompiledLoop(robot, structure),

@@ -172,6 +172,7 @@ def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
         sensed=bool(varies & {"delay", "noise", "velocity_noise"}),
         sent="command_delay" in varies,
         every="rate" in varies or _periods(plan) != 1.0,
+        shared=len(plan.motions) == 1,
     )
     key = robot_digest(plan.robot), structure
     if key not in _loops:

@@ -17,7 +17,7 @@ import math
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.native.arctangent import arctangent
 from robot_dynamics.compiler.native.finite_check import FiniteCheck
-from robot_dynamics.compiler.native.ir import Code, Lanes, argument, emit_body
+from robot_dynamics.compiler.native.ir import Code, Lanes, Values, argument, emit_body
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.rows import rows_at
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
@@ -67,7 +67,7 @@ def _block(
         code,
         program,
         lanes,
-        lambda name, i: rows[name].column(i),
+        Values(lambda name, i: rows[name].column(i)),
         lambda code, angles: sine_cosine(code, lanes, angles, host.fused),
         lambda code, points: [arctangent(code, lanes, *point, host.fused) for point in points],
     )

@@ -208,11 +208,40 @@ Arctangent = Callable[[Code, list[tuple[str, str]]], list[str]]
 """Writes the angles of a list of points (y, x) that are known at one time."""
 
 
+class Values:
+    """The names of what was written so far, by node.
+
+    Args:
+        load_input: Gives the value of an input entry, by name and flat position; called once for
+            every entry that is used.
+    """
+
+    def __init__(self, load_input: Callable[[str, int], str]) -> None:
+        self._load_input = load_input
+        self.known: dict[int, str] = {}
+
+    def enter(self, node: Expression) -> None:
+        """An input, before anything that uses it."""
+        self.known[node.index] = self._load_input(*node.value)
+
+    def define(self, node: Expression, name: str) -> None:
+        """The name of another node."""
+        self.known[node.index] = name
+
+    def use(self, node: Expression) -> str:
+        """The name of a node that an operation uses."""
+        return self.known[node.index]
+
+    def result(self, node: Expression) -> str:
+        """The name of a node that is an output."""
+        return self.known[node.index]
+
+
 def emit_body(
     code: Code,
     program: Program,
     lanes: Lanes,
-    load_input: Callable[[str, int], str],
+    values: Values,
     sine_cosine: SineCosine,
     arctangent: Arctangent,
 ) -> dict[str, list[str]]:
@@ -229,42 +258,41 @@ def emit_body(
         code: Where to write.
         program: The equations.
         lanes: Type of every value.
-        load_input: Gives the value of an input entry, by name and flat position; called once
-            for every entry that is used, just before its first use.
+        values: Where values are kept.
         sine_cosine: Writes sines and cosines.
         arctangent: Writes arctangents.
 
     Returns:
         The values of the entries of every output.
     """
-    value: dict[int, str] = {}
     waves: dict[int, tuple[str, str]] = {}  # sine and cosine, by the index of the angle
 
     def emit(nodes: Iterable[Expression]) -> None:
         for node in nodes:
-            if node.index in value:
+            if node.index in values.known:
                 continue
-            operands = [value[x.index] for x in node.args]
             if node.op == INPUT:
-                value[node.index] = load_input(*node.value)
+                values.enter(node)
             elif node.op in (SIN, COS):
-                value[node.index] = waves[node.args[0].index][node.op == COS]
+                values.define(node, waves[node.args[0].index][node.op == COS])
             elif (known := constant_value(node)) is not None:
-                value[node.index] = lanes.number(known)
+                values.define(node, lanes.number(known))
             else:
-                value[node.index] = emit_operation(code, lanes, node.op, operands)
+                operands = [values.use(x) for x in node.args]
+                values.define(node, emit_operation(code, lanes, node.op, operands))
 
     for angles, turns in function_levels(program):
         emit(live_nodes(angles))
         if angles:
-            pairs = sine_cosine(code, [value[angle.index] for angle in angles])
+            pairs = sine_cosine(code, [values.use(angle) for angle in angles])
             waves.update(zip((angle.index for angle in angles), pairs, strict=True))
         emit(live_nodes(x for turn in turns for x in turn.args))
-        points = [(value[y.index], value[x.index]) for y, x in (turn.args for turn in turns)]
-        value.update(zip((turn.index for turn in turns), arctangent(code, points), strict=True))
+        points = [(values.use(y), values.use(x)) for y, x in (turn.args for turn in turns)]
+        for turn, angle in zip(turns, arctangent(code, points), strict=True):
+            values.define(turn, angle)
     emit(program.nodes)
     return {
-        name: [value[entry.index] for entry in output.entries]
+        name: [values.result(entry) for entry in output.entries]
         for name, output in program.outputs.items()
     }
 

@@ -10,7 +10,7 @@ from robot_dynamics.compiler.native.batch import batch_functions
 from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.entry.entry_functions import batch_entry, single_entry
 from robot_dynamics.compiler.native.finite_check import FiniteCheck
-from robot_dynamics.compiler.native.ir import Code, Lanes, argument, emit_body, module
+from robot_dynamics.compiler.native.ir import Code, Lanes, Values, argument, emit_body, module
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
 
@@ -74,7 +74,7 @@ def single_functions(
         code,
         program,
         lanes,
-        lambda name, i: code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes),
+        Values(lambda name, i: code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes)),
         lambda code, angles: packed_sine_cosine(code, lanes, width, angles, host.fused),
         lambda code, points: packed_arctangent(code, lanes, width, points, host.fused),
     )

@@ -66,6 +66,7 @@ class Structure:
         sensed: Whether states are measured late, with noise or in steps.
         sent: Whether commands are on their way for a time.
         every: Whether the controller's turn does not come in every step.
+        shared: Whether all lanes follow one motion.
     """
 
     mode: str = "feedforward"
@@ -78,6 +79,7 @@ class Structure:
     sensed: bool = True
     sent: bool = True
     every: bool = True
+    shared: bool = False
 
     def __post_init__(self) -> None:
         check_known("mode", self.mode, "robot_dynamics.control", MODES)
@@ -125,6 +127,7 @@ class CompiledLoop:
             sent=how.sent,
             every=how.every,
             passive=how.passive,
+            shared=how.shared,
         )
         sizes = plant.sizes | law.sizes
         self._tau = "tau" if how.sent else "last"
@@ -160,6 +163,8 @@ class CompiledLoop:
             ArgumentError: If there is no such parameter, or the structure is one without it.
         """
         self._check(parameters)
+        if self.structure.shared and len(references) != 1:
+            raise ArgumentError("references: the loop was compiled for one motion; give one table")
         native, count = self.native, len(keys)
         memory = native.memory(count)
         tables = np.ascontiguousarray(references, dtype=np.float64)

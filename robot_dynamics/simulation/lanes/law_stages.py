@@ -108,6 +108,7 @@ class LawStages:
         sent: Whether commands are on their way for a time.
         every: Whether the controller's turn does not come in every step.
         passive: Whether joints have stops.
+        shared: Whether all lanes follow one motion.
     """
 
     def __init__(
@@ -121,10 +122,12 @@ class LawStages:
         sent: bool = True,
         every: bool = True,
         passive: bool = True,
+        shared: bool = False,
     ) -> None:
         self.letters, self.mode, self.coupled = letters, mode, coupled
         self.integral = integral and MODES[mode].feedback
         self.sensed, self.sent, self.every, self.passive = sensed, sent, every, passive
+        self.shared = shared
         self.n = letters.tree.dof
         self._continuous = continuous_joints(letters.robot)
 
@@ -166,7 +169,8 @@ class LawStages:
         if self.sent:
             recall = Recall("commands", "command_delay", ("tau",))
             way = (Remember("commands", ("last",)), *way, When("command_delay", (recall,)))
-        return (Record(("q", "qd")), LookUp("reference", "row"), *cycle, *way, self._observe())
+        row = LookUp("reference", "row", self.shared)
+        return (Record(("q", "qd")), row, *cycle, *way, self._observe())
 
     def _see(self) -> Stage:
         """The state as it is; without a sensor that is what is measured."""

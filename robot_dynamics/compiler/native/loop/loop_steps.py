@@ -94,10 +94,12 @@ class LookUp:
     Args:
         target: Array that takes the row.
         row: Array of one 64-bit integer: address of the lane's row of step 0.
+        shared: Whether that is the same for all lanes; programs then read from the table itself.
     """
 
     target: str
     row: str
+    shared: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Step,
     When,
 )
+from robot_dynamics.compiler.native.loop.memory_values import MemoryValues
 from robot_dynamics.compiler.native.loop.normals import normal_values
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
 
@@ -62,6 +63,7 @@ class LoopWriter:
             self.offsets[name] = at
             at += size * self.bytes
         self.rings = rings_of(steps)
+        self._shared = {s.target for s in nested(steps) if isinstance(s, LookUp) and s.shared}
         self._functions: list[str] = []
         self._recorded = 0  # bytes of a step's record that steps so far write
         self._code = Code(host.typed_pointers)
@@ -119,23 +121,28 @@ class LoopWriter:
         else:
             self._normals(code, step)
         code.do("ret void")
-        signature = f"define internal void @{name}(i64 %memory)"
+        rows = "".join(f", i64 %row.{target}" for target in sorted(self._shared))
+        signature = f"define internal void @{name}(i64 %memory{rows})"
         self._functions.append(code.function(signature, "noinline nounwind"))
-        self._code.do(f"call void @{name}(i64 %memory)")
+        self._code.do(f"call void @{name}(i64 %memory{rows})")
 
     def _program(self, code: Code, step: Run) -> None:
         lanes, fused = self.lanes, self.host.fused
-        results = emit_body(
+        values = MemoryValues(
+            step.program,
+            step.writes,
+            lambda name, i: self._load(code, name, i),
+            lambda name, i, value: self._store(code, name, i, value),
+        )
+        emit_body(
             code,
             step.program,
             lanes,
-            lambda name, i: self._load(code, name, i),
+            values,
             lambda code, angles: sine_cosine(code, lanes, angles, fused),
             lambda code, points: [arctangent(code, lanes, *point, fused) for point in points],
         )
-        for name, values in results.items():
-            for i, value in enumerate(values):
-                self._store(code, step.writes.get(name, name), i, value)
+        values.finish(step.program)
 
     def _normals(self, code: Code, step: Normals) -> None:
         count, whole = self.sizes[step.target], self.lanes.integer
@@ -223,6 +230,11 @@ class LoopWriter:
     def _look_up(self, step: LookUp) -> None:
         code, lanes = self._code, self.lanes
         length = self.sizes[step.target] * lanes.bytes
+        if step.shared:
+            first = code.load("i64", "%memory", self.offsets[step.row])
+            offset = code.let(f"mul i64 %k, {length}")
+            code.do(f"%row.{step.target} = add i64 {first}, {offset}")
+            return
         row = code.let(f"bitcast {lanes.type} {self._load(code, step.row)} to {lanes.integer}")
         offset = code.let(f"mul i64 %k, {length}")
         starts = [
@@ -258,12 +270,26 @@ class LoopWriter:
     # -- vectors ---------------------------------------------------------------------------------
 
     def _load(self, code: Code, array: str, i: int = 0) -> str:
+        if array in self._shared:
+            return self._spread(code, code.load("double", f"%row.{array}", i * self.lanes.bytes))
         offset = self.offsets[array] + i * self.bytes
         return code.load(self.lanes.type, "%memory", offset, self.bytes)
 
     def _store(self, code: Code, array: str, i: int, value: str) -> None:
         offset = self.offsets[array] + i * self.bytes
         code.store(self.lanes.type, value, "%memory", offset, self.bytes)
+
+    def _spread(self, code: Code, x: str) -> str:
+        """A double in all lanes."""
+        lanes = self.lanes
+        if lanes.width == 1:
+            return x
+        vector = code.let(f"insertelement {lanes.type} undef, double {x}, i32 0")
+        places = ", ".join(["i32 0"] * lanes.width)
+        return code.let(
+            f"shufflevector {lanes.type} {vector}, {lanes.type} undef, "
+            f"<{lanes.width} x i32> <{places}>"
+        )
 
     def _lane(self, vector: str, lane: int, scalar: str) -> str:
         if self.lanes.width == 1:
