@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def print_json(content: Mapping[str, Any]) -> None:
-    """Print an object: arrays and iterators as lists, named tuples as objects, infinity as null."""
+    """Print an object: arrays and iterators as lists, records as objects, infinity as null."""
     print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
 
 
@@ -30,6 +31,8 @@ def _plain(value: Any) -> Any:
     """What the json module writes."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
+    if is_dataclass(value):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Mapping):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, np.ndarray | np.generic):

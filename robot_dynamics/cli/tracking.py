@@ -52,6 +52,20 @@ class Comparison(NamedTuple):
             ranges.append(f"{ratio.min():.0f} to {ratio.max():.0f} times smaller than {name}")
         return "tracking error with feedforward " + ", ".join(ranges)
 
+    def numbers(self, robot: Robot) -> dict[str, object]:
+        """What the table says, for programs: SI units."""
+        logs = {mode: getattr(self, mode) for mode in CONTROL}
+        return {
+            "title": self.title,
+            "joint_names": self.feedforward.joint_names,
+            "effort_limit": effort_limits(robot),
+            "modes": {
+                mode: {"rms_error": log.rms_error, "peak_effort": log.peak_effort}
+                for mode, log in logs.items()
+            },
+            "times_smaller": {mode: self.times_smaller(CONTROL[mode]) for mode in [*CONTROL][1:]},
+        }
+
 
 def tracking_table(comparison: Comparison, robot: Robot) -> Table:
     """Errors, their ratios, and peak efforts against limits, one row per joint."""

@@ -92,6 +92,12 @@ class Report:
         """Residual over effort of every joint, rms, shape (n,)."""
         return np.array([fit.relative for fit in self.fits])
 
+    @property
+    def verdicts(self) -> dict[str, object]:
+        """What the report says, without the curves."""
+        kept = ("robot", "verdict", "reasons", "fits", "doubts", "edge")
+        return {name: getattr(self, name) for name in kept}
+
     def __str__(self) -> str:
         width = max(len(fit.joint) for fit in self.fits)
         lines = [f"{self.robot}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]

@@ -110,3 +110,29 @@ def test_an_error_is_a_line_on_stderr_and_no_object(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "did you mean 'planar_2r'?" in err
+
+
+def test_simulate_has_the_errors_of_every_mode(capsys):
+    found = answer(capsys, "simulate", "planar_2r", "--duration", "1", "--rate", "100")
+    errors = {mode: numbers["rms_error"] for mode, numbers in found["modes"].items()}
+    assert set(errors) == {"feedforward", "pd_gravity", "pd"}
+    np.testing.assert_allclose(
+        found["times_smaller"]["pd"], np.divide(errors["pd"], errors["feedforward"]), rtol=ROUND_OFF
+    )
+
+
+def test_simplify_has_the_error_of_every_model(capsys, planar):
+    found = answer(capsys, "simplify", "planar_2r")
+    assert found["joint_names"] == list(planar.joint_names)
+    full, *others = found["results"].values()
+    np.testing.assert_allclose(full["peak_error"], 0.0, atol=1e-9)  # N m of a hundred
+    assert others and all(len(result["peak_error"]) == planar.dof for result in others)
+
+
+def test_doctor_has_a_remedy_for_what_is_missing(capsys):
+    pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+    main(["doctor", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    everything = [*found["ros"], *found["real_time"]]
+    assert {"middleware", "messages"} <= {finding["name"] for finding in found["ros"]}
+    assert all(finding["remedy"] for finding in everything if finding["missing"])

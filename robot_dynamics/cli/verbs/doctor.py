@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.runtime.machine import Finding, cache_findings, realtime_findings
 
@@ -16,14 +17,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="end with status 1 as well where something for real time is missing",
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; 1 if something is missing that the nodes need."""
     needed = [*_ros_findings(), *cache_findings()]
     realtime = realtime_findings()
-    _print("ROS 2", needed)
-    _print("Real time (docs/realtime.md)", realtime)
+    if arguments.json:
+        print_json({"ros": needed, "real_time": realtime})
+    else:
+        _print("ROS 2", needed)
+        _print("Real time (docs/realtime.md)", realtime)
     wanted = [*needed, *realtime] if arguments.realtime else needed
     return int(any(finding.missing for finding in wanted))
 

@@ -29,6 +29,7 @@ from robot_dynamics.cli.arguments import (
     positive,
     take_negative_lists,
 )
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.identification.excitation.excitation_search import (
@@ -79,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "their meshes where there are some",
     )
     parser.add_argument("--lock", metavar="JOINT=POSITION,...", help="joints that will stand still")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -92,6 +94,17 @@ def run(arguments: argparse.Namespace) -> int:
     shapes = _shapes(arguments, robot)
     found = _searched(arguments, robot, shapes)
     write_trajectory(arguments.out, found.motion)
+    if arguments.json:
+        print_json(
+            {
+                "output": str(arguments.out),
+                "trials": found.trials,
+                "condition": found.condition,
+                "first_condition": found.first_condition,
+                "stopped": found.stopped,
+            }
+        )
+        return 0
     print(
         f"{found.trials} motions tried{', stopped' if found.stopped else ''}; condition number "
         f"{found.condition:.1f} (the first had {found.first_condition:.1f})\nwrote {arguments.out}"

@@ -16,11 +16,13 @@ parameters of controller_node and feedforward_node. Judge the result by another 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, take_negative_lists
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     actuators_of,
     add_recordings,
@@ -72,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--load-frame", help="link or frame of the load (default: the only tip)")
     take_negative_lists(parser)
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -89,10 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
         physical=not arguments.any_bodies,
         actuators=actuators if coupled else None,
     )
-    print(found.report)
+    written: list[Path] = []
     if arguments.report is not None:
         write_whole(arguments.report, html_report(found.report, found).encode())
-        print(f"wrote {arguments.report}")
+        written.append(arguments.report)
     if not arguments.any_bodies:
         out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
         write_urdf(source, found.robot, out)
@@ -100,7 +103,19 @@ def run(arguments: argparse.Namespace) -> int:
         # Nodes know friction by joint: of coupled drives what a URDF can say of it
         friction = Friction.of(found.robot) if coupled else found.friction
         write_parameters(parameters, robot, Drives(friction, found.rotor_inertia))
-        print(f"wrote {out} and {parameters}")
+        written += [out, parameters]
+    if arguments.json:
+        print_json(
+            {
+                **found.report.verdicts,
+                "friction": found.friction,
+                "rotor_inertia": found.rotor_inertia,
+                "files": [str(path) for path in written],
+            }
+        )
+    else:
+        print(found.report)
+        print(f"wrote {', '.join(str(path) for path in written)}" if written else "wrote nothing")
     return 0
 
 
@@ -128,7 +143,8 @@ def _efforts(
     print(
         "drive gains (N m or N per unit): "
         + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in told)
-        + f"\nfor later: --drive-gains={','.join(f'{gain:.7g}' for gain in gains.values)}"
+        + f"\nfor later: --drive-gains={','.join(f'{gain:.7g}' for gain in gains.values)}",
+        file=sys.stderr if arguments.json else sys.stdout,
     )
     return [gains.on(recording) for recording in recordings]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
 from robot_dynamics.control import Friction
 from robot_dynamics.identification import identify_payload, read_parameters
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
     )
     parser.add_argument("--frame", help="link or frame of the load (default: the only tip)")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,6 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     frame = arguments.frame or only_tip(robot)
     recordings = read_recordings(arguments, robot)
     load = identify_payload(robot, model, recordings, frame, edge=arguments.edge)
+    if arguments.json:
+        print_json(vars(load))
+        return 0
     c, I_C = load.com, load.inertia[np.triu_indices(3)]
     print(f"load at {frame}: {load.mass:.4g} kg (+- {load.deviation['m']:.2g})")
     print(f"mass centre: {c[0]:.4g} {c[1]:.4g} {c[2]:.4g} m")

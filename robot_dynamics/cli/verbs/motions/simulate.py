@@ -16,6 +16,7 @@ from rich.console import Console
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot, text_of_robot
 from robot_dynamics.cli.companions import new_file
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.control import (
@@ -46,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
         new_file(arguments.record)
         description = text_of_robot(arguments.robot)
         from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
-    console = Console(width=None if Console().is_terminal else 120)
     dynamics = Dynamics(robot)
     model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
     motion = interpolate(excitation(robot, arguments.duration))
@@ -69,8 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
         for mode in CONTROL
     }
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
-    console.print(tracking_table(comparison, robot))
-    console.print(comparison.summary)
+    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    if arguments.json:
+        print_json(comparison.numbers(robot))
+    else:
+        console.print(tracking_table(comparison, robot))
+        console.print(comparison.summary)
     if arguments.output is not None:
         picture = arguments.output / f"{robot.name}.png"
         draw([comparison], robot, picture)

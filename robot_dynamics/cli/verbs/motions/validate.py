@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
 from robot_dynamics.identification import read_parameters, validate
 from robot_dynamics.identification.html_report import html_report
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
     )
     parser.add_argument("--report", type=Path, help="report to write, .html")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,8 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
         rotor_inertia=None if drives is None else drives.rotor_inertia,
         edge=arguments.edge,
     )
-    print(report)
     if arguments.report is not None:
         write_whole(arguments.report, html_report(report).encode())
-        print(f"wrote {arguments.report}")
+    if arguments.json:
+        print_json({**report.verdicts, "report": arguments.report and str(arguments.report)})
+    else:
+        print(report)
+        if arguments.report is not None:
+            print(f"wrote {arguments.report}")
     return 0 if report.verdict == "good" else NOT_GOOD

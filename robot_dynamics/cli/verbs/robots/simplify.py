@@ -20,6 +20,7 @@ from rich.table import Table
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.papers.model_comparison import ModelComparison, compare_models
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion
 from robot_dynamics.papers.recommended_models import recommended_models
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TERM,TERM",
         help="terms that your model keeps of all other joints (default: all)",
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -68,6 +70,9 @@ def run(arguments: argparse.Namespace) -> int:
         models = {**models, "your choice": _chosen(robot, arguments)}
     motion = _circle(robot) if arguments.motion == "circle" else _swing(robot)
     comparison = compare_models(robot, models, *motion)
+    if arguments.json:
+        print_json({"robot": robot.name, **vars(comparison)})
+        return 0
     Console(width=None if Console().is_terminal else 120).print(_table(robot, comparison))
     return 0
 
