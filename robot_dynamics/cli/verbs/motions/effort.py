@@ -3,7 +3,10 @@
     robot-dynamics effort motion.csv panda                       -> motion_with_effort.csv
     robot-dynamics effort motion.yaml arm.urdf --output out.csv
     robot-dynamics effort motion.csv ur5 --keep-points
+    robot-dynamics effort run.mcap panda                         -> run_with_effort.mcap
 
+A bag (.mcap, .db3 or its folder) gives the same bag as .mcap with the efforts of its trajectories;
+one without any gets that of what its joints were to follow, on joint_trajectory_with_effort.
 Friction of the URDF is part of the effort. A controller that interpolates effort by straight lines,
 as joint_trajectory_controller does, needs more points than the motion has: they are added where a
 line would be off by more than --tolerance.
@@ -27,12 +30,14 @@ from robot_dynamics.cli.arguments import (
     load_robot,
     positive,
 )
+from robot_dynamics.cli.companions import new_file
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import State, Trajectory, Waypoints, interpolate
+from robot_dynamics.trajectory import State, Waypoints, interpolate
 from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
@@ -44,14 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "trajectory",
         type=Path,
-        help="a .csv with columns time, q.<joint>, ... or a .yaml as `ros2 topic echo` prints one",
+        help="a .csv with columns time, q.<joint>, ...; a .yaml as `ros2 topic echo` prints one; "
+        "or a bag",
     )
     add_robot(parser)
     parser.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="a .csv or .yaml to write (default: the name of the input, with _with_effort)",
+        help="a .csv or .yaml, of a bag an .mcap, to write (default: the name of the input, with "
+        "_with_effort)",
     )
     parser.add_argument(
         "--tolerance",
@@ -63,51 +70,90 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-points", action="store_true", help="the points of the input and no others"
     )
     add_formulation(parser, "use")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, and say how near to the limits it comes."""
     robot = load_robot(arguments.robot)
-    output = arguments.output or _beside(arguments.trajectory)
-    if output.suffix not in SUFFIXES:
-        raise TrajectoryError(f"{output}: unknown kind of file; use .yaml or .csv")
-    given = read_trajectory(arguments.trajectory, robot.joint_names, allow_end_velocity=True)
-    missing = [name for name in robot.joint_names if name not in given.joint_names]
-    if missing:
-        raise TrajectoryError(
-            f"{arguments.trajectory}: nothing for joint '{missing[0]}', one of {len(missing)} that "
-            "are left out; the effort of one joint depends on all: give every joint its positions"
-        )
-    order = [given.joint_names.index(name) for name in robot.joint_names]
-    motion = interpolate(given)
-    dynamics, friction = Dynamics(robot, arguments.formulation), Friction.of(robot)
+    source = arguments.trajectory
+    bag = source.suffix in (".mcap", ".db3") or source.is_dir()
+    output = arguments.output or _beside(source, ".mcap" if bag else source.suffix)
+    if output.suffix not in ((".mcap",) if bag else SUFFIXES):
+        kinds = ".mcap" if bag else ".yaml or .csv"
+        raise TrajectoryError(f"{output}: unknown kind of file; use {kinds}")
+    filler = _Filler(robot, arguments)
+    if bag:
+        from robot_dynamics.viewer.recording.bag_trajectories import fill_bag  # noqa: PLC0415
 
-    def effort(state: State) -> Array:
-        q, qd, qdd = (values[..., order] for values in state)
-        tau: Array = dynamics.inverse(q, qd, qdd) + friction.smooth(qd)
-        return tau[..., np.argsort(order)]
-
-    if arguments.keep_points:
-        filled = replace(given, effort=effort(motion.sample(given.times)))
+        written = fill_bag(source, new_file(output), robot.joint_names, filler)
     else:
-        filled = with_effort(motion, effort, tolerance=arguments.tolerance)
-    try:
-        write_trajectory(output, filled)
-    except OSError as error:
-        raise RobotDynamicsError(f"{output}: {error.strerror}; name a file to write") from None
+        given = read_trajectory(source, robot.joint_names, allow_end_velocity=True)
+        written = [filler(given)]
+        try:
+            write_trajectory(output, written[0])
+        except OSError as error:
+            raise RobotDynamicsError(f"{output}: {error.strerror}; name a file to write") from None
+    if arguments.json:
+        print_json({"output": str(output), "trajectories": [_peaks(robot, w) for w in written]})
+        return 0
     console = Console(width=None if Console().is_terminal else 120)
-    console.print(peak_table(robot, filled, motion))
-    console.print(f"{output}: {len(filled.times)} points", soft_wrap=True, highlight=False)
+    for filled in written:
+        console.print(peak_table(robot, filled))
+    points = sum(len(filled.times) for filled in written)
+    console.print(f"{output}: {points} points", soft_wrap=True, highlight=False)
     return 0
 
 
-def peak_table(robot: Robot, filled: Waypoints, motion: Trajectory) -> Table:
+class _Filler:
+    """Gives waypoints their efforts, as the options say."""
+
+    def __init__(self, robot: Robot, arguments: argparse.Namespace) -> None:
+        self._source, self._names = arguments.trajectory, robot.joint_names
+        self._dynamics = Dynamics(robot, arguments.formulation)
+        self._friction = Friction.of(robot)
+        self._keep, self._tolerance = arguments.keep_points, arguments.tolerance
+
+    def __call__(self, given: Waypoints) -> Waypoints:
+        missing = [name for name in self._names if name not in given.joint_names]
+        if missing:
+            raise TrajectoryError(
+                f"{self._source}: nothing for joint '{missing[0]}', one of {len(missing)} that are "
+                "left out; the effort of one joint depends on all: give every joint its positions"
+            )
+        order = [given.joint_names.index(name) for name in self._names]
+        motion = interpolate(given)
+
+        def effort(state: State) -> Array:
+            q, qd, qdd = (values[..., order] for values in state)
+            tau: Array = self._dynamics.inverse(q, qd, qdd) + self._friction.smooth(qd)
+            return tau[..., np.argsort(order)]
+
+        if self._keep:
+            return replace(given, effort=effort(motion.sample(given.times)))
+        return with_effort(motion, effort, tolerance=self._tolerance)
+
+
+def _peaks(robot: Robot, filled: Waypoints) -> dict[str, object]:
+    """What the table says, for programs."""
+    limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
+    tau = np.abs(np.asarray(filled.effort))
+    return {
+        "joint_names": filled.joint_names,
+        "points": len(filled.times),
+        "peak_effort": tau.max(axis=0),
+        "peak_time": filled.times[tau.argmax(axis=0)],
+        "effort_limit": [limits[name] for name in filled.joint_names],
+    }
+
+
+def peak_table(robot: Robot, filled: Waypoints) -> Table:
     """The largest effort of each joint, when it comes, and how much of the limit it takes."""
     table = plain_table(None, ["joint"], ["peak effort", "at", "limit", ""])
     limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
     tau = np.abs(np.asarray(filled.effort))
     for column, (name, (_, unit)) in enumerate(
-        zip(motion.joint_names, joint_units(robot, motion.joint_names), strict=True)
+        zip(filled.joint_names, joint_units(robot, filled.joint_names), strict=True)
     ):
         at = int(tau[:, column].argmax())
         share = tau[at, column] / limits[name]
@@ -121,5 +167,5 @@ def peak_table(robot: Robot, filled: Waypoints, motion: Trajectory) -> Table:
     return table
 
 
-def _beside(path: Path) -> Path:
-    return path.with_name(f"{path.stem}_with_effort{path.suffix}")
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.stem}_with_effort{suffix}")
