@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import InertiaStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -24,13 +24,14 @@ from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
 from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
 from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.tool_load import ToolLoad
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import urdf_text
-from robot_dynamics.viewer.effort_causes import EffortSplitter
-from robot_dynamics.viewer.recording.mcap_file import McapFile
-from robot_dynamics.viewer.snapshot import tool_frame
+from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
+from robot_dynamics.viewer.recording.mcap_file import FLUSH_PERIOD_S, McapFile
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 TOPICS: tuple[tuple[str, type], ...] = (
     ("joint_states", JointState),
@@ -40,18 +41,13 @@ TOPICS: tuple[tuple[str, type], ...] = (
     ("joint_trajectory", JointTrajectory),
     ("joint_trajectory_with_effort", JointTrajectory),
     ("payload", InertiaStamped),
+    ("wrench", WrenchStamped),
     ("/diagnostics", DiagnosticArray),
 )
 """What is recorded as it comes, beside robot_description."""
 
 ALL_QOS = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
 """A second of states at 2 kHz: nothing between two looks is lost, and every publisher will do."""
-
-FLUSH_PERIOD_S = 0.5
-"""Time after which what has come is in the file, s: what a killed recorder may lose."""
-
-CAUSE_TOPICS = ("inertia", "coriolis_centrifugal", "gravity", "friction")
-"""Below efforts/: the first ones of `effort_causes.CAUSES`, without payload."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +84,7 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
         self._write_state = JointStateWriter()
         self._state_reader = JointStateReader("joint_states")
         frame = tool_frame(self.robot)
+        self._load = ToolLoad(self.robot, frame)
         self._splitter = EffortSplitter(self.robot, Dynamics(self.robot), frame)
         self._causes = [
             self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
@@ -131,20 +128,24 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
                     channel, taken[1]["received_timestamp"] or time.time_ns(), taken[0]
                 )
                 last.append(taken[0])
-            if subscription is self._taken[0][0]:
-                self._see(last)
+            self._see(kind, subscription is self._taken[0][0], [*last])
         if self.parameters.efforts_by_cause and self._states.complete:
             self._write_causes()
         if time.monotonic() - self._flushed > FLUSH_PERIOD_S:
             self._file.flush()
             self._flushed = time.monotonic()
 
-    def _see(self, states: Iterable[bytes]) -> None:
+    def _see(self, kind: type, of_states: bool, received: Sequence[bytes]) -> None:
+        """Look at what the causes of efforts are reckoned from."""
+        take = {InertiaStamped: self._load.take_payload, WrenchStamped: self._load.take_wrench}
         try:
-            for data in states:
-                self._states.read(self._state_reader(data))
+            if of_states:
+                for data in received:
+                    self._states.read(self._state_reader(data))
+            elif kind in take and received:
+                take[kind](deserialize_message(received[-1], kind))
         except RobotDynamicsError as error:
-            self.throttled_log.warn("joint_states", error)
+            self.throttled_log.warn("joint_states" if of_states else kind.__name__, error)
 
     def _written(self, values: JointValues) -> bytes:
         """The bytes of a message; rclpy would leave some behind its end."""
@@ -153,8 +154,10 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
 
     def _write_causes(self) -> None:
         states = self._states
-        causes = self._splitter.split(states.position, states.qd, states.qdd)
-        for channel, effort in zip(self._causes, causes.by_cause, strict=False):
+        q, qd, qdd, load = states.position, states.qd, states.qdd, self._load
+        now = Snapshot(0.0, q, qd, qdd, states.effort, payload=load.payload, wrench=load.wrench)
+        causes = self._splitter.split(now).by_cause
+        for channel, effort in zip(self._causes, causes, strict=True):
             values = JointValues.of_efforts(states.joint_names, states.stamp, effort)
             self._file.write(channel, time.time_ns(), self._written(values))
 

@@ -4,39 +4,40 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import InertiaStamped
-from rcl_interfaces.msg import Parameter as ParameterMsg
-from rcl_interfaces.msg import ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
-from rclpy.client import Client
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
-from robot_dynamics.nodes.ros.load_messages import body_from_msg
+from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.markers import markers
 from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
 from robot_dynamics.nodes.ros.messages import SECOND, JointReader, time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.tool_load import ToolLoad
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.viewer_requests import StackRequests
 from robot_dynamics.robot import Inertia, Robot
+from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
-from robot_dynamics.viewer.live_arm import ball
+from robot_dynamics.viewer.live_arm import BY_HAND
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 from robot_dynamics.viewer.stack_controls import StackControls
 
 STATES_QOS = QoSProfile(depth=STATES, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+SILENCE_S = 1.0
+"""Time without joint_states after which nothing drives the arm that is shown, s."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ class ViewerParameters(RobotParameters):
 
 
 class ViewerNode(RobotNode[ViewerParameters]):
-    """Shows the robot that publishes joint_states, beside the reference and the model."""
+    """Shows the robot that publishes joint_states, beside the reference and the model.
+
+    While nobody publishes them, the arm is moved by sliders on the page alone.
+    """
 
     NAME = "viewer_node"
     PARAMETERS = ViewerParameters
@@ -64,30 +68,25 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._page = Page(self.parameters.host, self.parameters.port)
         self._states = MeasuredMotion(self.robot.joint_names)
         self._desired = JointReader("reference", self.robot.joint_names)
-        self._payload: Inertia | None = None
+        self._load = ToolLoad(self.robot, tool_frame(self.robot))
         self._epoch = 0
-        self._open()
+        self._heard, self._began = -np.inf, monotonic()
+        self._open(self.robot)
         self._inputs = [
             self.create_inlet(JointState, "joint_states", self._on_state, STATES_QOS),
             self.create_inlet(JointState, "reference", self._on_reference, COMMAND_QOS),
+            self.create_inlet(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS),
         ]
         self.create_subscription(InertiaStamped, "payload", self._on_payload, TRAJECTORY_QOS)
-        self._loads = self.create_publisher(InertiaStamped, "payload", TRAJECTORY_QOS)
         self._markers = self.create_publisher(MarkerArray, "markers", OUTPUT_QOS)
-        self._requests = {
-            "mode": self.create_client(SetParameters, "controller_node/set_parameters"),
-            "mass_factor": self.create_client(SetParameters, "simulator_node/set_parameters"),
-            "pause": self.create_client(SetBool, "simulator_node/pause"),
-            "reset": self.create_client(Trigger, "simulator_node/reset"),
-            "send": self.create_client(Trigger, "trajectory_node/send"),
-        }
+        self._requests = StackRequests(self, tool_frame(self.robot), self._say)
         self.get_logger().info(self._page.announcement())
 
-    def _open(self, robot: Robot | None = None) -> None:
-        robot = robot or self.robot
-        self._limit = effort_limits(robot)
-        self._page.open(robot, self._description.source, Dynamics(robot), self._limit)
-        self._controls = StackControls(self._page.server)
+    def _open(self, robot: Robot) -> None:
+        self._limit, self._dynamics = effort_limits(robot), Dynamics(robot)
+        self._page.open(robot, self._description.source, self._dynamics, self._limit)
+        self._controls = StackControls(self._page.server, robot, middle_pose(robot))
+        self._motion = self._controls.motion.value
 
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
@@ -95,6 +94,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: show the new one."""
+        self._load = ToolLoad(robot, tool_frame(robot))
         self._open(robot)
 
     def cleanup(self) -> None:
@@ -104,46 +104,62 @@ class ViewerNode(RobotNode[ViewerParameters]):
 
     # -- what comes -----------------------------------------------------------------------------
 
-    def _read(self, reader: JointReader, msg: Any) -> None:
-        try:
-            reader.read(msg)
-        except RobotDynamicsError as error:
-            self.throttled_log.warn(reader.topic, error)
-
     def _on_reference(self, msg: JointState) -> None:
-        self._read(self._desired, msg)
+        self._take("reference", self._desired.read, msg)
 
     def _on_state(self, msg: JointState) -> None:
-        self._read(self._states, msg)
+        if self._take("joint_states", self._states.read, msg):
+            self._heard = monotonic()
 
     def _on_payload(self, msg: InertiaStamped) -> None:
+        self._take("payload", self._load.take_payload, msg)
+
+    def _on_wrench(self, msg: WrenchStamped) -> None:
+        self._take("wrench", self._load.take_wrench, msg)
+
+    def _take(self, topic: str, read: Any, msg: Any) -> bool:
         try:
-            mass, com, (xx, xy, xz, yy, yz, zz) = body_from_msg(msg)
-            frame = msg.header.frame_id or tool_frame(self.robot)
-            if frame != tool_frame(self.robot):
-                raise ArgumentError(f"payload in frame '{frame}' is not shown")
+            return bool(read(msg))
         except RobotDynamicsError as error:
-            self.throttled_log.warn("payload", error)
-            return
-        about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        self._payload = Inertia.from_com(mass, np.array(com), about_com)
+            self.throttled_log.warn(topic, error)
+            return False
 
     # -- what is shown --------------------------------------------------------------------------
 
+    @property
+    def driven(self) -> bool:
+        """Whether somebody says where the joints are."""
+        return self._states.complete and monotonic() - self._heard < SILENCE_S
+
     def _tick(self) -> None:
-        self._apply_changes()
-        if not self._states.complete:
-            return
-        controls = self._controls
-        if controls.message.content:
-            controls.message.content = ""
-        now = self._snapshot()
+        controls, driven = self._controls, self.driven
+        self._requests.apply(controls.changes())
+        self._move(driven)
+        now = self._measured() if driven else self._placed()
         self._page.show(now, residual=controls.residual.value, ellipsoid=controls.ellipsoid.value)
         if self._markers.get_subscription_count():
-            stamp, share = time_msg(self._states.stamp), np.abs(now.tau) / self._limit
-            self._markers.publish(markers(self.robot, now.q, now.q_d, share, stamp))
+            self._markers.publish(self._marked(now))
 
-    def _snapshot(self) -> Snapshot:
+    def _move(self, driven: bool) -> None:
+        """Ask for the motion that is chosen; by hand the sliders lead."""
+        controls, q = self._controls, self._states.position
+        by_hand = controls.motion.value == BY_HAND
+        if driven and not controls.sliders.visible and by_hand:
+            controls.sliders.move(q)
+        controls.sliders.visible = by_hand or not driven
+        if controls.motion.value != self._motion:
+            self._motion = controls.motion.value
+            self._say("")
+            self._requests.choose(self._motion, self.robot)
+        if driven and by_hand:
+            self._requests.go_to(controls.sliders.positions, q, self.robot)
+        self._requests.keep_moving()
+
+    def _say(self, line: str) -> None:
+        self._controls.say(line)
+
+    def _measured(self) -> Snapshot:
+        """The robot as its topics say."""
         states, desired = self._states, self._desired
         self._epoch = self._epoch or states.stamp
         return Snapshot(
@@ -153,48 +169,21 @@ class ViewerNode(RobotNode[ViewerParameters]):
             states.qdd,
             states.effort.copy(),
             desired.position.copy() if desired.complete else None,
-            self._payload,
+            self._load.payload,
+            wrench=self._load.wrench,
         )
 
-    # -- what is asked --------------------------------------------------------------------------
+    def _placed(self) -> Snapshot:
+        """The robot at rest where the sliders are, and what holds it there."""
+        q, none = self._controls.sliders.positions, np.zeros(self.robot.dof)
+        payload, frame = self._load.payload or Inertia.zero(), tool_frame(self.robot)
+        tau = self._dynamics.inverse(q, none, none, payload=payload, frame=frame)
+        return Snapshot(monotonic() - self._began, q, none, none, tau, None, payload)
 
-    def _apply_changes(self) -> None:
-        for name, value in self._controls.changes().items():
-            if name == "payload":
-                self._loads.publish(_load_msg(ball(float(value)), tool_frame(self.robot)))
-                continue
-            client = self._requests[name]
-            if client.service_is_ready():
-                self._call(client, name, value)
-            else:
-                self._controls.message.content = f"**nobody offers {client.srv_name}**"
-
-    def _call(self, client: Client, name: str, value: object) -> None:
-        requests: dict[str, Any] = {
-            "pause": lambda: SetBool.Request(data=bool(value)),
-            "reset": Trigger.Request,
-            "send": Trigger.Request,
-            "mode": lambda: _parameter_request("mode", value),
-            "mass_factor": lambda: _parameter_request("mass_factor", value),
-        }
-        client.call_async(requests[name]())
-
-
-def _parameter_request(name: str, value: object) -> SetParameters.Request:
-    if isinstance(value, str):
-        typed = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=value)
-    else:
-        typed = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
-    return SetParameters.Request(parameters=[ParameterMsg(name=name, value=typed)])
-
-
-def _load_msg(body: Inertia, frame: str) -> InertiaStamped:
-    msg = InertiaStamped()
-    msg.header.frame_id = frame
-    msg.inertia.m = float(body.mass)
-    moments = np.asarray(body.about_com, dtype=np.float64)
-    msg.inertia.ixx, msg.inertia.iyy, msg.inertia.izz = map(float, np.diag(moments))
-    return msg
+    def _marked(self, now: Snapshot) -> MarkerArray:
+        stamp = self._states.stamp or self.get_clock().now().nanoseconds
+        return markers(self.robot, self._dynamics, now, np.abs(now.tau) / self._limit,
+                       time_msg(stamp))  # fmt: skip
 
 
 def main(args: list[str] | None = None) -> None:

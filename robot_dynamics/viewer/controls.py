@@ -12,6 +12,51 @@ from robot_dynamics.control import MODES
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.live_arm import BY_HAND, Wishes
 
+STEPS = 500
+"""Steps of a slider between the ends of its joint's range."""
+
+
+class JointSliders:
+    """Sliders of the independent joints.
+
+    Args:
+        server: Where they are shown.
+        robot: The robot.
+        pose: Positions at first, shape (n,), rad or m.
+    """
+
+    def __init__(self, server: viser.ViserServer, robot: Robot, pose: Array) -> None:
+        self._folder = server.gui.add_folder("Joints", visible=False)
+        self._sliders = []
+        with self._folder:
+            for joint, q in zip(robot.independent_joints, pose, strict=True):
+                reach = np.pi if joint.type.rotates else 1.0
+                low, high = joint.limits.lower, joint.limits.upper
+                low = float(low if np.isfinite(low) else -reach)
+                high = float(high if np.isfinite(high) else reach)
+                step = (high - low) / STEPS or 1e-3
+                at = float(np.clip(q, low, high))
+                self._sliders.append(server.gui.add_slider(joint.name, low, high, step, at))
+
+    @property
+    def positions(self) -> Array:
+        """Where they are, shape (n,), rad or m."""
+        return np.array([slider.value for slider in self._sliders])
+
+    def move(self, q: Array) -> None:
+        """Move them to where the arm is, shape (n,), rad or m."""
+        for slider, value in zip(self._sliders, q, strict=True):
+            slider.value = float(np.clip(value, slider.min, slider.max))
+
+    @property
+    def visible(self) -> bool:
+        """Whether they are shown."""
+        return bool(self._folder.visible)
+
+    @visible.setter
+    def visible(self, visible: bool) -> None:
+        self._folder.visible = visible
+
 
 class LiveControls:
     """Controls of an arm that is simulated here; read by polling, so that none waits for another.
@@ -59,35 +104,14 @@ class LiveControls:
                 "colour by residual", False, hint="effort less that of the model; else by limit"
             )
             self.ellipsoid = gui.add_checkbox("ellipsoid of velocities", False)
-        self._joints = gui.add_folder("Joints", visible=False)
-        self._sliders = []
-        with self._joints:
-            for joint, q in zip(robot.independent_joints, pose, strict=True):
-                low, high = joint.limits.lower, joint.limits.upper
-                reach = np.pi if joint.type.rotates else 1.0
-                low = low if np.isfinite(low) else -reach
-                high = high if np.isfinite(high) else reach
-                step = float((high - low) / 500.0) or 1e-3
-                slider = gui.add_slider(joint.name, float(low), float(high), step,
-                                        float(np.clip(q, low, high)))  # fmt: skip
-                self._sliders.append(slider)
+        self.sliders = JointSliders(server, robot, pose)
         self._pressed = False
         self.reset.on_click(lambda _: setattr(self, "_pressed", True))
 
     @property
-    def hand(self) -> Array:
-        """Positions of the sliders, shape (n,)."""
-        return np.array([slider.value for slider in self._sliders])
-
-    def set_hand(self, q: Array) -> None:
-        """Move the sliders to where the arm is, shape (n,)."""
-        for slider, value in zip(self._sliders, q, strict=True):
-            slider.value = float(np.clip(value, slider.min, slider.max))
-
-    @property
     def wishes(self) -> Wishes:
         """What the controls say now."""
-        self._joints.visible = self.motion.value == BY_HAND
+        self.sliders.visible = self.motion.value == BY_HAND
         return Wishes(
             self.motion.value,
             self.mode.value,
@@ -96,7 +120,7 @@ class LiveControls:
             self.payload_known.value,
             self.mass_error.value / 100.0,
             self.push.value,
-            self.hand,
+            self.sliders.positions,
         )
 
     def take_reset(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,18 +11,22 @@ from robot_dynamics.control import Friction
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.papers.dalembert_effects import effects
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
+from robot_dynamics.viewer.snapshot import Snapshot
 
-CAUSES = ("inertia", "Coriolis, centrifugal", "gravity", "friction", "payload")
+CAUSES = ("inertia", "Coriolis, centrifugal", "gravity", "friction", "payload", "wrench")
 """Rows of `EffortCauses.by_cause`."""
+
+CAUSE_TOPICS = tuple(cause.lower().replace(", ", "_") for cause in CAUSES)
+"""Names of the same below efforts/ in recordings."""
 
 
 class EffortCauses(NamedTuple):
     """Efforts of a motion taken apart; n joints, m bodies that joints move.
 
     Attributes:
-        by_cause: A row for each of `CAUSES`, shape (5, n), N m or N.
+        by_cause: A row for each of `CAUSES`, shape (6, n), N m or N.
         by_link: Effort at every joint because of every body, shape (m, n), N m or N; without
-            friction and payload.
+            friction, payload and wrench.
     """
 
     by_cause: Array
@@ -40,33 +44,32 @@ class EffortSplitter:
     Args:
         robot: The robot.
         dynamics: Its compiled equations.
-        frame: Link or frame that carries the payload; none for a robot that carries none.
+        frame: Link or frame that carries the payload and exerts the wrench; none for a robot that
+            does neither.
 
     Attributes:
         links: Names of the bodies that cause efforts, rows of `EffortCauses.by_link`.
     """
 
     def __init__(self, robot: Robot, dynamics: Dynamics, frame: str | None) -> None:
-        self._robot = robot
+        self._tree = merge_fixed(robot)
         self._dynamics = dynamics
         self._frame = frame
         self._friction = Friction.of(robot)
-        self._coupling = merge_fixed(robot).coupling
-        self.links = tuple(link.name for link in merge_fixed(robot).links[1:])
+        self._coupling = self._tree.coupling
+        self.links = tuple(link.name for link in self._tree.links[1:])
 
-    def split(
-        self, q: Array, qd: Array, qdd: Array, payload: Inertia | None = None
-    ) -> EffortCauses:
-        """Take the efforts of a motion state apart.
+    def model_effort(self, now: Snapshot) -> Array:
+        """What the model says that a moment takes, shape (n,), N m or N: all causes together."""
+        dynamics, states = self._dynamics, (now.q, now.qd, now.qdd)
+        tau = dynamics.inverse(*states, **self._load(now.payload, now.wrench))
+        return np.asarray(tau + self._friction.smooth(now.qd))
 
-        Args:
-            q: Joint positions, shape (n,), rad or m.
-            qd: Joint velocities, shape (n,).
-            qdd: Joint accelerations, shape (n,).
-            payload: Load at `frame`, in its axes.
-        """
+    def split(self, now: Snapshot) -> EffortCauses:
+        """Take the efforts of a moment apart."""
+        q, qd, qdd = now.q, now.qd, now.qdd
         coupling = self._coupling
-        e = effects(self._robot, coupling.positions(q), coupling.rates(qd), coupling.rates(qdd))
+        e = effects(self._tree, coupling.positions(q), coupling.rates(qd), coupling.rates(qdd))
         tables = np.array(
             [
                 e.inertia_translation + e.inertia_rotation,
@@ -78,10 +81,20 @@ class EffortSplitter:
             ]
         )
         # Columns are joints, followers of mimic joints among them, which their leaders feel
-        felt = np.array([[coupling.efforts(row) for row in table] for table in tables])
-        carried = np.zeros_like(q)
-        if payload is not None and payload.mass and self._frame is not None:
-            loaded = self._dynamics.inverse(q, qd, qdd, payload=payload, frame=self._frame)
-            carried = loaded - self._dynamics.inverse(q, qd, qdd)
-        by_cause = np.vstack([felt.sum(axis=1), self._friction.smooth(qd), carried])
+        felt = tables @ coupling.matrix
+        alone = self._dynamics.inverse(q, qd, qdd)
+        carried, exerted = (
+            self._dynamics.inverse(q, qd, qdd, **load) - alone if load else np.zeros_like(q)
+            for load in (self._load(now.payload, None), self._load(None, now.wrench))
+        )
+        by_cause = np.vstack([felt.sum(axis=1), self._friction.smooth(qd), carried, exerted])
         return EffortCauses(by_cause, felt.sum(axis=0))
+
+    def _load(self, payload: Inertia | None, wrench: Array | None) -> dict[str, Any]:
+        """Arguments of `Dynamics.inverse` for what is at the tool."""
+        load: dict[str, Any] = {}
+        if self._frame is not None and payload is not None and payload.mass:
+            load["payload"] = payload
+        if self._frame is not None and wrench is not None and wrench.any():
+            load["wrench"] = wrench
+        return {**load, "frame": self._frame} if load else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +38,9 @@ LONGEST_STEP_S = 0.1
 
 APPROACH_S = 1.5
 """Time to the start of a motion, s."""
+
+OBSERVED_EVERY = 5
+"""Cycles between two moments that an observer is told of."""
 
 LOAD_DENSITY = 3000.0
 """Of the ball that stands for a payload, kg/m^3."""
@@ -82,7 +86,11 @@ class LiveArm:
         motions: What `Wishes.motion` may be.
         motion: The one that it follows; empty before the first.
         time: s, since it was made.
+        observe: Told of every `OBSERVED_EVERY`-th cycle: the moment, desired velocities and efforts
+            of feedforward, shape (n,) each, or None by hand.
     """
+
+    observe: Callable[[Snapshot, Array | None, Array | None], None] | None = None
 
     def __init__(self, robot: Robot, waypoints: Waypoints | None = None) -> None:
         check_physical(robot)
@@ -121,10 +129,14 @@ class LiveArm:
         cycles = round(min(seconds, LONGEST_STEP_S) / CYCLE_S)
         if self.motion == BY_HAND:
             self.time += cycles * CYCLE_S
+            if self.observe is not None:
+                self.observe(self.snapshot(), None, None)
             return
         try:
-            for _ in range(cycles):
-                self._cycle()
+            for k in range(cycles):
+                reference = self._cycle()
+                if self.observe is not None and k % OBSERVED_EVERY == 0:
+                    self.observe(self.snapshot(), reference.qd, reference.tau)
         except SimulationError:
             self.reset()
             raise
@@ -183,7 +195,7 @@ class LiveArm:
         if self.motion in self._motions:
             self._follower.accept(self._motions[self.motion].delayed(APPROACH_S), self.time)
 
-    def _cycle(self) -> None:
+    def _cycle(self) -> Reference:
         if not self._follower.moving(self.time):
             self._send()
         desired = self._follower.sample(self.time)
@@ -193,6 +205,7 @@ class LiveArm:
         self._loaded.push(np.array(self._wishes.push), self._plant.q)
         self._plant.step(command)
         self.time += CYCLE_S
+        return reference
 
 
 class _LoadedArm:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
 from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
 from robot_dynamics.viewer.page import Page, tick_until
+from robot_dynamics.viewer.recording.mcap_file import FLUSH_PERIOD_S
+
+if TYPE_CHECKING:  # needs rosbags
+    from robot_dynamics.viewer.recording.simulated_runs import SimulatedRecording
 
 
 class LiveView:
@@ -21,6 +27,7 @@ class LiveView:
         name: Name of a known robot, or path of a URDF.
         load: Reads a robot by its name.
         waypoints: A motion of the user's for this robot.
+        recording: Makes a recording of the robot that it is given; that one stays then.
     """
 
     def __init__(
@@ -29,10 +36,16 @@ class LiveView:
         name: str,
         load: Callable[[str], Robot] | None = None,
         waypoints: Waypoints | None = None,
+        recording: Callable[[Dynamics], SimulatedRecording] | None = None,
     ) -> None:
         self.page = page
         self._load = load or (lambda name: read_urdf(find_robot(name)))
+        self._robots = [name] if recording else sorted(known_robots())
         self._open(name, waypoints)
+        self._recording = None if recording is None else recording(self.arm.dynamics)
+        self._unflushed = 0.0
+        if self._recording is not None:
+            self.arm.observe = self._recording.add
 
     def _open(self, name: str, waypoints: Waypoints | None = None) -> None:
         robot = self._load(name)
@@ -40,9 +53,7 @@ class LiveView:
         self.page.open(robot, find_robot(name), arm.dynamics, arm.limit)
         self.name, self.arm = name, arm
         pose = arm.snapshot().q
-        self.controls = LiveControls(
-            self.page.server, sorted(known_robots()), name, robot, arm.motions, pose
-        )
+        self.controls = LiveControls(self.page.server, self._robots, name, robot, arm.motions, pose)
 
     def tick(self, seconds: float) -> None:
         """Let time pass, s, and show what has become of the arm."""
@@ -55,12 +66,13 @@ class LiveView:
             self.page.restart()
         wishes = controls.wishes
         if wishes.motion == BY_HAND and self.arm.motion != BY_HAND:
-            controls.set_hand(self.arm.snapshot().q)
+            controls.sliders.move(self.arm.snapshot().q)
             wishes = controls.wishes
         try:
             self.arm.advance(0.0 if controls.pause.value else seconds, wishes)
         except RobotDynamicsError as error:
             controls.message.content = f"**{error}**"
+        self._flush(seconds)
         self.page.show(
             self.arm.snapshot(),
             residual=controls.residual.value,
@@ -75,6 +87,17 @@ class LiveView:
             self.controls.robot.value = self.name
             self.controls.message.content = f"**{error}**"
 
+    def _flush(self, seconds: float) -> None:
+        """What is lost if somebody kills us is less than `FLUSH_PERIOD_S`."""
+        self._unflushed += seconds
+        if self._recording is not None and self._unflushed > FLUSH_PERIOD_S:
+            self._unflushed = 0.0
+            self._recording.flush()
+
     def run(self, ended: threading.Event) -> None:
         """Tick until the event is set."""
-        tick_until(ended, self.tick)
+        try:
+            tick_until(ended, self.tick)
+        finally:
+            if self._recording is not None:
+                self._recording.close()

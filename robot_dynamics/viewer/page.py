@@ -18,9 +18,8 @@ import viser
 from robot_dynamics.arrays import Array
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Robot
-from robot_dynamics.statics.ellipsoids import velocity_ellipsoid
 from robot_dynamics.viewer.address import LOOPBACK, PORT, address, announcement, check_free
-from robot_dynamics.viewer.effort_causes import EffortCauses, EffortSplitter
+from robot_dynamics.viewer.effort_causes import EffortSplitter
 from robot_dynamics.viewer.link_shapes import link_shapes
 from robot_dynamics.viewer.plots import Plots
 from robot_dynamics.viewer.scene import RobotScene
@@ -30,7 +29,8 @@ RATE = 25.0
 """Moments shown a second."""
 
 DRAW_EVERY = 3
-"""Moments between two drawings of the plots: a curve of ten seconds hardly changes in one."""
+"""Moments between two drawings of the plots, and between two that are taken apart by cause: a curve
+of ten seconds hardly changes in one."""
 
 RESIDUAL_SHARE = 0.1
 """Part of its limit by which a joint's effort is off when its link is red by residual."""
@@ -42,7 +42,6 @@ class _Shown(NamedTuple):
     scene: RobotScene
     plots: Plots
     splitter: EffortSplitter
-    dynamics: Dynamics
     limit: Array
 
 
@@ -92,10 +91,10 @@ class Page:
         """
         shapes = link_shapes(robot, source)
         self._clear()
-        scene = RobotScene(self.server, robot, shapes)
+        scene = RobotScene(self.server, robot, dynamics, shapes)
         splitter = EffortSplitter(robot, dynamics, scene.tool)
         plots = Plots(self.server, robot, splitter.links, limit)
-        self._shown = _Shown(scene, plots, splitter, dynamics, limit)
+        self._shown = _Shown(scene, plots, splitter, limit)
         self._aim_camera(scene)
 
     def _clear(self) -> None:
@@ -128,21 +127,22 @@ class Page:
             ellipsoid: Whether to show the ellipsoid of the tool's velocities.
         """
         assert self._shown is not None
-        scene, plots, splitter, dynamics, limit = self._shown
-        causes = splitter.split(now.q, now.qd, now.qdd, now.payload)
-        plots.add(now, causes)
+        scene, plots, splitter, limit = self._shown
+        plots.add(now)
+        drawn = self._moments % DRAW_EVERY == 0
+        self._moments += 1
+        if drawn:
+            plots.take_apart(now, splitter.split(now))
         if not self.watched:
             return
+        if residual:
+            share = np.abs(now.tau - splitter.model_effort(now)) / (RESIDUAL_SHARE * limit)
+        else:
+            share = np.abs(now.tau) / limit
         with self.server.atomic():
-            scene.update(now, _load(now, causes, limit, residual))
-            if ellipsoid:
-                J = dynamics.jacobian(now.q, scene.tool)
-                at = dynamics.pose(now.q, scene.tool).position
-                scene.show_ellipsoid(velocity_ellipsoid(J[:3]), at)
-            else:
-                scene.show_ellipsoid(None, np.zeros(3))
-        self._moments += 1
-        if self._moments % DRAW_EVERY == 0:
+            scene.update(now, share)
+            scene.show_ellipsoid(now.q if ellipsoid else None)
+        if drawn:
             plots.draw()
 
     def restart(self) -> None:
@@ -170,10 +170,3 @@ def _sky() -> npt.NDArray[np.uint8]:
     """A background that white links stand out from, darker towards the ground."""
     rows = np.linspace([226, 232, 240], [176, 186, 200], 64).astype(np.uint8)
     return np.repeat(rows[:, None], 2, axis=1)
-
-
-def _load(now: Snapshot, causes: EffortCauses, limit: Array, residual: bool) -> Array:
-    """What colours the links: share of the limit, or of the residual that is red, shape (n,)."""
-    if residual:
-        return np.abs(now.tau - causes.total) / (RESIDUAL_SHARE * limit)
-    return np.abs(now.tau) / limit

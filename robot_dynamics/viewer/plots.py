@@ -24,6 +24,40 @@ MOST_CURVES = 10
 """Joints or links that a plot has room for: the first ones."""
 
 
+class _Curves:
+    """The last seconds of some numbers, shown in plots that share them out.
+
+    Args:
+        plots: Each with how many of the numbers are its curves, in order.
+    """
+
+    def __init__(self, plots: Sequence[tuple[Any, int]]) -> None:
+        self._plots = plots
+        self._rows: list[Array] = []
+
+    def add(self, time: float, *parts: Array) -> None:
+        """Take up the numbers of a time, s; one that lies back begins another motion."""
+        if self._rows and time < self._rows[-1][0]:
+            self.clear()
+        self._rows.append(np.concatenate([[time], *parts]))
+        while self._rows[0][0] < time - WINDOW_S:
+            del self._rows[0]
+
+    def draw(self) -> None:
+        """Send them to the browsers."""
+        if len(self._rows) < 2:
+            return
+        table = np.ascontiguousarray(np.array(self._rows).T)
+        at = 1
+        for handle, width in self._plots:
+            handle.data = (table[0], *table[at : at + width])
+            at += width
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self._rows.clear()
+
+
 class Plots:
     """Five plots in a panel beside the scene.
 
@@ -37,68 +71,52 @@ class Plots:
     def __init__(
         self, server: viser.ViserServer, robot: Robot, links: Sequence[str], limit: Array
     ) -> None:
-        joints = robot.joint_names[:MOST_CURVES]
+        joints, links = robot.joint_names[:MOST_CURVES], links[:MOST_CURVES]
         self._limit = limit
         self._joints = robot.joint_names
-        self._rows: list[Array] = []
-        self._widths = (len(joints), len(joints), len(joints), len(CAUSES) + 2,
-                        len(links[:MOST_CURVES]))  # fmt: skip
+        self._few, self._links = len(joints), len(links)
         panel = server.gui.add_panel()
         panel.dock_right()
         panel.set_width(430)
         gui = server.gui
         with panel.add_tab("Motion and effort"):
-            self._position = _plot(gui, "position, rad or m", joints)
-            self._error = _plot(gui, "tracking error, mrad or mm", joints)
-            self._effort = _plot(gui, "effort, % of its limit (N m where there is none)", joints)
+            motion = [
+                _plot(gui, "position, rad or m", joints),
+                _plot(gui, "tracking error, mrad or mm", joints),
+                _plot(gui, "effort, % of its limit (N m where there is none)", joints),
+            ]
             self.joint = gui.add_dropdown(
                 "joint", self._joints, hint="whose effort is taken apart below"
             )
-            self._causes = _plot(
-                gui, "its effort by cause, N m or N", ("measured", "model", *CAUSES), legend=True
-            )
-            self._links = _plot(
-                gui, "its effort by causing link, N m or N", links[:MOST_CURVES], legend=True
-            )
+            parts = ("measured", "model", *CAUSES)
+            causes = _plot(gui, "its effort by cause, N m or N", parts, legend=True)
+            by_link = _plot(gui, "its effort by causing link, N m or N", links, legend=True)
+        self._motion = _Curves([(plot, len(joints)) for plot in motion])
+        self._parts = _Curves([(causes, len(parts)), (by_link, len(links))])
 
-    def add(self, now: Snapshot, causes: EffortCauses) -> None:
+    def add(self, now: Snapshot) -> None:
         """Take up a moment; `draw` shows it."""
-        if self._rows and now.time < self._rows[-1][0]:
-            self._rows.clear()  # the clock was set back: another motion
-        k = self._joints.index(self.joint.value)
-        n = self._widths[0]
+        few = slice(self._few)
         desired = now.q if now.q_d is None else now.q_d
         bounded = np.isfinite(self._limit)
         share = np.where(bounded, 100.0 * now.tau / np.where(bounded, self._limit, 1.0), now.tau)
-        row = np.concatenate(
-            [
-                [now.time],
-                now.q[:n],
-                1e3 * (desired - now.q)[:n],
-                share[:n],
-                [now.tau[k], causes.total[k]],
-                causes.by_cause[:, k],
-                causes.by_link[: self._widths[4], k],
-            ]
-        )
-        self._rows.append(row)
-        while self._rows[0][0] < now.time - WINDOW_S:
-            del self._rows[0]
+        self._motion.add(now.time, now.q[few], 1e3 * (desired - now.q)[few], share[few])
+
+    def take_apart(self, now: Snapshot, causes: EffortCauses) -> None:
+        """Take up where the efforts of a moment come from."""
+        k = self._joints.index(self.joint.value)
+        both = np.array([now.tau[k], causes.total[k]])
+        self._parts.add(now.time, both, causes.by_cause[:, k], causes.by_link[: self._links, k])
 
     def draw(self) -> None:
         """Send the curves to the browsers."""
-        if len(self._rows) < 2:
-            return
-        table = np.array(self._rows).T
-        t, at = np.ascontiguousarray(table[0]), 1
-        handles = (self._position, self._error, self._effort, self._causes, self._links)
-        for handle, width in zip(handles, self._widths, strict=True):
-            handle.data = (t, *(np.ascontiguousarray(row) for row in table[at : at + width]))
-            at += width
+        self._motion.draw()
+        self._parts.draw()
 
     def clear(self) -> None:
         """Begin anew."""
-        self._rows.clear()
+        self._motion.clear()
+        self._parts.clear()
 
 
 def _plot(gui: viser.GuiApi, title: str, names: Sequence[str], *, legend: bool = False) -> Any:

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import trimesh
 import viser
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.kinematics.forward_kinematics import FramePose, link_poses
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
-from robot_dynamics.statics.ellipsoids import Ellipsoid
+from robot_dynamics.statics.ellipsoids import velocity_ellipsoid
 from robot_dynamics.trajectory.motions import some_poses
+from robot_dynamics.viewer.bodies import Bodies, by_colour, grown
 from robot_dynamics.viewer.link_shapes import Colour, LinkShapes, Shape
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
@@ -24,9 +25,7 @@ WARM: Colour = (250, 170, 20)
 PATH: Colour = (20, 160, 120)
 GRAVITY: Colour = (120, 90, 200)
 PUSH: Colour = (240, 110, 20)
-
-GROWTH = 0.004
-"""By how much the ghost is larger than the robot, m."""
+WRENCH: Colour = (200, 40, 120)
 
 SHADES = 12
 """Steps of the colour of load: only a new step is sent to the browser."""
@@ -34,44 +33,47 @@ SHADES = 12
 PATH_POINTS = 250
 """Points of the tool's path that stay visible: ten seconds of 25 a second."""
 
-PUSH_SCALE = 0.01
+FORCE_SCALE = 0.01
 """Length of the arrow of a force, m/N."""
+
+MOMENT_SCALE = 0.1
+"""Length of the arrow of a moment, m/(N m)."""
 
 
 class RobotScene:
-    """A robot in a viser scene.
-
-    Bodies are nodes with all the links that are fixed to them; a pose is sent per body.
+    """A robot in a viser scene, with what surrounds it.
 
     Args:
         server: Where it is shown.
         robot: The robot.
+        dynamics: Its compiled equations.
         shapes: What its links look like.
+
+    Attributes:
+        tool: The frame whose path is shown, and that carries loads.
+        middle: Middle of where the robot reaches, shape (3,), m.
+        size: How far it reaches across, m.
     """
 
-    def __init__(self, server: viser.ViserServer, robot: Robot, shapes: LinkShapes) -> None:
+    def __init__(
+        self, server: viser.ViserServer, robot: Robot, dynamics: Dynamics, shapes: LinkShapes
+    ) -> None:
         self._scene = server.scene
-        self._robot = robot
+        self._robot, self._dynamics = robot, dynamics
         self._tree = merge_fixed(robot)
         self.tool = tool_frame(robot)
-        self._bodies = [link.name for link in self._tree.links]
-        self._frames: list[Any] = []
-        self._ghosts: list[Any] = []
+        self._bodies = Bodies(self._scene, "/robot", self._tree)
+        self._ghost = Bodies(self._scene, "/ghost", self._tree)
         self._parts: list[list[tuple[Any, Colour]]] = []
-        self._shade = np.full(len(self._bodies), -1)
         looks, outlines = (self._on_bodies(kind) for kind in shapes)
-        for name in self._bodies:
-            self._frames.append(self._scene.add_frame(f"/robot/{name}", show_axes=False))
-            self._ghosts.append(self._scene.add_frame(f"/ghost/{name}", show_axes=False))
-            self._parts.append(
-                [
-                    (self._add(f"/robot/{name}/{k}", part), part.colour)
-                    for k, part in enumerate(_by_colour(looks[name]))
-                ]
-            )
-            outline = outlines[name] if name != self._bodies[0] else []  # the root never moves
-            for part in _by_colour([shape._replace(colour=GHOST) for shape in outline]):
-                self._add(f"/ghost/{name}/shape", _grown(part), opacity=0.22)
+        for k, (look, outline) in enumerate(zip(looks, outlines, strict=True)):
+            parts = by_colour(look)
+            colours = [part.colour for part in parts]
+            self._parts.append(list(zip(self._bodies.add(k, parts), colours, strict=True)))
+            if k:  # the root never moves
+                ghost = by_colour([shape._replace(colour=GHOST) for shape in outline])
+                self._ghost.add(k, [grown(part) for part in ghost], opacity=0.22)
+        self._shade = np.full(len(looks), -1)
         self._points = np.zeros((0, 3))
         self._path: Any = None
         self._add_surroundings()
@@ -93,15 +95,27 @@ class RobotScene:
         g = np.asarray(self._robot.gravity, dtype=float)
         if g.any():
             start = np.array([-0.2, 0.2, 0.3]) * self.size
-            end = start + 0.12 * self.size * g / np.linalg.norm(g)
-            scene.add_arrows("/gravity", np.array([[start, end]]), GRAVITY, **_arrow(self.size))
+            arrow = self._arrow("/gravity", GRAVITY)
+            arrow.points = np.array([[start, start + 0.12 * self.size * g / np.linalg.norm(g)]])
+            arrow.visible = True
             scene.add_label("/gravity/label", "g", position=tuple(start))
-        self._push = scene.add_arrows(
-            "/push", np.zeros((1, 2, 3)), PUSH, **_arrow(self.size), visible=False
-        )
+        self._push = self._arrow("/push", PUSH)
+        self._force = self._arrow("/wrench/force", WRENCH)
+        self._moment = self._arrow("/wrench/moment", GRAVITY)
         self._load = scene.add_icosphere("/load", radius=1.0, color=WARM, visible=False)
         self._ellipsoid = scene.add_icosphere("/ellipsoid", radius=1.0, color=PATH, opacity=0.35,
                                               visible=False)  # fmt: skip
+
+    def _arrow(self, name: str, colour: Colour) -> Any:
+        return self._scene.add_arrows(
+            name,
+            np.zeros((1, 2, 3)),
+            colour,
+            shaft_radius=0.004 * self.size,
+            head_radius=0.01 * self.size,
+            head_length=0.03 * self.size,
+            visible=False,
+        )
 
     def update(self, now: Snapshot, share: Array) -> None:
         """Show a moment.
@@ -111,60 +125,59 @@ class RobotScene:
             share: Part of its limit that each joint uses, 0 to 1 and beyond, shape (n,): colour of
                 the body that the joint carries.
         """
-        poses = link_poses(self._robot, now.q)
-        self._place(self._frames, poses)
-        for ghost in self._ghosts:
-            ghost.visible = now.q_d is not None
+        self._bodies.place(now.q)
+        self._ghost.show(now.q_d is not None)
         if now.q_d is not None:
-            self._place(self._ghosts, link_poses(self._robot, now.q_d))
+            self._ghost.place(now.q_d)
         self._colour(share)
-        tool = poses[self.tool]
-        self._show_load(now, tool)
-        self._extend_path(np.asarray(tool.translation, dtype=np.float64))
+        R, p = self._dynamics.pose(now.q, self.tool)
+        self._show_load(now, R, p)
+        self._show_forces(now, R, p)
+        self._extend_path(p)
 
-    def show_ellipsoid(self, ellipsoid: Ellipsoid | None, at: Array) -> None:
-        """Show an ellipsoid about a point, scaled to the robot; None hides it."""
-        self._ellipsoid.visible = ellipsoid is not None
-        if ellipsoid is None:
+    def show_ellipsoid(self, q: Array | None) -> None:
+        """Show the ellipsoid of the tool's velocities, scaled to the robot; None hides it."""
+        self._ellipsoid.visible = q is not None
+        if q is None:
             return
+        ellipsoid = velocity_ellipsoid(self._dynamics.jacobian(q, self.tool)[:3])
         axes = ellipsoid.axes * [1.0, 1.0, np.linalg.det(ellipsoid.axes)]
         radii = 0.1 * self.size * ellipsoid.radii / max(ellipsoid.radii.max(), 1e-9)
         self._ellipsoid.scale = tuple(np.maximum(radii, 2e-3).tolist())
-        self._ellipsoid.wxyz = _wxyz(axes[None])[0]
-        self._ellipsoid.position = at
+        self._ellipsoid.wxyz = np.roll(Rotation.from_matrix(axes).as_quat(), 1)
+        self._ellipsoid.position = self._dynamics.pose(q, self.tool).position
 
     def forget_path(self) -> None:
         """Begin the tool's path anew."""
         self._points = np.zeros((0, 3))
 
-    def _place(self, frames: list[Any], poses: Mapping[str, FramePose]) -> None:
-        bodies = [poses[name] for name in self._bodies]
-        turns = _wxyz(np.array([pose.rotation for pose in bodies], dtype=np.float64))
-        for frame, pose, turn in zip(frames, bodies, turns, strict=True):
-            frame.position = pose.translation
-            frame.wxyz = turn
-
     def _colour(self, share: Array) -> None:
-        loads = self._tree.coupling.leader
-        for k, parts in enumerate(self._parts[1:], start=1):
-            value = share[loads[k - 1]]
-            shade = 0 if np.isnan(value) else int(np.clip(round(SHADES * value), 0, SHADES))
-            if shade != self._shade[k]:
-                self._shade[k] = shade
-                for handle, own in parts:
-                    handle.color = tinted(own, shade / SHADES)
+        loads = np.nan_to_num(share[self._tree.coupling.leader], nan=0.0, posinf=1.0)
+        shades = np.clip(np.round(SHADES * loads), 0, SHADES).astype(int)
+        for k in np.flatnonzero(shades != self._shade[1:]) + 1:
+            self._shade[k] = shades[k - 1]
+            for handle, own in self._parts[k]:
+                handle.color = tinted(own, shades[k - 1] / SHADES)
 
-    def _show_load(self, now: Snapshot, tool: FramePose) -> None:
-        R, p = np.asarray(tool.rotation, dtype=float), np.asarray(tool.translation, dtype=float)
+    def _show_load(self, now: Snapshot, R: Array, p: Array) -> None:
         loaded = now.payload is not None and now.payload.mass > 0.0
         self._load.visible = loaded
         if loaded and now.payload is not None:
             self._load.scale = float((3.0 * now.payload.mass / (4.0 * np.pi * 3000.0)) ** (1 / 3))
             self._load.position = R @ now.payload.com + p
-        pushed = now.push is not None and bool(np.any(now.push))
-        self._push.visible = pushed
-        if pushed and now.push is not None:
-            self._push.points = np.array([[p - PUSH_SCALE * now.push, p]], dtype=np.float32)
+
+    def _show_forces(self, now: Snapshot, R: Array, p: Array) -> None:
+        """A push ends at the tool; what the tool exerts begins there."""
+        push = np.zeros(3) if now.push is None else now.push
+        wrench = np.zeros(6) if now.wrench is None else now.wrench
+        for handle, start, end in (
+            (self._push, p - FORCE_SCALE * push, p),
+            (self._force, p, p + FORCE_SCALE * R @ wrench[:3]),
+            (self._moment, p, p + MOMENT_SCALE * R @ wrench[3:]),
+        ):
+            handle.visible = bool(np.any(start != end))
+            if handle.visible:
+                handle.points = np.array([[start, end]], dtype=np.float32)
 
     def _extend_path(self, p: Array) -> None:
         if len(self._points) and np.linalg.norm(self._points[-1] - p) < 2e-3 * self.size:
@@ -182,26 +195,15 @@ class RobotScene:
             self._path.colors = np.ascontiguousarray(colours)
             self._path.points = lines
 
-    def _on_bodies(self, shapes: Mapping[str, list[Shape]]) -> dict[str, list[Shape]]:
+    def _on_bodies(self, shapes: Mapping[str, list[Shape]]) -> list[list[Shape]]:
         """The shapes of links in the frames of the bodies that they are fixed to."""
-        gathered: dict[str, list[Shape]] = {name: [] for name in self._bodies}
+        gathered: list[list[Shape]] = [[] for _ in self._tree.links]
         for name, parts in shapes.items():
             place = self._tree.frame(name)
             R, p = place.pose.rotation, place.pose.translation
-            gathered[place.link] += [s._replace(vertices=s.vertices @ R.T + p) for s in parts]
+            body = gathered[self._tree.link_index(place.link)]
+            body += [s._replace(vertices=s.vertices @ R.T + p) for s in parts]
         return gathered
-
-    def _add(self, name: str, shape: Shape, opacity: float | None = None) -> Any:
-        return self._scene.add_mesh_simple(
-            name,
-            shape.vertices.astype(np.float32),
-            shape.faces.astype(np.uint32),
-            color=shape.colour,
-            opacity=opacity,
-            side="double",
-            cast_shadow=False,
-            receive_shadow=False,
-        )
 
 
 def tinted(own: Colour, share: float) -> Colour:
@@ -211,38 +213,3 @@ def tinted(own: Colour, share: float) -> Colour:
     mixed = (1.0 - warm - hot) * np.array(own) + warm * np.array(WARM) + hot * np.array(HOT)
     red, green, blue = (int(x) for x in mixed.round())
     return (red, green, blue)
-
-
-def _grown(shape: Shape) -> Shape:
-    """A little larger all round, so that a ghost does not flicker through the link in it."""
-    mesh = trimesh.Trimesh(shape.vertices, shape.faces, process=True, merge_norm=True)
-    return Shape(mesh.vertices + GROWTH * mesh.vertex_normals, mesh.faces, shape.colour)
-
-
-def _by_colour(shapes: list[Shape]) -> list[Shape]:
-    """One shape for each colour."""
-    merged = []
-    for colour in dict.fromkeys(shape.colour for shape in shapes):
-        same = [shape for shape in shapes if shape.colour == colour]
-        starts = np.cumsum([0, *(len(shape.vertices) for shape in same[:-1])])
-        merged.append(
-            Shape(
-                np.vstack([shape.vertices for shape in same]),
-                np.vstack([s.faces + k for s, k in zip(same, starts, strict=True)]),
-                colour,
-            )
-        )
-    return merged
-
-
-def _wxyz(rotations: Array) -> Array:
-    """Unit quaternions, shape (k, 4), of rotation matrices, shape (k, 3, 3)."""
-    return np.roll(Rotation.from_matrix(rotations).as_quat(), 1, axis=1)
-
-
-def _arrow(size: float) -> dict[str, float]:
-    return {
-        "shaft_radius": 0.004 * size,
-        "head_radius": 0.01 * size,
-        "head_length": 0.03 * size,
-    }

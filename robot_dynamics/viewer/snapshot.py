@@ -21,6 +21,8 @@ class Snapshot:
         q_d: Desired positions, shape (n,), or None while nothing is desired.
         payload: Load that the tool carries, or None.
         push: Force on the tool from outside, shape (3,), N, axes of the root link, or None.
+        wrench: Force (N) over moment (N m) that the tool is to exert, about its origin and in its
+            axes, shape (6,), or None.
     """
 
     time: float
@@ -31,6 +33,7 @@ class Snapshot:
     q_d: Array | None = None
     payload: Inertia | None = None
     push: Array | None = None
+    wrench: Array | None = None
 
 
 def tool_frame(robot: Robot) -> str:

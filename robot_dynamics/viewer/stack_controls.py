@@ -6,9 +6,16 @@ from collections.abc import Mapping
 
 import viser
 
+from robot_dynamics.arrays import Array
 from robot_dynamics.control import MODES
+from robot_dynamics.robot import Robot
+from robot_dynamics.viewer.controls import JointSliders
+from robot_dynamics.viewer.live_arm import BY_HAND, POSES, STILL, SWING
 
 UNCHANGED = "as it is"
+
+MOTIONS = (UNCHANGED, SWING, POSES, STILL, BY_HAND)
+"""What may be asked of a robot that moves by others' commands."""
 
 
 class StackControls:
@@ -16,40 +23,56 @@ class StackControls:
 
     Args:
         server: Where they are shown.
+        robot: The robot.
+        pose: Positions of the sliders at first, shape (n,), rad or m.
     """
 
-    def __init__(self, server: viser.ViserServer) -> None:
+    def __init__(self, server: viser.ViserServer, robot: Robot, pose: Array) -> None:
         gui = server.gui
-        self.message = gui.add_markdown("waiting for joint_states ...")
-        with gui.add_folder("Control"):
-            self._mode = gui.add_dropdown(
-                "mode", (UNCHANGED, *MODES), hint="of controller_node; feedforward off is pd"
-            )
-            self._payload = gui.add_slider(
-                "payload, kg", 0.0, 10.0, 0.1, 0.0, hint="told to feedforward and controller"
+        self.message = gui.add_markdown("")
+        with gui.add_folder("Task"):
+            self.motion = gui.add_dropdown(
+                "motion", MOTIONS, hint="sent on joint_trajectory, again whenever it has ended"
             )
             send = gui.add_button("send the motion", hint="of trajectory_node")
+        with gui.add_folder("Control"):
+            self.mode = gui.add_dropdown("mode", (UNCHANGED, *MODES), hint="of controller_node")
+            self.feedforward = gui.add_checkbox("feedforward", True, hint="without it is PD alone")
+            self.payload = gui.add_slider(
+                "payload, kg", 0.0, 10.0, 0.1, 0.0, hint="told to feedforward and controller"
+            )
         with gui.add_folder("Simulated robot"):
-            self._mass_error = gui.add_slider("links heavier, %", -50.0, 100.0, 1.0, 0.0)
-            self._pause = gui.add_checkbox("pause", False)
+            self.mass_error = gui.add_slider("links heavier, %", -50.0, 100.0, 1.0, 0.0)
+            self.pause = gui.add_checkbox("pause", False)
             reset = gui.add_button("reset")
         with gui.add_folder("Show"):
             self.residual = gui.add_checkbox(
                 "colour by residual", False, hint="measured effort less that of the model"
             )
             self.ellipsoid = gui.add_checkbox("ellipsoid of velocities", False)
+        self.sliders = JointSliders(server, robot, pose)
         self._pressed: list[str] = []
         send.on_click(lambda _: self._pressed.append("send"))
         reset.on_click(lambda _: self._pressed.append("reset"))
+        self._fed = True
         self._last = self._values()
 
     def _values(self) -> dict[str, float | str | bool]:
+        self._agree()
         return {
-            "mode": self._mode.value,
-            "payload": self._payload.value,
-            "mass_factor": 1.0 + self._mass_error.value / 100.0,
-            "pause": self._pause.value,
+            "motion": self.motion.value,
+            "mode": self.mode.value,
+            "payload": self.payload.value,
+            "mass_factor": 1.0 + self.mass_error.value / 100.0,
+            "pause": self.pause.value,
         }
+
+    def _agree(self) -> None:
+        """Feedforward is a mode: whichever of the two was touched last counts."""
+        if self.feedforward.value != self._fed:
+            self.mode.value = "feedforward" if self.feedforward.value else "pd"
+        self._fed = self.mode.value in (UNCHANGED, "feedforward")
+        self.feedforward.value = self._fed
 
     def changes(self) -> Mapping[str, float | str | bool]:
         """What has been asked since the last look, by name; buttons are True."""
@@ -59,3 +82,8 @@ class StackControls:
         if changed.get("mode") == UNCHANGED:
             del changed["mode"]
         return {**changed, **dict.fromkeys(pressed, True)}
+
+    def say(self, message: str) -> None:
+        """Show a message; "" takes it away."""
+        if self.message.content != message:
+            self.message.content = message

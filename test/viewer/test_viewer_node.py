@@ -8,17 +8,31 @@ import pytest
 pytest.importorskip("viser")
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from visualization_msgs.msg import MarkerArray
 
+from robot_dynamics import Dynamics
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
-from robot_dynamics.viewer.live_arm import ball
+from robot_dynamics.viewer.effort_causes import CAUSES
+from robot_dynamics.viewer.live_arm import BY_HAND, STILL, SWING, ball
+from robot_dynamics.viewer.stack_controls import UNCHANGED
 from ros_system import Peer, lasting_node, wait_for
 
+RESTS = 1e-3  # rad/s: feedback creeps to the end of a motion
+
+SLIDER_STEP = 0.02  # rad: a five hundredth of a range of two turns is 0.025, and it rounds
+
 MEASURED = 0.05  # N m: the slope of velocities over 20 ms against the true acceleration
+
+
+def unused_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +44,8 @@ def nodes(domain):
 @pytest.fixture(scope="module")
 def viewer(domain, nodes):
     """A viewer_node beside them."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     context = lasting_node("viewer_keeper", domain).context
-    given = [Parameter("urdf_path", value="planar_2r"), Parameter("port", value=port)]
+    given = [Parameter("urdf_path", value="planar_2r"), Parameter("port", value=unused_port())]
     node = ViewerNode(context=context, parameter_overrides=given)
     with Process([node], context) as process:
         process.start()
@@ -43,31 +54,88 @@ def viewer(domain, nodes):
 
 def test_what_is_shown_is_what_the_robot_does(nodes, viewer):
     wait_for(lambda: viewer._states.complete and viewer._desired.complete, "states and reference")
-    now = viewer._snapshot()
+    now = viewer._measured()
     np.testing.assert_allclose(now.q, nodes.simulator.plant.q, atol=1e-3)  # it holds still
-    residual = now.tau - viewer._page._shown.splitter.split(now.q, now.qd, now.qdd).total
+    residual = now.tau - viewer._page._shown.splitter.split(now).total
     np.testing.assert_allclose(residual, 0.0, atol=MEASURED)
 
 
 def test_mode_that_is_chosen_on_the_page_is_the_mode_of_the_controller(nodes, viewer):
-    viewer._controls._mode.value = "pd_gravity"
+    viewer._controls.mode.value = "pd_gravity"
     wait_for(lambda: nodes.controller.parameters.mode == "pd_gravity", "another mode")
-    viewer._controls._mode.value = "feedforward"
+    viewer._controls.mode.value = "feedforward"
     wait_for(lambda: nodes.controller.parameters.mode == "feedforward", "the mode before")
 
 
+def test_feedforward_off_is_pd_alone_and_on_is_feedforward_again(nodes, viewer):
+    viewer._controls.feedforward.value = False
+    wait_for(lambda: nodes.controller.parameters.mode == "pd", "PD alone")
+    viewer._controls.feedforward.value = True
+    wait_for(lambda: nodes.controller.parameters.mode == "feedforward", "feedforward")
+
+
 def test_heavier_links_of_the_page_are_those_of_the_simulated_robot(nodes, viewer):
-    viewer._controls._mass_error.value = 20.0
+    viewer._controls.mass_error.value = 20.0
     wait_for(lambda: nodes.simulator.parameters.mass_factor == pytest.approx(1.2), "heavier links")
-    viewer._controls._mass_error.value = 0.0
+    viewer._controls.mass_error.value = 0.0
     wait_for(lambda: nodes.simulator.parameters.mass_factor == 1.0, "links as they were")
 
 
 def test_payload_of_the_page_is_shown_and_told_to_the_nodes(nodes, viewer):
-    viewer._controls._payload.value = 1.5
-    wait_for(lambda: viewer._payload is not None and viewer._payload.mass == 1.5, "a payload")
-    np.testing.assert_allclose(viewer._payload.about_com, ball(1.5).about_com, atol=1e-12)
+    viewer._controls.payload.value = 1.5
+    wait_for(
+        lambda: viewer._load.payload is not None and viewer._load.payload.mass == 1.5, "a payload"
+    )
+    np.testing.assert_allclose(viewer._load.payload.about_com, ball(1.5).about_com, atol=1e-12)
     wait_for(lambda: nodes.controller.arm.load.payload.target[0] == 1.5, "a payload that is known")
+
+
+def test_motion_that_is_chosen_on_the_page_is_followed_until_it_is_to_hold_still(nodes, viewer):
+    before = nodes.simulator.plant.q.copy()
+    viewer._controls.motion.value = SWING
+    wait_for(lambda: np.abs(nodes.simulator.plant.q - before).max() > 0.02, "motion")
+    viewer._controls.motion.value = STILL
+    wait_for(lambda: np.abs(nodes.simulator.plant.qd).max() < RESTS, "an arm that rests")
+
+
+def test_sliders_lead_the_arm_while_it_is_moved_by_hand(nodes, viewer):
+    sliders = viewer._controls.sliders
+    viewer._controls.motion.value = BY_HAND
+    wait_for(lambda: sliders.visible, "sliders")
+    np.testing.assert_allclose(sliders.positions, nodes.simulator.plant.q, atol=SLIDER_STEP)
+    aim = sliders.positions + [0.2, 0.0]
+    sliders.move(aim)
+    wait_for(lambda: np.abs(nodes.simulator.plant.q - aim).max() < SLIDER_STEP, "arrival")
+    viewer._controls.motion.value = UNCHANGED
+    wait_for(lambda: not sliders.visible, "no sliders")
+
+
+def test_without_joint_states_sliders_place_the_arm_and_gravity_is_what_it_takes(domain):
+    context = lasting_node("viewer_keeper", domain).context
+    given = [Parameter("urdf_path", value="planar_2r"), Parameter("port", value=unused_port())]
+    alone = ViewerNode(context=context, parameter_overrides=given, namespace="alone")
+    with Process([alone], context) as process:
+        process.start()
+        wait_for(lambda: alone.active and alone._controls.sliders.visible, "sliders")
+        alone._controls.sliders.move(q := np.array([0.3, -0.4]))
+        now = alone._placed()
+    np.testing.assert_allclose(now.q, q, atol=SLIDER_STEP)
+    np.testing.assert_allclose(now.tau, Dynamics(alone.robot).gravity(now.q), atol=1e-9)
+
+
+def test_wrench_that_the_arm_is_to_exert_is_shown_and_counted(nodes, viewer, domain):
+    peer = Peer(domain)
+    publisher = peer.node.create_publisher(WrenchStamped, "wrench", 1)
+    msg = WrenchStamped()
+    msg.wrench.force.x = 30.0
+    wait_for(lambda: publisher.publish(msg) or viewer._load.wrench is not None, "a wrench")
+    now = viewer._measured()
+    peer.close()
+    np.testing.assert_array_equal(now.wrench, [30.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    caused = viewer._page._shown.splitter.split(now).by_cause[CAUSES.index("wrench")]
+    J = Dynamics(viewer.robot).jacobian(now.q)
+    force = Dynamics(viewer.robot).pose(now.q).rotation[:, 0] * 30.0
+    np.testing.assert_allclose(caused, J[:3].T @ force, atol=1e-9)
 
 
 def test_markers_for_rviz_show_load_reference_and_gravity(nodes, viewer, domain):
@@ -76,7 +144,8 @@ def test_markers_for_rviz_show_load_reference_and_gravity(nodes, viewer, domain)
     wait_for(lambda: heard, "markers")
     peer.close()
     markers = {(marker.ns, marker.id): marker for marker in heard[0].markers}
-    assert set(markers) == {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0)}
+    names = {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0)}
+    assert set(markers) == names | {("wrench", 0), ("wrench", 1)}
     arrow = markers["gravity", 0].points
     assert arrow[1].z < arrow[0].z
     robot, elbow = viewer.robot, markers["load", 1].pose.position

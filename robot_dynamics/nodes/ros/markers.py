@@ -1,4 +1,4 @@
-"""What the page shows, for rviz: load of every joint as colour, the reference, gravity."""
+"""What the page shows, for rviz: load of joints as colour, the reference, gravity, the wrench."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
-from robot_dynamics.viewer.scene import GHOST, GRAVITY, tinted
+from robot_dynamics.viewer.scene import (
+    FORCE_SCALE,
+    GHOST,
+    GRAVITY,
+    MOMENT_SCALE,
+    WRENCH,
+    tinted,
+)
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 NEUTRAL = (205, 210, 216)
 """Of a joint without load."""
@@ -21,45 +30,55 @@ GRAVITY_LENGTH = 0.03
 
 
 def markers(
-    robot: Robot, q: Array, q_d: Array | None, share: Array, stamp: Time, size: float = 0.09
+    robot: Robot, dynamics: Dynamics, now: Snapshot, share: Array, stamp: Time, size: float = 0.09
 ) -> MarkerArray:
     """Markers of one moment, in the frame of the root link.
 
     Args:
         robot: The robot.
-        q: Joint positions, shape (n,), rad or m.
-        q_d: Desired positions, shape (n,), or None.
+        dynamics: Its compiled equations.
+        now: What is shown.
         share: Part of its limit that each joint uses, shape (n,); NaN where nobody knows.
         stamp: When that was.
         size: Diameter of the ball at a joint, m.
     """
     tree = merge_fixed(robot)
-    frame = robot.links[0].name
-    poses = link_poses(robot, q)
-    array = MarkerArray()
+    poses = link_poses(tree, now.q)
+    shown = []
     for k, (link, leader) in enumerate(zip(tree.links[1:], tree.coupling.leader, strict=True)):
         load = 0.0 if np.isnan(share[leader]) else float(np.clip(share[leader], 0.0, 1.0))
-        ball = _marker(frame, stamp, "load", k, Marker.SPHERE)
+        ball = _marker(robot, stamp, "load", k, Marker.SPHERE)
         ball.pose.position = _point(poses[link.name].translation)
         ball.scale.x = ball.scale.y = ball.scale.z = size
         ball.color = _colour(tinted(NEUTRAL, load), 0.9)
-        array.markers.append(ball)
-    if q_d is not None:
-        array.markers.append(_skeleton(robot, q_d, stamp))
+        shown.append(ball)
+    if now.q_d is not None:
+        shown.append(_skeleton(tree, now.q_d, stamp))
     if np.any(robot.gravity):
-        arrow = _marker(frame, stamp, "gravity", 0, Marker.ARROW)
         start = np.array([-0.5, 0.5, 0.8])
-        arrow.points = [_point(start), _point(start + GRAVITY_LENGTH * np.array(robot.gravity))]
-        arrow.scale.x, arrow.scale.y, arrow.scale.z = 0.015, 0.035, 0.06
-        arrow.color = _colour(GRAVITY, 0.9)
-        array.markers.append(arrow)
-    return array
+        end = start + GRAVITY_LENGTH * np.array(robot.gravity)
+        shown.append(_arrow(_marker(robot, stamp, "gravity", 0, Marker.ARROW), start, end, GRAVITY))
+    R, p = dynamics.pose(now.q, tool_frame(robot))
+    wrench = np.zeros(6) if now.wrench is None else now.wrench
+    for k, (part, scale) in enumerate(((wrench[:3], FORCE_SCALE), (wrench[3:], MOMENT_SCALE))):
+        arrow = _marker(robot, stamp, "wrench", k, Marker.ARROW)
+        if not part.any():
+            arrow.action = Marker.DELETE
+        shown.append(_arrow(arrow, p, p + scale * R @ part, (WRENCH, GRAVITY)[k]))
+    return MarkerArray(markers=shown)
 
 
-def _skeleton(robot: Robot, q_d: Array, stamp: Time) -> Marker:
+def _arrow(arrow: Marker, start: Array, end: Array, colour: tuple[int, int, int]) -> Marker:
+    arrow.points = [_point(start), _point(end)]
+    arrow.scale.x, arrow.scale.y, arrow.scale.z = 0.015, 0.035, 0.06
+    arrow.color = _colour(colour, 0.9)
+    return arrow
+
+
+def _skeleton(tree: Robot, q_d: Array, stamp: Time) -> Marker:
     """Lines from body to body at the reference."""
-    tree, poses = merge_fixed(robot), link_poses(robot, q_d)
-    ghost = _marker(robot.links[0].name, stamp, "reference", 0, Marker.LINE_LIST)
+    poses = link_poses(tree, q_d)
+    ghost = _marker(tree, stamp, "reference", 0, Marker.LINE_LIST)
     ghost.scale.x = 0.03
     ghost.color = _colour(GHOST, 0.4)
     for joint in tree.joints:
@@ -67,9 +86,9 @@ def _skeleton(robot: Robot, q_d: Array, stamp: Time) -> Marker:
     return ghost
 
 
-def _marker(frame: str, stamp: Time, kind: str, number: int, shape: int) -> Marker:
+def _marker(robot: Robot, stamp: Time, kind: str, number: int, shape: int) -> Marker:
     marker = Marker(ns=kind, id=number, type=shape, action=Marker.ADD)
-    marker.header.frame_id, marker.header.stamp = frame, stamp
+    marker.header.frame_id, marker.header.stamp = robot.links[0].name, stamp
     marker.pose.orientation.w = 1.0
     return marker
 

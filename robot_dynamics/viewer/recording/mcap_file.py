@@ -36,6 +36,9 @@ MAGIC = b"\x89MCAP0\r\n"
 LARGEST_CHUNK = 4 * 2**20
 """Size from where on a chunk is written before its time, bytes."""
 
+FLUSH_PERIOD_S = 0.5
+"""Time after which what has come should be in the file, s: what a killed writer may lose."""
+
 
 class McapFile:
     """Writes ROS 2 messages, as they are serialized, into a new file.
@@ -71,11 +74,20 @@ class McapFile:
         self._messages: dict[int, MessageIndex] = {}
         self._chunk_span: tuple[int, int] | None = None
 
-    def channel(self, topic: str, kind: str) -> int:
-        """A channel for messages of a type such as "sensor_msgs/msg/JointState"."""
+    def channel(self, topic: str, kind: str, definition: str | None = None) -> int:
+        """A channel for messages of a type such as "sensor_msgs/msg/JointState".
+
+        Args:
+            topic: Its name.
+            kind: The type.
+            definition: Of the type, as bags hold it; by default that of ROS 2 itself.
+
+        Raises:
+            RecordingError: If the type is not known.
+        """
         schema = next((s for s in self._schemas if s.name == kind), None)
         if schema is None:
-            text = message_definition(kind).encode()
+            text = (definition or message_definition(kind)).encode()
             schema = Schema(id=len(self._schemas) + 1, name=kind, encoding="ros2msg", data=text)
             schema.write(self._chunk)
             self._schemas.append(schema)

@@ -12,11 +12,13 @@ from rosbags.typesys import Stores, get_typestore
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Model
+from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.identification.recordings.bag_files import JOINT_STATE
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Trajectory
-from robot_dynamics.viewer.effort_causes import CAUSES, EffortSplitter
+from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
 from robot_dynamics.viewer.recording.mcap_file import McapFile
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 PAUSE_S = 1.0
 """Time between two runs, s."""
@@ -27,14 +29,8 @@ CAUSES_PERIOD_S = 0.05
 NONE: Array = np.zeros(0)
 
 
-def write_runs(
-    path: str | os.PathLike[str],
-    description: str,
-    model: Model,
-    trajectory: Trajectory,
-    runs: Iterable[Log],
-) -> None:
-    """Write runs, one behind the other, into a new MCAP file.
+class SimulatedRecording:
+    """A new MCAP file of a simulated robot.
 
     It holds robot_description, joint_states with the efforts that acted, reference with those of
     feedforward, and efforts/*: what the model says that the motion takes, by cause.
@@ -42,52 +38,52 @@ def write_runs(
     Args:
         path: File to make.
         description: URDF text.
-        model: What the law knew of the robot, with the joints of the runs.
-        trajectory: What the runs were to follow.
-        runs: What happened.
+        dynamics: The equations of the robot.
 
     Raises:
         RecordingError: If the file exists, or cannot be written.
     """
-    file = McapFile(path)
-    try:
-        recording = _Recording(file, description, model)
-        for log in runs:
-            recording.add(log, trajectory)
-    finally:
-        file.close()
 
-
-class _Recording:
-    """The channels of a file, and the messages on them."""
-
-    def __init__(self, file: McapFile, description: str, model: Model) -> None:
-        self._file, self._model = file, model
-        self._names = list(model.dynamics.robot.joint_names)
+    def __init__(self, path: str | os.PathLike[str], description: str, dynamics: Dynamics) -> None:
+        self._file = file = McapFile(path)
+        self._names = list(dynamics.robot.joint_names)
         self._store = get_typestore(Stores.ROS2_JAZZY)
-        self._now = time.time_ns()
+        self._start = time.time_ns()
         text = file.channel("/robot_description", "std_msgs/msg/String")
-        self._put(text, self._now, "std_msgs/msg/String", data=description)
+        self._put(text, self._start, "std_msgs/msg/String", data=description)
         self._states = file.channel("/joint_states", JOINT_STATE)
         self._reference = file.channel("/reference", JOINT_STATE)
-        names = [cause.lower().replace(", ", "_") for cause in CAUSES if cause != "payload"]
-        self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in names]
-        self._splitter = EffortSplitter(model.dynamics.robot, model.dynamics, None)
+        self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in CAUSE_TOPICS]
+        self._splitter = EffortSplitter(dynamics.robot, dynamics, tool_frame(dynamics.robot))
+        self._causes_due = -np.inf
 
-    def add(self, log: Log, trajectory: Trajectory) -> None:
-        stamps = self._now + np.round(1e9 * log.t).astype(np.int64)
-        feedforward = self._model.feedforward(*trajectory.sample(log.t))
-        moved = len(log.t) > 1
-        qdd = np.gradient(log.qd, log.t, axis=0) if moved else np.zeros_like(log.qd)
-        period = max(1, round(CAUSES_PERIOD_S / (log.t[1] - log.t[0]))) if moved else 1
-        for k, stamp in enumerate(stamps.tolist()):
-            self._joints(self._states, stamp, log.q[k], log.qd[k], log.tau[k])
-            self._joints(self._reference, stamp, log.q_d[k], log.qd_d[k], feedforward[k])
-            if k % period == 0:
-                causes = self._splitter.split(log.q[k], log.qd[k], qdd[k])
-                for channel, effort in zip(self._causes, causes.by_cause, strict=False):
-                    self._joints(channel, stamp, NONE, NONE, effort)
-        self._now = int(stamps[-1]) + round(1e9 * PAUSE_S)
+    def add(
+        self, now: Snapshot, qd_d: Array | None = None, feedforward: Array | None = None
+    ) -> None:
+        """Add a moment; times count from the beginning of the recording.
+
+        Args:
+            now: The moment; no later than the next one.
+            qd_d: Desired velocities, shape (n,), where anything is desired.
+            feedforward: Efforts of feedforward, shape (n,), N m or N, likewise.
+        """
+        stamp = self._start + round(1e9 * now.time)
+        self._joints(self._states, stamp, now.q, now.qd, now.tau)
+        if now.q_d is not None and qd_d is not None and feedforward is not None:
+            self._joints(self._reference, stamp, now.q_d, qd_d, feedforward)
+        if now.time >= self._causes_due:
+            self._causes_due = now.time + CAUSES_PERIOD_S - 1e-6
+            causes = self._splitter.split(now).by_cause
+            for channel, effort in zip(self._causes, causes, strict=True):
+                self._joints(channel, stamp, NONE, NONE, effort)
+
+    def flush(self) -> None:
+        """Bring everything so far into the file; see `McapFile.flush`."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._file.close()
 
     def _joints(
         self, channel: int, stamp: int, position: Array, velocity: Array, effort: Array
@@ -102,3 +98,37 @@ class _Recording:
     def _put(self, channel: int, stamp: int, kind: str, **fields: Any) -> None:
         message = self._store.types[kind](**fields)
         self._file.write(channel, stamp, bytes(self._store.serialize_cdr(message, kind)))
+
+
+def write_runs(
+    path: str | os.PathLike[str],
+    description: str,
+    model: Model,
+    trajectory: Trajectory,
+    runs: Iterable[Log],
+) -> None:
+    """Write runs, one behind the other, into a new MCAP file.
+
+    Args:
+        path: File to make.
+        description: URDF text.
+        model: What the law knew of the robot, with the joints of the runs.
+        trajectory: What the runs were to follow.
+        runs: What happened.
+
+    Raises:
+        RecordingError: If the file exists, or cannot be written.
+    """
+    recording = SimulatedRecording(path, description, model.dynamics)
+    begin = 0.0
+    try:
+        for log in runs:
+            feedforward = model.feedforward(*trajectory.sample(log.t))
+            moved = len(log.t) > 1
+            qdd = np.gradient(log.qd, log.t, axis=0) if moved else np.zeros_like(log.qd)
+            for k, t in enumerate(log.t):
+                state = (log.q[k], log.qd[k], qdd[k], log.tau[k], log.q_d[k])
+                recording.add(Snapshot(begin + t, *state), log.qd_d[k], feedforward[k])
+            begin += log.t[-1] + PAUSE_S
+    finally:
+        recording.close()

@@ -10,6 +10,7 @@ pytest.importorskip("rosbags")
 pytest.importorskip("mcap")
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from geometry_msgs.msg import InertiaStamped
 from rclpy.serialization import deserialize_message
 from rosbags.highlevel import AnyReader, AnyReaderError
 from trajectory_msgs.msg import JointTrajectory
@@ -37,10 +38,23 @@ def recording(domain, tmp_path_factory) -> Path:
         wait_for(lambda: "/joint_states" in topics(path), "states in the file")
         nodes.trajectory.send()
         wait_for(lambda: "/joint_trajectory_with_effort" in topics(path), "the motion in the file")
+        peer = Peer(domain)
+        loads = peer.node.create_publisher(InertiaStamped, "payload", 10)
+        wait_for(lambda: loads.get_subscription_count() > 2, "nodes that take a payload")
+        loads.publish(load_msg())
+        wait_for(lambda: "/payload" in topics(path), "the payload in the file")
+        peer.close()
         nodes.sleep(3.0)
         recorder.stop(signal.SIGKILL)
         recorder.end()
     return path
+
+
+def load_msg() -> InertiaStamped:
+    """Half a kilogram at the tip."""
+    msg = InertiaStamped()
+    msg.inertia.m = 0.5
+    return msg
 
 
 def topics(path: Path) -> set[str]:
@@ -83,6 +97,20 @@ def test_recorded_efforts_by_cause_are_those_of_the_model(recording):
     rows = np.searchsorted(states.stamp, gravity.stamp[known])
     expected = Dynamics(motion.robot()).gravity(states.position[rows])
     np.testing.assert_allclose(gravity.effort[known], expected, atol=SAME)
+
+
+def test_what_a_payload_takes_is_recorded_as_a_cause_of_its_own(recording):
+    motion = read_motion(recording)
+    robot, states = motion.robot(), motion.states
+    carried = motion.topics["efforts/payload"]
+    loaded = Dynamics(robot.with_payload(robot.tips[0], 0.5))
+    at = len(carried.stamp) - 1 - int(np.argmax(np.isin(carried.stamp[::-1], states.stamp)))
+    k = int(np.searchsorted(states.stamp, carried.stamp[at]))
+    q, qd, qdd = states.position[k], states.velocity[k], np.zeros(robot.dof)
+    expected = loaded.inverse(q, qd, qdd) - Dynamics(robot).inverse(q, qd, qdd)
+    assert np.abs(expected).max() > 0.1
+    # It rests after its motion, but that velocities have a slope
+    np.testing.assert_allclose(carried.effort[at], expected, atol=0.02)
 
 
 def test_recorded_motion_takes_the_same_efforts_again(recording, domain):

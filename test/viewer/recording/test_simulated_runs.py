@@ -13,6 +13,8 @@ from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.robot import find_robot, urdf_text
 from robot_dynamics.simulation import Plant, simulate
 from robot_dynamics.trajectory import excitation, interpolate
+from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS
+from robot_dynamics.viewer.recording.bag_trajectories import recorded_waypoints
 from robot_dynamics.viewer.recording.recorded_motion import read_motion
 from robot_dynamics.viewer.recording.simulated_runs import PAUSE_S, write_runs
 
@@ -67,7 +69,7 @@ def test_the_reference_has_the_feedforward_effort(motion, model, trajectory, log
 
 def test_efforts_by_cause_sum_to_the_model_of_the_motion(motion, robot, log):
     causes = [rows for name, rows in motion.topics.items() if name.startswith("efforts/")]
-    assert len(causes) == 4
+    assert len(causes) == len(CAUSE_TOPICS)
     at = np.searchsorted(motion.states.stamp, causes[0].stamp)[: len(causes[0].stamp) // 2]
     total = sum(rows.effort for rows in causes)[: len(at)]
     qdd = np.gradient(log.qd, log.t, axis=0)[at]
@@ -90,3 +92,23 @@ def test_a_file_that_exists_is_refused_before_anything_is_simulated(tmp_path, ca
     out, err = capsys.readouterr()
     assert (out, path.read_text()) == ("", "mine")
     assert "exists already; name a new file" in err
+
+
+def test_a_recording_gets_the_effort_of_what_was_to_be_followed(tmp_path, model, trajectory, log):
+    path, out = tmp_path / "run.mcap", tmp_path / "run_with_effort.mcap"
+    write_runs(path, urdf_text("planar_2r"), model, trajectory, [log])
+    assert main(["effort", str(path), "planar_2r", "--keep-points"]) == 0
+    before, after = read_motion(path), read_motion(out)
+    np.testing.assert_array_equal(after.states.effort, before.states.effort)  # all else is copied
+    filled = recorded_waypoints(out, model.dynamics.robot.joint_names)
+    at = np.searchsorted(log.t, filled.times - 1e-9)
+    expected = model.dynamics.inverse(*trajectory.sample(log.t[at]))
+    # N m of 600: between waypoints accelerations are not those of the motion
+    np.testing.assert_allclose(filled.effort, expected, atol=10.0)
+    # Filled anew, it is the trajectory in it that counts, and no point moves
+    again = tmp_path / "again.mcap"
+    words = ("--output", str(again), "--keep-points", "--json")
+    assert main(["effort", str(out), "planar_2r", *words]) == 0
+    np.testing.assert_array_equal(
+        recorded_waypoints(again, model.dynamics.robot.joint_names).effort, filled.effort
+    )

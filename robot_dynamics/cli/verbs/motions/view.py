@@ -3,6 +3,7 @@
     robot-dynamics view panda                   then open the address that is printed
     robot-dynamics view arm.urdf --port 8090
     robot-dynamics view ur5 --motion motion.csv
+    robot-dynamics view panda --record run.mcap  for replay, plot, Foxglove, ros2 bag
 
 Plots beside the robot show efforts by cause and by the link that causes them. The page needs no
 network, and only this machine sees it unless --host says otherwise. Ctrl-C ends it.
@@ -11,20 +12,33 @@ network, and only this machine sees it unless --host says otherwise. Ctrl-C ends
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from robot_dynamics.cli.arguments import add_robot, add_server, load_robot
+from robot_dynamics.cli.arguments import add_robot, add_server, load_robot, text_of_robot
+from robot_dynamics.cli.companions import new_file
 from robot_dynamics.cli.serving import serve
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
+
+if TYPE_CHECKING:  # needs rosbags
+    from robot_dynamics.viewer.recording.simulated_runs import SimulatedRecording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
     parser.add_argument(
-        "--motion", type=Path, metavar="FILE", help="a .csv or .yaml trajectory to follow"
+        "--motion",
+        type=Path,
+        metavar="FILE",
+        help="a .csv or .yaml trajectory to follow, or a recording of one",
     )
     add_server(parser)
+    parser.add_argument("--record", type=Path, metavar="FILE", help="an .mcap to write meanwhile")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -35,8 +49,27 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot)
     waypoints = None
     if arguments.motion is not None:
-        waypoints = read_trajectory(arguments.motion, robot.joint_names).arriving_at_rest()
+        waypoints = _waypoints(arguments.motion, robot).arriving_at_rest()
+    recording = None
+    if arguments.record is not None:
+        recording = partial(_recording, new_file(arguments.record), text_of_robot(arguments.robot))
     page = Page(arguments.host, arguments.port)
-    view = LiveView(page, arguments.robot, load_robot, waypoints)
+    view = LiveView(page, arguments.robot, load_robot, waypoints, recording)
     serve(page, view.run)
+    if arguments.record is not None:
+        print(f"recording: {arguments.record}")
     return 0
+
+
+def _waypoints(path: Path, robot: Robot) -> Waypoints:
+    from robot_dynamics.viewer.recording import bag_trajectories  # noqa: PLC0415  # needs rosbags
+
+    if bag_trajectories.is_recording(path):
+        return bag_trajectories.recorded_waypoints(path, robot.joint_names)
+    return read_trajectory(path, robot.joint_names)
+
+
+def _recording(path: Path, description: str, dynamics: Dynamics) -> SimulatedRecording:
+    from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
+
+    return simulated_runs.SimulatedRecording(path, description, dynamics)

@@ -1,0 +1,74 @@
+"""What the tool carries and is to exert, as the topics `payload` and `wrench` say."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
+from robot_dynamics.robot import Inertia, Robot, merge_fixed
+from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.statics.wrenches import moved_wrench
+
+WRENCH_LASTS_S = 0.5
+"""Time after which a wrench that is not sent again is over, s: feedforward lets it go before."""
+
+
+class ToolLoad:
+    """Follows both topics, in the axes of one frame.
+
+    Args:
+        robot: The robot.
+        frame: The tool; messages may name any frame fixed to the same body, or none for this one.
+
+    Attributes:
+        payload: Load at the tool, in its axes; None before anybody says.
+    """
+
+    def __init__(self, robot: Robot, frame: str) -> None:
+        self._tree = merge_fixed(robot)
+        self._frame = frame
+        self.payload: Inertia | None = None
+        self._wrench: Array | None = None
+        self._until = 0.0
+
+    @property
+    def wrench(self) -> Array | None:
+        """Force over moment about the tool, in its axes, shape (6,); None where none is asked."""
+        return self._wrench if monotonic() < self._until else None
+
+    def take_payload(self, msg: Any) -> None:
+        """Take up an InertiaStamped.
+
+        Raises:
+            ArgumentError: If it is no body, or its frame moves against the tool.
+            UnknownNameError: If there is no such frame.
+        """
+        mass, com, (xx, xy, xz, yy, yz, zz) = body_from_msg(msg)
+        about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        body = Inertia.from_com(mass, np.array(com), about_com)
+        self.payload = body.expressed_in(self._pose(msg.header.frame_id))
+
+    def take_wrench(self, msg: Any) -> None:
+        """Take up a WrenchStamped.
+
+        Raises:
+            ArgumentError: If it is not finite, or its frame moves against the tool.
+            UnknownNameError: If there is no such frame.
+        """
+        wrench = wrench_from_msg(msg)
+        self._wrench = moved_wrench(self._pose(msg.header.frame_id), wrench)
+        self._until = monotonic() + WRENCH_LASTS_S
+
+    def _pose(self, frame: str) -> Pose:
+        """Pose of a frame in the tool."""
+        own, given = self._tree.frame(self._frame), self._tree.frame(frame or self._frame)
+        if own.link != given.link:
+            raise ArgumentError(
+                f"frame '{frame}' moves against '{self._frame}', where the load is shown"
+            )
+        return own.pose.inverse() @ given.pose

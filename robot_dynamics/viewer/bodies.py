@@ -1,0 +1,124 @@
+"""The bodies of a robot in a scene: nested as they hang on each other, so that a joint is one turn.
+
+A browser puts the turns together. What is sent for a pose of n joints is n turns (or shifts), and
+only of those that have moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import trimesh
+import viser
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.robot import Robot
+from robot_dynamics.viewer.link_shapes import Shape
+
+STILL = 1e-4
+"""Motion of a joint that nobody sees, rad or m: a tenth of a pixel."""
+
+GROWTH = 0.004
+"""By how much a ghost is larger than the robot, m."""
+
+
+class Bodies:
+    """The bodies of a robot below one node.
+
+    Args:
+        scene: Where they are shown.
+        root: Name of the node of the root link, such as "/robot".
+        tree: The robot without fixed joints.
+    """
+
+    def __init__(self, scene: viser.SceneApi, root: str, tree: Robot) -> None:
+        self._scene = scene
+        self._coupling = tree.coupling
+        self._joints = tree.joints
+        self._axes = np.array([joint.axis for joint in tree.joints], dtype=float).reshape(-1, 3)
+        self._origins = Rotation.from_matrix(
+            np.array([joint.origin.rotation for joint in tree.joints], dtype=float).reshape(
+                -1, 3, 3
+            )
+        )
+        self._root = scene.add_frame(root, show_axes=False)
+        self._names = [root]
+        self._nodes: list[Any] = []
+        for joint, parent, wxyz in zip(tree.joints, tree.parents, self._wxyz(), strict=True):
+            name = f"{self._names[parent]}/{joint.child}"
+            self._names.append(name)
+            at = joint.origin.translation
+            self._nodes.append(scene.add_frame(name, show_axes=False, position=at, wxyz=wxyz))
+        self._shown = np.zeros(len(self._nodes))
+
+    def _wxyz(self, values: Array | None = None) -> Array:
+        """Turns of the bodies in their parents as quaternions, shape (m, 4)."""
+        turned = np.array([[joint.type.rotates] for joint in self._joints]).reshape(-1, 1)
+        angles = turned * (0.0 if values is None else values[:, None])
+        turns = self._origins * Rotation.from_rotvec(angles * self._axes)
+        return np.roll(turns.as_quat(), 1, axis=1)
+
+    def add(self, body: int, shapes: Iterable[Shape], opacity: float | None = None) -> list[Any]:
+        """Give a body its shapes; body 0 is the root link.
+
+        Returns:
+            A handle for each shape.
+        """
+        return [
+            self._scene.add_mesh_simple(
+                f"{self._names[body]}/:{k}",
+                shape.vertices.astype(np.float32),
+                shape.faces.astype(np.uint32),
+                color=shape.colour,
+                opacity=opacity,
+                side="double",
+                cast_shadow=False,
+                receive_shadow=False,
+            )
+            for k, shape in enumerate(shapes)
+        ]
+
+    def place(self, q: Array) -> None:
+        """Show joint positions, shape (n,), rad or m."""
+        values = self._coupling.positions(q)
+        moved = np.flatnonzero(~(np.abs(values - self._shown) < STILL))
+        if not len(moved):
+            return
+        turns = self._wxyz(values)
+        for k in moved:
+            joint, node = self._joints[k], self._nodes[k]
+            if joint.type.rotates:
+                node.wxyz = turns[k]
+            else:
+                X = joint.origin
+                node.position = X.translation + X.rotation @ (values[k] * self._axes[k])
+        self._shown[moved] = values[moved]
+
+    def show(self, visible: bool) -> None:
+        """Show or hide all of them."""
+        self._root.visible = visible
+
+
+def grown(shape: Shape) -> Shape:
+    """A little larger all round, so that a ghost does not flicker through the link in it."""
+    mesh = trimesh.Trimesh(shape.vertices, shape.faces, process=True, merge_norm=True)
+    return Shape(mesh.vertices + GROWTH * mesh.vertex_normals, mesh.faces, shape.colour)
+
+
+def by_colour(shapes: list[Shape]) -> list[Shape]:
+    """One shape for each colour."""
+    merged = []
+    for colour in dict.fromkeys(shape.colour for shape in shapes):
+        same = [shape for shape in shapes if shape.colour == colour]
+        starts = np.cumsum([0, *(len(shape.vertices) for shape in same[:-1])])
+        merged.append(
+            Shape(
+                np.vstack([shape.vertices for shape in same]),
+                np.vstack([s.faces + k for s, k in zip(same, starts, strict=True)]),
+                colour,
+            )
+        )
+    return merged
