@@ -85,8 +85,7 @@ def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot
         RobotError: If nothing of it moves.
     """
     path = find_robot(name)
-    source = urdf_text(path) if path.suffix.lower() == ".xacro" else path
-    robot = read_urdf(source, require_inertia=inertia)
+    robot = read_urdf(path, require_inertia=inertia)
     if moving and not robot.dof:
         raise RobotError(
             f"{path}: robot '{robot.name}' has no joint that moves, so there are no torques; give "

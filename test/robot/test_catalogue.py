@@ -187,6 +187,20 @@ def test_a_xacro_file_is_what_xacro_makes_of_it(xacro):
     assert urdf_text(path) == f"<!-- {path} -->\n"
 
 
+def test_a_real_xacro_file_is_read_as_the_robot_that_it_describes(tmp_path):
+    if shutil.which("xacro") is None:
+        pytest.skip("no xacro on the PATH: pip install xacro, or source a ROS 2 that has it")
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(
+        '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:property name="mass" value="2"/><link name="base"/><link name="tip"><inertial>'
+        '<mass value="${3 * mass}"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        '</inertial></link><joint name="turn" type="continuous"><parent link="base"/>'
+        '<child link="tip"/><axis xyz="0 0 1"/></joint></robot>'
+    )
+    assert read_urdf(path).links[1].inertia.mass == 6.0
+
+
 def test_a_xacro_file_that_fails_says_why_in_one_line(xacro):
     path = xacro("echo 'undefined substitution' >&2; echo 'argument: side' >&2; exit 2")
     with pytest.raises(UrdfError) as error:

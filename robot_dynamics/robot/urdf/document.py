@@ -16,7 +16,7 @@ from typing import Any
 from lxml import etree
 
 from robot_dynamics.errors import UrdfError
-from robot_dynamics.robot.catalogue import known_robots
+from robot_dynamics.robot.catalogue import known_robots, urdf_text
 
 Element = Any  # lxml's element class is private to it
 
@@ -73,11 +73,11 @@ def describe(element: Element) -> str:
 
 
 def open_document(source: str | os.PathLike[str]) -> Document:
-    """Read a URDF from a path or from its XML text.
+    """Read a URDF from a path or from its XML text; a xacro file (*.xacro) is expanded first.
 
     Raises:
-        UrdfError: If there is nothing to read, or it is not an XML document with root <robot>, or
-            it declares a document type.
+        UrdfError: If xacro is missing or fails, if there is nothing to read, or it is not an XML
+            document with root <robot>, or it declares a document type.
     """
     name, data = _read(source)
     # A fresh parser each time: they are cheap, and not to be shared between threads
@@ -123,6 +123,8 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
             raise UrdfError(f"{TEXT_NAME}: neither a path nor XML text (which starts with '<')")
     name = os.fspath(source)
     path = Path(source)
+    if path.suffix.lower() == ".xacro" and path.is_file():
+        return name, _bounded(name, _XML_DECLARATION.sub(r"\1", urdf_text(path)).encode())
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)  # a pipe has no size to ask for
