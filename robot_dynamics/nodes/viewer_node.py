@@ -32,7 +32,7 @@ from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.live_arm import BY_HAND
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
-from robot_dynamics.viewer.stack_controls import StackControls
+from robot_dynamics.viewer.stack_controls import UNCHANGED, StackControls
 
 STATES_QOS = QoSProfile(depth=STATES, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -86,7 +86,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._limit, self._dynamics = effort_limits(robot), Dynamics(robot)
         self._page.open(robot, self._description.source, self._dynamics, self._limit)
         self._controls = StackControls(self._page.server, robot, middle_pose(robot))
-        self._motion = self._controls.motion.value
+        self._doing = self._controls.motion.value, False
 
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
@@ -141,19 +141,22 @@ class ViewerNode(RobotNode[ViewerParameters]):
             self._markers.publish(self._marked(now))
 
     def _move(self, driven: bool) -> None:
-        """Ask for the motion that is chosen; by hand the sliders lead."""
-        controls, q = self._controls, self._states.position
-        by_hand = controls.motion.value == BY_HAND
-        if driven and not controls.sliders.visible and by_hand:
-            controls.sliders.move(q)
-        controls.sliders.visible = by_hand or not driven
-        if controls.motion.value != self._motion:
-            self._motion = controls.motion.value
+        """Ask for the motion that is chosen; by hand the sliders lead, from where the arm is."""
+        sliders, motion = self._controls.sliders, self._controls.motion.value
+        if self._doing[1] and not driven:  # a motion does not begin again by itself
+            self._controls.motion.value = motion = UNCHANGED
+        by_hand = motion == BY_HAND
+        if (motion, driven) != self._doing:
             self._say("")
-            self._requests.choose(self._motion, self.robot)
+            if driven and by_hand:
+                sliders.move(self._states.position)
+            self._requests.choose(motion, self.robot, sliders.positions)
+            self._doing = motion, driven
+        sliders.visible = by_hand or not driven
         if driven and by_hand:
-            self._requests.go_to(controls.sliders.positions, q, self.robot)
-        self._requests.keep_moving()
+            self._requests.go_to(sliders.positions, self._states.position, self.robot)
+        if driven:
+            self._requests.keep_moving()
 
     def _say(self, line: str) -> None:
         self._controls.say(line)

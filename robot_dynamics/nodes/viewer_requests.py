@@ -63,7 +63,7 @@ class StackRequests:
         }
         self._waypoints: Waypoints | None = None
         self._again_at = 0.0
-        self._aim: Array | None = None
+        self._aim: Array = np.zeros(0)
 
     def apply(self, changes: Mapping[str, object]) -> None:
         """Ask for what has changed: name of a control and its value."""
@@ -95,9 +95,15 @@ class StackRequests:
 
     # -- motion ---------------------------------------------------------------------------------
 
-    def choose(self, motion: str, robot: Robot) -> None:
-        """Have the arm follow one of `stack_controls.MOTIONS` from now on."""
-        self._waypoints, self._aim, self._again_at = None, None, 0.0
+    def choose(self, motion: str, robot: Robot, at: Array) -> None:
+        """Have the arm follow one of `stack_controls.MOTIONS` from now on.
+
+        Args:
+            motion: The motion.
+            robot: The robot.
+            at: Where the sliders are, shape (n,): from there on they lead, by hand.
+        """
+        self._waypoints, self._aim, self._again_at = None, at, 0.0
         if motion == SWING:
             self._waypoints = excitation(robot, 8.0, share=SHARE, speed_share=SHARE, rate=25.0)
         elif motion == POSES:
@@ -114,8 +120,6 @@ class StackRequests:
 
     def go_to(self, aim: Array, q: Array, robot: Robot) -> None:
         """Move from q to where the sliders are, shape (n,), when they have moved."""
-        if self._aim is None:
-            self._aim = aim  # where the arm stands
         if np.array_equal(aim, self._aim):
             return
         self._aim = aim
