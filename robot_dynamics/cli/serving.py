@@ -16,7 +16,4 @@ def serve(page: Page, run: Callable[[threading.Event], None]) -> None:
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     print(page.announcement(), flush=True)
-    try:
-        run(ended)
-    finally:
-        page.close()
+    run(ended)

@@ -29,7 +29,7 @@ from robot_dynamics.nodes.viewer_requests import StackRequests
 from robot_dynamics.robot import Inertia, Robot
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
-from robot_dynamics.viewer.live_arm import BY_HAND
+from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 from robot_dynamics.viewer.stack_controls import UNCHANGED, StackControls
@@ -143,18 +143,21 @@ class ViewerNode(RobotNode[ViewerParameters]):
     def _move(self, driven: bool) -> None:
         """Ask for the motion that is chosen; by hand the sliders lead, from where the arm is."""
         sliders, motion = self._controls.sliders, self._controls.motion.value
+        states = self._states
         if self._doing[1] and not driven:  # a motion does not begin again by itself
             self._controls.motion.value = motion = UNCHANGED
         by_hand = motion == BY_HAND
         if (motion, driven) != self._doing:
             self._say("")
             if driven and by_hand:
-                sliders.move(self._states.position)
+                sliders.move(states.position)
+            if driven and motion in (STILL, BY_HAND):
+                self._requests.stop(states.position, states.qd, self.robot)
             self._requests.choose(motion, self.robot, sliders.positions)
             self._doing = motion, driven
         sliders.visible = by_hand or not driven
         if driven and by_hand:
-            self._requests.go_to(sliders.positions, self._states.position, self.robot)
+            self._requests.go_to(sliders.positions, states.position, self.robot)
         if driven:
             self._requests.keep_moving()
 

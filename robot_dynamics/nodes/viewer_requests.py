@@ -23,7 +23,7 @@ from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
 from robot_dynamics.robot import Inertia, Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
-from robot_dynamics.viewer.live_arm import BY_HAND, POSES, STILL, SWING, ball
+from robot_dynamics.viewer.live_arm import POSES, SWING, ball
 
 SHARE = 0.25
 """Part of their ranges and speeds that joints use in a motion of the page: it may be a real arm."""
@@ -36,6 +36,9 @@ BETWEEN_S = 0.5
 
 SHORTEST_S = 0.5
 """Time for the smallest motion by hand, s."""
+
+STOP_S = 0.5
+"""Time to come to rest, s."""
 
 SLOW = 1.0
 """Speed of a joint without a limit of its own, rad/s or m/s."""
@@ -96,7 +99,7 @@ class StackRequests:
     # -- motion ---------------------------------------------------------------------------------
 
     def choose(self, motion: str, robot: Robot, at: Array) -> None:
-        """Have the arm follow one of `stack_controls.MOTIONS` from now on.
+        """Have the arm follow one of `stack_controls.MOTIONS` from now on, beside `go_to`.
 
         Args:
             motion: The motion.
@@ -108,8 +111,11 @@ class StackRequests:
             self._waypoints = excitation(robot, 8.0, share=SHARE, speed_share=SHARE, rate=25.0)
         elif motion == POSES:
             self._waypoints = random_poses(robot, seed=1, share=SHARE, speed_share=SHARE)
-        elif motion in (STILL, BY_HAND):
-            self._send(JointTrajectory(joint_names=list(robot.joint_names)))  # stops what runs
+
+    def stop(self, q: Array, qd: Array, robot: Robot) -> None:
+        """Come to rest from a state of motion, shape (n,) each, on the way that this takes."""
+        rest = np.clip(q + 0.5 * STOP_S * qd, robot.limits.lower, robot.limits.upper)
+        self._go(rest, STOP_S, robot)
 
     def keep_moving(self) -> None:
         """Send the motion that was chosen, again whenever it has ended."""
@@ -125,6 +131,9 @@ class StackRequests:
         self._aim = aim
         speeds = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, SLOW)
         time = max(SHORTEST_S, float(np.max(np.abs(aim - q) / (SHARE * speeds))))
+        self._go(aim, time, robot)
+
+    def _go(self, aim: Array, time: float, robot: Robot) -> None:
         self._send(trajectory_msg(Waypoints(robot.joint_names, np.array([time]), aim[None])))
 
     def _send(self, msg: JointTrajectory) -> None:

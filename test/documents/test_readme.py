@@ -1,6 +1,7 @@
 """What README and pages tell a reader to type works as it stands there."""
 
 import ast
+import json
 import os
 import re
 import shlex
@@ -59,6 +60,16 @@ def test_the_speed_in_the_readme_is_that_of_the_benchmark():
     measured = float(re.search(row, benchmark).group(1))
     told = re.search(r"([\d.]+) of the time of `pin.rnea`", README.read_text()).group(1)
     assert told == f"{measured:.2g}", "write the number of docs/benchmark.md into README.md"
+
+
+@pytest.mark.thorough  # four seconds
+def test_the_errors_in_the_readme_are_those_of_the_simulation(capsys):
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    assert main(["simulate", "panda", "--json"]) == 0
+    modes = json.loads(capsys.readouterr().out)["modes"]
+    told = re.findall(r"([\d.]+) mrad", README.read_text())
+    measured = [1e3 * modes[mode]["rms_error"][2] for mode in ("feedforward", "pd_gravity")]
+    assert told == [f"{measured[0]:.2g}", f"{measured[1]:.3g}"]
 
 
 def test_the_arguments_of_the_launch_file_are_those_of_the_page():

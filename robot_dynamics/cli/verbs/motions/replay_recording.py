@@ -7,6 +7,7 @@ robot-dynamics replay run.mcap --robot ur5  of a recording without robot_descrip
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from pathlib import Path
 
 from robot_dynamics.cli.arguments import add_server, load_robot
@@ -35,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         robot, source = load_robot(arguments.robot), str(find_robot(arguments.robot))
     motion.states_of(robot)  # refused before a page is served
-    page = Page(arguments.host, arguments.port)
-    view = ReplayView(page, motion, robot, source)
-    serve(page, view.run)
+    with closing(Page(arguments.host, arguments.port)) as page:
+        serve(page, ReplayView(page, motion, robot, source).run)
     return 0

@@ -12,6 +12,7 @@ network, and only this machine sees it unless --host says otherwise. Ctrl-C ends
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,9 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     recording = None
     if arguments.record is not None:
         recording = partial(_recording, new_file(arguments.record), text_of_robot(arguments.robot))
-    page = Page(arguments.host, arguments.port)
-    view = LiveView(page, arguments.robot, load_robot, waypoints, recording)
-    serve(page, view.run)
+    with closing(Page(arguments.host, arguments.port)) as page:
+        view = LiveView(page, arguments.robot, load_robot, waypoints, recording)
+        serve(page, view.run)
     if arguments.record is not None:
         print(f"recording: {arguments.record}")
     return 0
