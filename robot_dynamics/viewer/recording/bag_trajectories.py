@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rosbags.highlevel import AnyReader, AnyReaderError
 from rosbags.typesys import Stores, get_typestore
 
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import RecordingError, TrajectoryError
+from robot_dynamics.identification.recordings.bag_files import (
+    SUFFIXES,
+    bag_messages,
+    deserialized,
+)
+from robot_dynamics.identification.recordings.mcap_records import BagMessage, Wanted
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import points_of
 from robot_dynamics.trajectory.waypoints import Point, read_points
-from robot_dynamics.viewer.recording.mcap_file import McapFile, RecordingError
+from robot_dynamics.viewer.recording.mcap_file import McapFile
 from robot_dynamics.viewer.recording.recorded_motion import JointRows, read_motion
-
-SUFFIXES = (".mcap", ".db3", ".bag")
 
 JOINT_TRAJECTORY = "trajectory_msgs/msg/JointTrajectory"
 
@@ -31,27 +34,12 @@ SPACING_S = 0.02
 
 NANOSECONDS = 1_000_000_000
 
+logger = logging.getLogger(__name__)
+
 
 def is_recording(path: Path) -> bool:
     """Whether a path is that of a bag, by its name."""
     return path.suffix in SUFFIXES or path.is_dir()
-
-
-@contextmanager
-def open_bag(path: Path) -> Iterator[AnyReader]:
-    """A recording to read.
-
-    Raises:
-        RecordingError: If it is none.
-    """
-    if not path.exists():
-        raise RecordingError(f"{path}: no such file")
-    try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as reader:
-            yield reader
-    except (AnyReaderError, AssertionError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise RecordingError(f"{path}: is no recording that can be read ({reason})") from None
 
 
 def recorded_waypoints(path: str | os.PathLike[str], known: Sequence[str]) -> Waypoints:
@@ -66,18 +54,17 @@ def recorded_waypoints(path: str | os.PathLike[str], known: Sequence[str]) -> Wa
         TrajectoryError: If it holds no motion of these joints.
     """
     file = Path(path)
-    with open_bag(file) as reader:
-        kinds = ", ".join(sorted({c.msgtype for c in reader.connections})) or "nothing"
-        first = next((m for m in _trajectories(reader) if m.points), None)
-    if first is not None:
-        return _waypoints(file, first, known)
+    for message in _messages(file, lambda _, kind: kind == JOINT_TRAJECTORY):
+        trajectory = deserialized(message)
+        if trajectory.points:
+            return _waypoints(file, trajectory, known)
     topics = read_motion(file).topics
     for name in FOLLOWED:
         if name in topics and set(topics[name].joint_names) & set(known):
             return _followed(topics[name], known)
     raise TrajectoryError(
-        f"{path}: holds no {JOINT_TRAJECTORY} and no joint values of this robot ({kinds}); "
-        "record the topic joint_trajectory"
+        f"{path}: holds no {JOINT_TRAJECTORY} and no joint values of this robot; record the topic "
+        "joint_trajectory"
     )
 
 
@@ -102,49 +89,58 @@ def fill_bag(
         RecordingError: If one cannot be read or the other not be written.
         TrajectoryError: If there is no motion of these joints, or it is none that can be filled.
     """
-    with open_bag(source) as reader:  # before a file is made: nothing is left of one that is wrong
-        given = list(_trajectories(reader))
-        filled = [fill(_waypoints(source, m, known)) if m.points else None for m in given]
-        added = [] if any(filled) else [fill(recorded_waypoints(source, known))]
-        file = McapFile(output)
-        try:
-            _copy(reader, file, dict(enumerate(filled)), added)
-        finally:
-            file.close()
-    return [*(waypoints for waypoints in filled if waypoints is not None), *added]
+    # Before a file is made: nothing is left of a bag that cannot be filled
+    messages = list(_messages(source, lambda *_: True))
+    filled: dict[int, Waypoints] = {}
+    for k, message in enumerate(messages):
+        if message.kind == JOINT_TRAJECTORY and (given := deserialized(message)).points:
+            filled[k] = fill(_waypoints(source, given, known))
+    added = [] if filled else [fill(recorded_waypoints(source, known))]
+    file = McapFile(output)
+    try:
+        _copy(messages, file, filled, added)
+    finally:
+        file.close()
+    return [*filled.values(), *added]
 
 
 def _copy(
-    reader: AnyReader,
+    messages: Sequence[BagMessage],
     file: McapFile,
-    filled: dict[int, Waypoints | None],
+    filled: Mapping[int, Waypoints],
     added: Sequence[Waypoints],
 ) -> None:
-    channels = {
-        (c.topic, c.msgtype): file.channel(c.topic, c.msgtype, str(c.msgdef.data) or None)
-        for c in reader.connections
-    }
-    store, at = get_typestore(Stores.ROS2_JAZZY), 0
-    for connection, stamp, data in reader.messages():
-        content = bytes(data)
-        if connection.msgtype == JOINT_TRAJECTORY:
-            waypoints, at = filled[at], at + 1
-            if waypoints is not None:
-                message: Any = reader.deserialize(data, JOINT_TRAJECTORY)
-                content = _message_bytes(store, message.header, waypoints)
-        file.write(channels[connection.topic, connection.msgtype], stamp, content)
+    channels = _channels(messages, file)
+    for k, message in enumerate(messages):
+        content = message.data
+        if k in filled:
+            content = _message_bytes(deserialized(message).header, filled[k])
+        if (channel := channels.get((message.topic, message.kind))) is not None:
+            file.write(channel, message.arrival, content)
     for waypoints in added:
         channel = file.channel("/joint_trajectory_with_effort", JOINT_TRAJECTORY)
-        none = store.types["builtin_interfaces/msg/Time"](sec=0, nanosec=0)
-        header = store.types["std_msgs/msg/Header"](stamp=none, frame_id="")
-        file.write(channel, reader.end_time, _message_bytes(store, header, waypoints))
+        types = get_typestore(Stores.ROS2_JAZZY).types
+        none = types["builtin_interfaces/msg/Time"](sec=0, nanosec=0)
+        header = types["std_msgs/msg/Header"](stamp=none, frame_id="")
+        last = max(message.arrival for message in messages)
+        file.write(channel, last, _message_bytes(header, waypoints))
 
 
-def _trajectories(reader: AnyReader) -> Iterator[Any]:
-    wanted = [c for c in reader.connections if c.msgtype == JOINT_TRAJECTORY]
-    if wanted:  # to ask for none would be to ask for all
-        for _, _, data in reader.messages(wanted):
-            yield reader.deserialize(data, JOINT_TRAJECTORY)
+def _channels(messages: Sequence[BagMessage], file: McapFile) -> dict[tuple[str, str], int]:
+    """A channel for each topic; topics of types that ROS 2 does not have are left out."""
+    channels: dict[tuple[str, str], int] = {}
+    for key in dict.fromkeys((message.topic, message.kind) for message in messages):
+        try:
+            channels[key] = file.channel(*key)
+        except RecordingError as error:
+            logger.warning("%s is left out: %s", key[0], error)
+    return channels
+
+
+def _messages(path: Path, wanted: Wanted) -> Iterator[BagMessage]:
+    if not path.exists():
+        raise RecordingError(f"{path}: no such file")
+    yield from bag_messages(path, wanted)
 
 
 def _waypoints(path: Path, message: Any, known: Sequence[str]) -> Waypoints:
@@ -180,7 +176,8 @@ def _followed(rows: JointRows, known: Sequence[str]) -> Waypoints:
     return Waypoints(tuple(names), t[kept], rows.position[kept], given)
 
 
-def _message_bytes(store: Any, header: Any, waypoints: Waypoints) -> bytes:
+def _message_bytes(header: Any, waypoints: Waypoints) -> bytes:
+    store = get_typestore(Stores.ROS2_JAZZY)
     types = store.types
     points = []
     for point in points_of(waypoints):

@@ -74,20 +74,11 @@ class McapFile:
         self._messages: dict[int, MessageIndex] = {}
         self._chunk_span: tuple[int, int] | None = None
 
-    def channel(self, topic: str, kind: str, definition: str | None = None) -> int:
-        """A channel for messages of a type such as "sensor_msgs/msg/JointState".
-
-        Args:
-            topic: Its name.
-            kind: The type.
-            definition: Of the type, as bags hold it; by default that of ROS 2 itself.
-
-        Raises:
-            RecordingError: If the type is not known.
-        """
+    def channel(self, topic: str, kind: str) -> int:
+        """A channel for messages of a type such as "sensor_msgs/msg/JointState"."""
         schema = next((s for s in self._schemas if s.name == kind), None)
         if schema is None:
-            text = (definition or message_definition(kind)).encode()
+            text = message_definition(kind).encode()
             schema = Schema(id=len(self._schemas) + 1, name=kind, encoding="ros2msg", data=text)
             schema.write(self._chunk)
             self._schemas.append(schema)
