@@ -41,6 +41,8 @@ IDENTIFICATION = [  # bags, bodies that exist, clearance of meshes
 STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6"]
 CLI = ["rich>=13", "matplotlib>=3.6", "argcomplete>=3"]  # tables, drawings, Tab in a shell
 DEMO = ["example-robot-data>=4.3", *CLI]
+EAIK = "EAIK>=1.2; platform_system == 'Linux' and platform_machine == 'x86_64'"  # has wheels there
+
 TEST = [
     "pytest>=9",
     "pytest-xdist>=3",
@@ -57,6 +59,7 @@ TEST = [
     "robot_descriptions>=1.10",
     "mkdocs-material>=9.5",
     "mkdocstrings-python>=1.16",
+    EAIK,
     *VIEW,
     *IDENTIFICATION,
     *STUDY,
@@ -130,7 +133,7 @@ setup(
         "study": STUDY,
         "demo": DEMO,
         "test": TEST,
-        "bench": [*TEST, "dynibo>=0.5", "EAIK>=1.2"],
+        "bench": [*TEST, "dynibo>=0.5", "ssik>=8", "pytracik; platform_system == 'Linux'"],
         "all": [*ROS_WHEELS, *TEST],
     },
     zip_safe=True,

@@ -134,7 +134,16 @@ class NumericSolver:
         for _ in range(POLISHING_STEPS):
             if held is not None:
                 J[:, :, held] = 0.0
-            at = at + np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=lost), error)
+            step = np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=lost), error)
+            # what is missed along a lost direction no step makes good
+            rest = error - np.einsum("nij,nj->ni", J, step)
+            hope = np.einsum("ni,ni->n", rest, rest) < 0.25 * np.einsum("ni,ni->n", error, error)
+            if not hope.any():
+                break
+            if not hope.all():
+                rows, pose = tuple(x[hope] for x in rows), (pose[0][hope], pose[1][hope])
+                at, step, before, lost = (x[hope] for x in (at, step, before, lost))
+            at = at + step
             error, J, after = self._error(at, *pose)
             better = np.flatnonzero(after < residual[rows])
             better = better[np.argsort(-after[better])]  # of two for one solution the last is kept
