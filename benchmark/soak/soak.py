@@ -29,8 +29,8 @@ HEAVIEST = 1.0
 ON_THE_CURVE = 1e-6
 """Largest distance of a reference from the trajectory that was sent, rad: rounding of stamps."""
 
-GROWTH = 2.0
-"""Most that the memory of a node may grow, MiB: less than 4 bytes a cycle in 10 minutes."""
+GROWTH = 1.0
+"""Most that the memory of a node may grow, MiB: in an hour, less than a byte in three cycles."""
 
 
 def soak(

@@ -102,8 +102,8 @@ EQUATIONS: Mapping[str, tuple[Equations, tuple[str, ...]]] = {
 """Equations by name, with the arrays that they read: shape (n,) each, but `dt`, s, shape (1,)."""
 
 
-def functions_of(n: int, continuous: Array | None) -> tuple[Callable[..., Any], ...]:
-    """All `EQUATIONS` for n joints as functions of arrays in their order, as they are."""
+def functions_of(continuous: Array | None) -> tuple[Callable[..., Any], ...]:
+    """All `EQUATIONS` as functions of arrays in their order, as they are."""
 
     def plain(equations: Equations, names: tuple[str, ...]) -> Callable[..., Any]:
         def function(*arrays: Array) -> Any:
@@ -116,7 +116,7 @@ def functions_of(n: int, continuous: Array | None) -> tuple[Callable[..., Any], 
 
 
 def kernels_of(n: int, continuous: Array | None) -> tuple[Callable[..., Any], ...]:
-    """The same, compiled.
+    """The same for n joints, compiled.
 
     Raises:
         BackendError: If there is no usable llvmlite.
@@ -151,7 +151,7 @@ class JointFeedback:
         try:
             self._excess, self._feedback, self._limits = kernels_of(n, continuous)
         except BackendError:
-            self._excess, self._feedback, self._limits = functions_of(n, continuous)
+            self._excess, self._feedback, self._limits = functions_of(continuous)
 
     def use(self, settings: Settings) -> None:
         """Go by the limits of these settings."""
