@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from benchmark.cases import Case
-from benchmark.kernels.contenders import mujoco_model, pinocchio_order, pinocchio_positions
+from benchmark.kernels.contenders import mujoco_model
 from benchmark.kernels.timing import Call
+from robot_dynamics.cli import peers
 from robot_dynamics.compiler.kernel import Kernel
 
 OURS_1 = "robot_dynamics, 1 thread"
@@ -38,11 +39,10 @@ def pinocchio_calls(case: Case, size: int) -> dict[str, Call]:
     """Inverse dynamics of `size` states by Pinocchio: a Python loop, and its own loops in C++."""
     import pinocchio as pin
 
-    model = pin.buildModelFromUrdf(str(case.path))
+    model, order = peers.pinocchio_model(case.path.read_text(), case.robot)
     data = model.createData()
-    order = pinocchio_order(model, case)
     q, v, a = (x[:, order] for x in case.states(size))
-    q = pinocchio_positions(model, q)
+    q = peers.configurations(model, q)
     columns = tuple(np.asfortranarray(x.T) for x in (q, v, a))
     tau = np.zeros((model.nv, size), order="F")
     pool = pin.ModelPool(model, 2)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from benchmark.cases import Case
 from benchmark.kernels.timing import Call
 from robot_dynamics import Dynamics
+from robot_dynamics.cli import peers
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -92,11 +93,10 @@ def pinocchio(case: Case) -> Contender:
     """C++ through its Python interface."""
     import pinocchio as pin
 
-    model = pin.buildModelFromUrdf(str(case.path))
+    model, order = peers.pinocchio_model(case.path.read_text(), case.robot)
     data = model.createData()
-    order = pinocchio_order(model, case)
     v, a, tau = case.qd[order], case.qdd[order], case.tau[order]
-    q = pinocchio_positions(model, case.q[order][None, :])[0]
+    q = peers.configurations(model, case.q[order][None, :])[0]
     back = np.argsort(order)
     calls = {
         "inverse": Call(pin.rnea, (model, data, q, v, a)),
@@ -133,45 +133,11 @@ def pinocchio(case: Case) -> Contender:
     )
 
 
-def pinocchio_order(model: Any, case: Case) -> npt.NDArray[np.intp]:
-    """Index into our joints for every velocity of Pinocchio's model."""
-    ours = {name: i for i, name in enumerate(case.robot.joint_names)}
-    order = np.zeros(model.nv, dtype=np.intp)
-    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
-        order[joint.idx_v] = ours[name]
-    return order
-
-
-def pinocchio_positions(model: Any, angles: Array) -> Array:
-    """Configurations, shape (N, nq), of joint positions (N, nv): continuous joints have two."""
-    q = np.zeros((len(angles), model.nq))
-    for joint in list(model.joints)[1:]:
-        column = angles[:, joint.idx_v]
-        if joint.nq == 2:
-            q[:, joint.idx_q], q[:, joint.idx_q + 1] = np.cos(column), np.sin(column)
-        else:
-            q[:, joint.idx_q] = column
-    return q
-
-
 def mujoco_model(case: Case) -> tuple[Any, Any, npt.NDArray[np.intp]]:
     """MuJoCo's model without friction and contacts, data, and our joint of every degree."""
     import mujoco
 
-    text = case.path.read_text()
-    settings = (
-        '<mujoco><compiler fusestatic="true" discardvisual="true" balanceinertia="false"/>'
-        '<option gravity="0 0 -9.81"/></mujoco>'
-    )
-    end = text.rindex("</robot>")
-    model = mujoco.MjModel.from_xml_string(text[:end] + settings + text[end:])
-    model.dof_damping[:] = model.dof_frictionloss[:] = model.dof_armature[:] = 0.0
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
-    model.opt.gravity[:] = case.robot.gravity
-    ours = {name: i for i, name in enumerate(case.robot.joint_names)}
-    order = np.zeros(model.nv, dtype=np.intp)
-    for j in range(model.njnt):
-        order[model.jnt_dofadr[j]] = ours[model.joint(j).name]
+    model, order = peers.mujoco_model(case.path.read_text(), case.robot)
     return model, mujoco.MjData(model), order
 
 

@@ -67,15 +67,11 @@ def pinocchio(text: str, robot: Robot, states: States) -> dict[str, Work]:
     """C++ through its Python interface; it offers all four quantities."""
     import pinocchio as pin  # noqa: PLC0415  # optional, and slow to import
 
-    model = pin.buildModelFromXML(text)
-    model.gravity.linear = np.array(robot.gravity, dtype=float)
+    model, order = pinocchio_model(text, robot)
     data = model.createData()
-    order = np.zeros(model.nv, dtype=np.intp)
-    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
-        order[joint.idx_v] = robot.joint_names.index(name)
     back = np.argsort(order)
     q, v, a, tau = states.ordered(order)
-    q = _configurations(model, q)
+    q = configurations(model, q)
     each = {
         "inverse": (pin.rnea, (q, v, a), lambda: np.array(data.tau)[back]),
         "forward": (pin.aba, (q, v, tau), lambda: np.array(data.ddq)[back]),
@@ -102,7 +98,19 @@ def pinocchio(text: str, robot: Robot, states: States) -> dict[str, Work]:
     return work
 
 
-def _configurations(model: Any, angles: Array) -> Array:
+def pinocchio_model(text: str, robot: Robot) -> tuple[Any, npt.NDArray[np.intp]]:
+    """Pinocchio's model of a URDF, and our joint of every velocity of it."""
+    import pinocchio as pin  # noqa: PLC0415  # optional, and slow to import
+
+    model = pin.buildModelFromXML(text)
+    model.gravity.linear = np.array(robot.gravity, dtype=float)
+    order = np.zeros(model.nv, dtype=np.intp)
+    for name, joint in zip(list(model.names)[1:], list(model.joints)[1:], strict=True):
+        order[joint.idx_v] = robot.joint_names.index(name)
+    return model, order
+
+
+def configurations(model: Any, angles: Array) -> Array:
     """Pinocchio's configurations (N, nq) of joint positions (N, nv): continuous joints have two."""
     q = np.zeros((len(angles), model.nq))
     for joint in list(model.joints)[1:]:
@@ -132,8 +140,8 @@ def _copied(values: Array, order: npt.NDArray[np.intp]) -> Array:
     return np.array(values)[order]
 
 
-def mujoco(text: str, robot: Robot, states: States) -> dict[str, Work]:
-    """C through its Python interface; mj_forward also updates what contacts and sensors need."""
+def mujoco_model(text: str, robot: Robot) -> tuple[Any, npt.NDArray[np.intp]]:
+    """MuJoCo's model of a URDF without friction and contacts, and our joint of every degree."""
     import mujoco as mj  # noqa: PLC0415  # optional, and slow to import
 
     settings = (
@@ -147,6 +155,14 @@ def mujoco(text: str, robot: Robot, states: States) -> dict[str, Work]:
     order = np.zeros(model.nv, dtype=np.intp)
     for j in range(model.njnt):
         order[model.jnt_dofadr[j]] = robot.joint_names.index(model.joint(j).name)
+    return model, order
+
+
+def mujoco(text: str, robot: Robot, states: States) -> dict[str, Work]:
+    """C through its Python interface; mj_forward also updates what contacts and sensors need."""
+    import mujoco as mj  # noqa: PLC0415  # optional, and slow to import
+
+    model, order = mujoco_model(text, robot)
     back = np.argsort(order)
     q, qd, qdd, tau = states.ordered(order)
     work = {}

@@ -51,6 +51,9 @@ MOST = 6000
 DISAGREEMENT = 0.25
 """Part by which measured velocities may differ from those of the positions, rms."""
 
+COLUMNS = ("time", "q", "qd", "qdd", "tau", "raw")
+"""Of `Signals`, one row per sample."""
+
 
 @dataclass(frozen=True, eq=False)
 class Signals:
@@ -106,7 +109,7 @@ def signals(recording: Recording, edge: float | None = None, *, thinned: bool = 
         coarse *= max(1, round(recording.duration * rate / (fine * coarse * MOST)))
     margin = int(rate / edge) if thinned else 0  # where the filter feels the end of the part
     parts = [
-        _Part.of(rows, recording, edge, fine)
+        _filtered(rows, recording, edge, fine)
         for rows in _without_gaps(recording.time)
         if len(rows) > 2 * margin + FEWEST // 2
     ]
@@ -120,13 +123,10 @@ def signals(recording: Recording, edge: float | None = None, *, thinned: bool = 
     sos = _filter(edge, rate / fine)
 
     def low_pass(columns: Callable[[Array], Array]) -> Array:
-        return np.concatenate([_both_ways(sos, columns(part.qd))[kept] for part in parts])
+        return np.concatenate([_both_ways(sos, columns(part["qd"]))[kept] for part in parts])
 
-    fields = {
-        name: np.concatenate([getattr(part, name)[kept] for part in parts])
-        for name in ("time", "q", "qd", "qdd", "tau", "raw")
-    }
-    numbers = [np.full(len(part.time[kept]), i) for i, part in enumerate(parts)]
+    fields = {name: np.concatenate([part[name][kept] for part in parts]) for name in COLUMNS}
+    numbers = [np.full(len(part["time"][kept]), i) for i, part in enumerate(parts)]
     return Signals(**fields, edge=edge, part=np.concatenate(numbers), low_pass=low_pass)
 
 
@@ -138,8 +138,7 @@ def joined(several: Sequence[Signals]) -> Signals:
     def low_pass(columns: Callable[[Array], Array]) -> Array:
         return np.concatenate([one.low_pass(columns) for one in several])
 
-    names = ("time", "q", "qd", "qdd", "tau", "raw", "part")
-    fields = {name: np.concatenate([getattr(one, name) for one in several]) for name in names}
+    fields = {name: np.concatenate([getattr(one, name) for one in several]) for name in COLUMNS}
     parts = np.cumsum([0, *(one.part[-1] + 1 for one in several[:-1])])
     fields["part"] = np.concatenate(
         [one.part + first for one, first in zip(several, parts, strict=True)]
@@ -180,32 +179,27 @@ def _without_gaps(time: Array) -> list[Array]:
     return np.split(np.arange(len(time)), gaps(time) + 1)
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """A stretch without gaps, filtered, on equal steps."""
+def _filtered(index: Array, recording: Recording, edge: float, every: int) -> dict[str, Array]:
+    """`COLUMNS` of a stretch without gaps, on equal steps, of which one of `every` stays.
 
-    time: Array
-    q: Array
-    qd: Array
-    qdd: Array
-    tau: Array
-    raw: Array
-
-    @staticmethod
-    def of(index: Array, recording: Recording, edge: float, every: int) -> _Part:
-        """From the samples of that index; one of `every` steps stays."""
-        rate, recorded = recording.rate, recording.time[index]
-        sos = _filter(edge, rate)
-        time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
-        q = _both_ways(sos, CubicSpline(recorded, recording.q[index])(time))
-        raw = _linear(time, recorded, recording.tau[index])
-        qd = np.gradient(q, 1.0 / rate, axis=0)
-        if recording.qd is not None:
-            measured = _both_ways(sos, CubicSpline(recorded, recording.qd[index])(time))
-            qd = np.where(disagreement(qd, measured) < DISAGREEMENT, measured, qd)
-        qdd = np.gradient(qd, 1.0 / rate, axis=0)
-        columns = (time, q, qd, qdd, _both_ways(sos, raw), raw)
-        return _Part(*(column[::every] for column in columns))
+    Args:
+        index: Its samples.
+        recording: The motion.
+        edge: Of the low-pass, Hz.
+        every: Which steps stay.
+    """
+    rate, recorded = recording.rate, recording.time[index]
+    sos = _filter(edge, rate)
+    time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
+    q = _both_ways(sos, CubicSpline(recorded, recording.q[index])(time))
+    raw = _linear(time, recorded, recording.tau[index])
+    qd = np.gradient(q, 1.0 / rate, axis=0)
+    if recording.qd is not None:
+        measured = _both_ways(sos, CubicSpline(recorded, recording.qd[index])(time))
+        qd = np.where(disagreement(qd, measured) < DISAGREEMENT, measured, qd)
+    qdd = np.gradient(qd, 1.0 / rate, axis=0)
+    columns = (time, q, qd, qdd, _both_ways(sos, raw), raw)
+    return {name: column[::every] for name, column in zip(COLUMNS, columns, strict=True)}
 
 
 def disagreement(derived: Array, measured: Array) -> Array:
