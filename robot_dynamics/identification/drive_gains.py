@@ -51,7 +51,7 @@ class DriveGains:
     def on(self, recording: Recording) -> Recording:
         """A recording of currents as one of efforts."""
         tau = (recording.tau @ np.linalg.inv(self.drive) * self.values) @ self.drive
-        return replace(recording, tau=tau)
+        return replace(recording, tau=tau, unit_known=True)
 
 
 def identify_drive_gains(

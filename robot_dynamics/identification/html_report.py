@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from robot_dynamics.identification.estimation import Identification
 from robot_dynamics.identification.parameter_file import TERMS
-from robot_dynamics.identification.validation import Report
+from robot_dynamics.identification.validation import Report, percent
 from robot_dynamics.tables import html_table
 
 STYLE = """
@@ -70,8 +70,7 @@ def _fits(report: Report) -> str:
         "verdict",
     )
     rows = [
-        (f.joint, f"{100 * f.relative:.1f}", f"{100 * f.moving:.1f}", f"{f.rms:.4g}",
-         f"{f.bias:.3g}",
+        (f.joint, percent(f.relative), percent(f.moving), f"{f.rms:.4g}", f"{f.bias:.3g}",
          f"{f.correlation:.4f}", f.verdict)
         for f in report.fits
     ]  # fmt: skip

@@ -106,7 +106,7 @@ class Report:
             f"{'joint':{width}}  residual  moving  N m or N rms      bias  correlation  verdict"
         )
         lines += [
-            f"{fit.joint:{width}}  {100 * fit.relative:6.1f} %  {100 * fit.moving:4.1f} %"
+            f"{fit.joint:{width}}  {100 * fit.relative:6.1f} %  {percent(fit.moving):>4} %"
             f"  {fit.rms:12.4g}  {fit.bias:8.3g}  {fit.correlation:11.4f}  {fit.verdict}"
             for fit in self.fits
         ]
@@ -200,6 +200,11 @@ def _fit(name: str, tau: Array, residual: Array, limit: float, speed: Array) -> 
     )  # fmt: skip
 
 
+def percent(part: float) -> str:
+    """A part as tables have it; a dash where there is none."""
+    return f"{100 * part:.1f}" if np.isfinite(part) else "-"
+
+
 def _rms(values: Array) -> float:
     return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
 
@@ -209,6 +214,9 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def _verdict(fits: Sequence[JointFit], found: Sequence[Doubt]) -> tuple[str, list[str]]:
+    serious = [doubt.text for doubt in found if doubt.serious]
+    if serious:
+        return "do not use", serious
     bad = [fit for fit in fits if fit.verdict == "do not use"]
     half = [fit for fit in fits if fit.verdict == "gravity only"]
     reasons = []

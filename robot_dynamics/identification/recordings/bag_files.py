@@ -105,7 +105,10 @@ def _sqlite(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
                 if topic in topics:
                     yield BagMessage(*topics[topic], arrival, data)
     except sqlite3.Error as error:
-        raise RecordingError(f"{file}: is no bag, or a damaged one ({error})") from None
+        raise RecordingError(
+            f"{file}: is no bag, or a damaged one ({error}); record again, or rescue it with "
+            "`sqlite3 FILE .recover`"
+        ) from None
 
 
 def _channels(source: str, states: list[tuple[int, Any]]) -> Channels:

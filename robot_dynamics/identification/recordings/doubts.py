@@ -49,11 +49,13 @@ class Doubt:
         text: What, where, and what to do.
         hopeless: Whether nothing can be identified because of it.
         joint: The joint that it is about, if it is about one.
+        serious: Whether what is identified cannot be used, however well it fits.
     """
 
     text: str
     hopeless: bool = False
     joint: str = ""
+    serious: bool = False
 
 
 def doubts(robot: Robot, recording: Recording) -> list[Doubt]:
@@ -198,7 +200,7 @@ def _of_efforts(robot: Robot, recording: Recording, motion: Signals) -> Iterator
             f"{100 * at_limit[j]:.0f} % of the samples; these do not count",
             joint=names[j],
         )
-    yield from _of_sign_and_unit(robot, source, motion)
+    yield from _of_sign_and_unit(robot, recording, motion)
 
 
 def saturated(tau: Array, limit: Array) -> Array:
@@ -210,7 +212,8 @@ def saturated(tau: Array, limit: Array) -> Array:
     return np.asarray((np.abs(tau) > SATURATED * limit) & believed)
 
 
-def _of_sign_and_unit(robot: Robot, source: str, motion: Signals) -> Iterator[Doubt]:
+def _of_sign_and_unit(robot: Robot, recording: Recording, motion: Signals) -> Iterator[Doubt]:
+    source = recording.source
     expected = Dynamics(robot).inverse(motion.q, motion.qd, motion.qdd)
     related, slope = _relation(expected, motion.tau)
     names = robot.joint_names
@@ -223,14 +226,17 @@ def _of_sign_and_unit(robot: Robot, source: str, motion: Signals) -> Iterator[Do
             "of the URDF; turn them round (drive gains of -1)",
             # One joint may have a wrong mass centre in the URDF; not most of them
             hopeless=bool(opposite.sum() >= max(2.0, 0.8 * told.sum())),
+            joint=names[int(np.argmax(opposite))],
         )
     slopes = np.abs(slope[told])
     off = (slopes < 0.25) | (slopes > 4.0)
-    if off.any() and not opposite.any():
+    if off.any() and not opposite.any() and not recording.unit_known:
         shown = ", ".join(f"{names[j]} {slope[j]:.3g}" for j in np.flatnonzero(told))
         yield Doubt(
             f"{source}: efforts are not those of the URDF in N m by factors ({shown}); are they "
-            "motor currents or motor torques? Give drive gains"
+            "motor currents or motor torques? Give drive gains, or gains of 1 if they are N m and "
+            "the URDF is that wrong",
+            serious=True,
         )
 
 

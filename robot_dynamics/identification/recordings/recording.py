@@ -44,6 +44,7 @@ class Recording:
         qd: Velocities, shape (N, n); None where they were not measured.
         tau: Efforts, shape (N, n), N m or N, positive along the joint axes.
         source: What messages call it.
+        unit_known: Whether somebody has said what the efforts are, by drive gains.
 
     Raises:
         RecordingError: If shapes do not fit, times do not increase, or entries are not finite.
@@ -54,6 +55,7 @@ class Recording:
     qd: Array | None
     tau: Array
     source: str = "recording"
+    unit_known: bool = False
 
     def __post_init__(self) -> None:
         time = real_numbers("time", self.time).astype(float)
@@ -191,7 +193,7 @@ def of_channels(
                 f"drive gains have shape {gains.shape}; give one for each of {robot.dof} joints"
             )
         tau = tau * gains
-    recording = Recording(time, q, qd, tau, source)
+    recording = Recording(time, q, qd, tau, source, unit_known=drive_gains is not None)
     if actuators is not None:
         recording = recording.at_joints(actuators.in_order(robot.joint_names))
     return replace(recording, q=_unwrapped(recording.q, rotating, robot, source))

@@ -59,6 +59,10 @@ def test_a_joint_whose_zero_is_elsewhere_is_named_and_not_taken_for_degrees():
 def test_currents_taken_for_efforts_are_named():
     currents = replace(MOTION, tau=MOTION.tau / np.array([13.0, 13.0, 9.0, 11.0, 12.0, 10.0]))
     assert "are they motor currents or motor torques? Give drive gains" in texts(currents)
+    report = identify(ARM.urdf, currents, physical=False).report
+    assert report.verdict == "do not use"  # however well bodies of a tenth of the mass fit
+    assert "motor currents" in report.reasons[0]
+    assert "currents" not in texts(replace(currents, unit_known=True))
 
 
 def test_saturated_efforts_are_named_and_do_not_count():
