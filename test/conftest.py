@@ -9,6 +9,7 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
+from launched import launcher
 from ros_system import free_domain
 
 # Seeded, so that a failure on one machine is a failure on every machine; no deadline, because a
@@ -33,6 +34,12 @@ def _logs_of_ros_stay_here(tmp_path_factory):
 def domain():
     """A ROS domain that nobody else has: no other module, worker or run on this machine."""
     return free_domain()
+
+
+@pytest.fixture
+def launch(domain):
+    """Start the launch file with arguments, on a ROS domain; it ends with the test."""
+    yield from launcher(domain)
 
 
 # An arm that several processes balance in real time: two of them at once disturb each other

@@ -3,8 +3,6 @@
 import importlib.util
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -12,9 +10,10 @@ import numpy as np
 import pytest
 import yaml
 
+from launched import PATH
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
-from robot_dynamics.robot.catalogue import find_robot, share_folder
+from robot_dynamics.robot.catalogue import find_robot
 from ros_system import PATIENCE, NodeProcess, Peer, wait_for
 
 pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
@@ -22,25 +21,6 @@ pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 install
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
-
-PATH = share_folder() / "launch" / "bringup.launch.py"
-
-LAUNCH = """
-import sys
-from launch import LaunchDescription, LaunchService
-from launch.actions import IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-
-path, *given = sys.argv[1:]
-source = PythonLaunchDescriptionSource(path)
-arguments = [argument.split(":=") for argument in given]
-service = LaunchService()
-service.include_launch_description(
-    LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments)])
-)
-sys.exit(service.run())
-"""
-"""What `ros2 launch` does."""
 
 
 def bringup():
@@ -59,38 +39,6 @@ def started(**arguments):
     for name, default, *_ in module.ARGUMENTS:
         context.launch_configurations[name] = arguments.get(name, default)
     return module.nodes(context)
-
-
-@pytest.fixture
-def launch(domain):
-    """Launch the file in a process group of its own, on a ROS domain; all of it ends here."""
-    from ament_index_python import PackageNotFoundError, get_package_prefix
-
-    try:
-        get_package_prefix("robot_dynamics")
-    except PackageNotFoundError:
-        pytest.skip("launch finds executables only where a workspace with the package is sourced")
-    processes = []
-
-    def launch(*arguments):
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, "-c", LAUNCH, str(PATH), *arguments],
-                env={**os.environ, "ROS_DOMAIN_ID": str(domain)},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                start_new_session=True,
-            )
-        )
-        return processes[-1]
-
-    launch.domain = domain
-    yield launch
-    for process in processes:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
 
 
 @pytest.mark.parametrize("composed", ["false", "true"])

@@ -81,3 +81,27 @@ def test_a_load_that_nobody_was_told_of_is_reported_found_and_taken_over(
     weight = MASS * 9.81  # N m at least at an arm that is stretched out, before
     wait_for(lambda: np.abs(residuals[-1].effort).max() < 0.1 * weight, "efforts that fit")
     wait_for(lambda: statuses(reports)[-1].message == "ok", "a report that says so")
+
+
+SILENT = ["-r", "joint_states:=states_of_nobody", "-r", "payload:=payload_of_nobody"]
+
+
+@pytest.mark.parametrize(
+    ("robot", "reason"),
+    [
+        ("planar_2r", "not known well enough: "),
+        ("ur5", "name the frame that carries the load in the parameter payload.frame"),
+    ],
+    ids=["nothing was seen", "several tips"],
+)
+def test_a_load_that_is_not_known_is_told_to_nobody(start, peer, robot, reason):
+    loads = peer.listen(InertiaStamped, "payload_of_nobody")
+    name = f"monitor_of_{robot}"
+    start("monitor_node", {"urdf_path": robot}, [*SILENT, "-r", f"__node:={name}"])
+    answer = peer.call(Trigger, f"/{name}/estimate_payload", Trigger.Request())
+    if answer.message == f"{name} is not active":  # it has just been configured
+        wait_for(lambda: peer.node.count_publishers("/effort_residual"), "a monitor")
+        answer = peer.call(Trigger, f"/{name}/estimate_payload", Trigger.Request())
+    assert not answer.success
+    assert answer.message.startswith(reason)
+    assert not loads

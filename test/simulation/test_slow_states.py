@@ -1,5 +1,7 @@
 """States that come slowly or late: default gains hold every arm still, as a node uses them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import (
     Controller,
     Friction,
+    Gains,
     Measured,
     Model,
     Reference,
@@ -14,6 +17,7 @@ from robot_dynamics.control import (
     Status,
 )
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
+from robot_dynamics.control.sampling.stability import edge
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
@@ -23,6 +27,7 @@ from robot_dynamics.trajectory.motions import middle_pose
 STEPS = {50: 5e-3, 100: 5e-3, 125: 4e-3, 250: 4e-3, 500: 2e-3, 1000: 1e-3}  # s, of the plant
 SWING = 1e-3  # rad, of an arm at rest
 REST = 0.1  # rad/s
+IN_MOTION = 0.05  # rad: slow feedback on the way; at 0.5 rad/s that is a tenth of a second
 KICK = 2e-3  # rad/s: at 9 rad/s an arm swings by it no further than that
 
 ROBOTS = {name: Dynamics(read_urdf(find_robot(name))) for name in ("ur5", "panda", "planar_2r")}
@@ -106,6 +111,47 @@ def test_an_arm_at_rest_does_not_swing_whatever_the_rate_and_the_age_of_its_stat
     count = len(errors) // 4
     assert swing(errors[-count:]) < SWING
     assert max(loop.speeds[-count:]) <= max(loop.speeds[-4 * count : -3 * count])
+
+
+@pytest.mark.parametrize("delay", [0.0, 5e-3, 10e-3, 20e-3])
+@pytest.mark.parametrize(
+    "rate",
+    [100, *(pytest.param(r, marks=pytest.mark.thorough) for r in (50, 125, 250, 500, 1000))],
+)
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_that_moved_comes_to_rest_and_does_not_swing_whatever_rate_and_age(
+    name, rate, delay
+):
+    loop = Loop(ROBOTS[name], rate, states_late=delay)
+    robot = loop.plant.robot
+    loop.run(1.5)
+    way = np.minimum(0.5, 0.2 * (robot.limits.upper - robot.limits.lower))
+    goal = Waypoints(robot.joint_names, [2.0], [loop.q0 + way])
+    loop.follower.accept(goal, loop.now)
+    assert np.abs(loop.run(2.0)).max() < IN_MOTION
+    loop.run(2.0)
+    errors = loop.run(1.0)
+    assert loop.status is Status.TRACKING
+    assert swing(errors) < SWING and np.abs(errors).max() < 2.0 * SWING
+
+
+@pytest.mark.parametrize(("rate", "delay"), [(100, 0.0), (100, 5e-3)])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_swings_up_beyond_the_edge_that_is_derived_and_not_before(name, rate, delay):
+    ratio, ends = 10.0, []
+    mode = edge(ratio, 1.0 / rate, delay)
+    for share in (0.9, 1.1):
+        loop = Loop(ROBOTS[name], rate, commands_late=delay, tuned=False, settle=0.0)
+        M = loop.model.dynamics.mass_matrix(loop.q0)
+        kd = np.diag(M) / np.linalg.eigvals(np.linalg.solve(M, np.diag(np.diag(M)))).real.max()
+        gains = Gains(ratio * share * mode * kd, share * mode * kd)
+        loop.controller.change(replace(loop.model, gains=gains))
+        loop.run(0.5)
+        loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, 1e-3 * KICK))
+        loop.run(2.0)
+        ends.append(max(loop.speeds[-50:]) / (1e-3 * KICK))
+    # Slow modes, 175 times as slow on a Panda, are still on their way and push each other
+    assert ends[0] < 2.0 and ends[1] > 10.0, ends
 
 
 @pytest.mark.parametrize("name", ROBOTS)

@@ -208,8 +208,7 @@ class ControllerNode(ControllerBase):
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
         if self.standby is not None:
-            sees = self.controller.sees(now)
-            efforts = self.standby.relieve(now, self.tuning.sampling.period, sees)
+            efforts = self.standby.relieve(now, self.controller.sees(now))
             if efforts is not None:
                 self._relieve(efforts)
         if self.doubled:

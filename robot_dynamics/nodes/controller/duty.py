@@ -8,12 +8,20 @@ watch, and it commands no more before somebody has it begin another one. Reads n
 
 from __future__ import annotations
 
+from collections import deque
 from enum import Enum
+from math import inf
 
 from robot_dynamics.control.safety import Watchdog
 
 INSISTING_S = 0.05
 """Least time from telling a watch that it is relieved to telling it again."""
+
+INTERVALS, FEWEST_INTERVALS = 9, 2
+"""Times between commands whose median counts, and how many of them say how often they come."""
+
+SLOWEST_S = 0.02
+"""Time from one command to the next until that is known, s."""
 
 DEAF_S = 0.5
 """Time for which somebody commands on although relieved from where on it does not listen."""
@@ -45,6 +53,7 @@ class Duty:
         self._announced = self.relieved = ""
         self._stands_by = self.on_duty = False
         self._since, self._told = 0.0, 0.0
+        self._intervals: deque[float] = deque(maxlen=INTERVALS)
 
     def announced(self, watch: str) -> None:
         """A controller has begun to command."""
@@ -54,7 +63,15 @@ class Duty:
         """Another one has commanded, at steady time now, s."""
         if self._watch.stale(now):
             self._since = now
+        if (interval := self._watch.age(now)) < inf:
+            self._intervals.append(interval)
         self._watch.feed(now)
+
+    @property
+    def period(self) -> float:
+        """Time from a command of another one to the next, s: a process that waits says nothing."""
+        known = sorted(self._intervals)
+        return known[len(known) // 2] if len(known) >= FEWEST_INTERVALS else SLOWEST_S
 
     def age(self, now: float) -> float:
         """Time since another one has commanded, s."""

@@ -21,7 +21,7 @@ from robot_dynamics.nodes.ros.qos import COMMAND_QOS, DESCRIPTION_QOS, OUTPUT_QO
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 FEWEST_PERIODS = 3.0
-"""Periods of the states without a command before the other controller is taken for dead."""
+"""Periods of the commands without one before the other controller is taken for dead."""
 
 OWN_KEPT = 32
 """Commands of one's own that are told from others when they come back."""
@@ -120,19 +120,18 @@ class Standby:
         self._duty.commanded(monotonic())
         self._efforts = efforts
 
-    def relieve(self, now: float, period: float, sees: bool) -> Array | None:
+    def relieve(self, now: float, sees: bool) -> Array | None:
         """Look who is to command.
 
         Args:
             now: Steady time, s.
-            period: Time from a state to the next, s.
             sees: Whether states come.
 
         Returns:
             The last efforts of the other controller, in the order of its commands, in the cycle
             in which they are taken over; else None.
         """
-        timeout = max(self._node.parameters.standby_timeout, FEWEST_PERIODS * period)
+        timeout = max(self._node.parameters.standby_timeout, FEWEST_PERIODS * self._duty.period)
         age = self._duty.age(now)
         change = self._duty.change(now, timeout, sees=sees)
         if change is None:

@@ -1,5 +1,7 @@
 """Who commands where one controller stands by for another, decided without a clock and ROS."""
 
+import pytest
+
 from robot_dynamics.nodes.controller.duty import DEAF_S, Change, Duty
 
 TIMEOUT = 0.03
@@ -81,3 +83,14 @@ def test_a_controller_without_a_name_gets_the_commands_back_as_soon_as_it_comman
     turns.run(100, commanded=True)
     turns.run(40, commanded=False)
     assert turns.run(100, commanded=True) == [Change.YIELDS]
+
+
+def test_it_knows_after_few_commands_how_often_they_come_and_a_stall_teaches_it_nothing():
+    turns = Turns()
+    turns.run(1, commanded=True)
+    before = turns.duty.period
+    turns.run(10, commanded=True)
+    assert before == 20e-3 and turns.duty.period == pytest.approx(1e-3)  # seconds of a thousandth
+    turns.run(25, commanded=False)
+    turns.run(1, commanded=True)
+    assert turns.duty.period == pytest.approx(1e-3)

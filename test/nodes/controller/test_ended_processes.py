@@ -31,20 +31,27 @@ REST = 0.1  # rad/s
 DRIFT, WATCHED = 0.05, 10.0  # rad, s
 TIMEOUT = 0.03  # s, of the stand-by
 WAYS = {"killed": signal.SIGKILL, "ended": signal.SIGTERM, "standing": signal.SIGSTOP}
+COMPOSED = "composed_nodes"
+ONLOOKERS = ("standby", "trajectory_node", "monitor_node", "recorder_node")
 
 
 class Arm:
     """A whole system, and the states of its arm by the time at which they were measured."""
 
-    def __init__(self, start, peer):
+    def __init__(self, start, peer, *, composed=False):
         common = {"urdf_path": "ur5", "rate": 250.0}
         unstopped = {f"limits.{name}.tracking_error": 0.0 for name in NAMES}  # on a busy machine
         self._peer = peer
         self._states = peer.listen(JointState, "joint_states", 1000)
         simulated = {"initial_positions": START.tolist(), "command_timeout": 3600.0}
         self.nodes = {"simulator_node": start("simulator_node", {**common, **simulated})}
-        self.nodes["feedforward_node"] = start("feedforward_node", common)
-        self.nodes["controller_node"] = start("controller_node", {**common, **unstopped})
+        if composed:
+            asked = ["--", "--hardware"]
+            self.nodes[COMPOSED] = start(COMPOSED, {**common, **unstopped}, asked)
+            self.nodes["feedforward_node"] = self.nodes["controller_node"] = self.nodes[COMPOSED]
+        else:
+            self.nodes["feedforward_node"] = start("feedforward_node", common)
+            self.nodes["controller_node"] = start("controller_node", {**common, **unstopped})
         self.nodes["controller_node"].wait_for_log("tracking the reference")
         self.nodes["standby"] = start(
             "controller_node",
@@ -100,11 +107,11 @@ def speed(msg):
 
 @pytest.mark.parametrize("moving", [True, False], ids=["in motion", "at rest"])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", ["controller_node", "feedforward_node"])
+@pytest.mark.parametrize("name", ["controller_node", "feedforward_node", COMPOSED])
 def test_whatever_ends_the_arm_stands_within_half_a_second_and_stays(
     start, peer, name, way, moving
 ):
-    arm = Arm(start, peer)
+    arm = Arm(start, peer, composed=name == COMPOSED)
     if moving:
         arm.moves()
     at = arm.now()
@@ -125,14 +132,27 @@ def test_whatever_ends_the_arm_stands_within_half_a_second_and_stays(
     assert drift < DRIFT
 
 
+@pytest.mark.parametrize("moving", [True, False], ids=["in motion", "at rest"])
 @pytest.mark.parametrize("way", WAYS)
-def test_the_motion_goes_on_when_the_one_that_stands_by_ends(start, peer, way):
-    arm = Arm(start, peer)
-    arm.moves()
-    arm.nodes["standby"].send(WAYS[way])
-    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.01, "FAR")
-    path = arm.path(at := arm.now(), at + 2.0)
-    assert np.abs(path - FAR).max() < DRIFT
+def test_the_arm_goes_on_as_before_when_all_end_that_only_look_on(
+    start, peer, tmp_path, way, moving
+):
+    arm, robot = Arm(start, peer), {"urdf_path": "ur5"}
+    arm.nodes["trajectory_node"] = start("trajectory_node", {**robot, "wait": True})
+    arm.nodes["monitor_node"] = start("monitor_node", robot)
+    arm.nodes["recorder_node"] = start("recorder_node", {**robot, "file": tmp_path / "run.mcap"})
+    wait_for((tmp_path / "run.mcap").exists, "a recording")
+    wait_for(lambda: peer.node.count_publishers("/effort_residual"), "a monitor")
+    if moving:
+        arm.moves()
+    before = arm.now()
+    for name in ONLOOKERS:
+        arm.nodes[name].send(WAYS[way])
+    goal = FAR if moving else START
+    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - goal).max() < 0.01, "goal")
+    path = arm.path(at := arm.now(), at + WATCHED)
+    assert np.abs(path - goal).max() < DRIFT
+    assert moving or np.abs(arm.path(before, at) - goal).max() < DRIFT
 
 
 def test_one_that_stood_still_and_goes_on_commands_no_more_before_it_is_resumed(start, peer):

@@ -1,0 +1,99 @@
+"""MoveIt's side of a whole launch: goals as its controller manager sends them."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+pytest.importorskip("launch_ros", reason="launch comes only with a ROS 2 installation")
+pytest.importorskip(
+    "control_msgs.action",
+    reason="the action needs control_msgs, of ROS 2 (ros-<distro>-control-msgs)",
+)
+
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectoryPoint
+
+from action_client import ACTION, Client
+from robot_dynamics.nodes.ros.messages import duration_msg
+from ros_system import PATIENCE, Peer, wait_for
+
+STEP = 0.1  # s, at which MoveIt resamples what it has timed
+DURATION = 2.0  # s
+WAY = np.array([0.4, -0.4, 0.4, 0.4, -0.4, 0.4])
+# The default goal tolerance is 0.1 rad; without errors of the model an arm at rest is far closer
+ACCURACY = 0.01
+STILL = 0.01  # rad/s, below which a joint stands by the default stopped_velocity_tolerance
+
+
+@pytest.fixture
+def peer(launch):
+    peer = Peer(launch.domain)
+    yield peer
+    peer.close()
+
+
+@pytest.fixture
+def arm(launch, peer):
+    """The states of an arm that a launch holds still, and a client of its action."""
+    states = peer.listen(JointState, "/joint_states", 1000)
+    process = launch("robot:=ur5", "motion:=none", "rate:=250")
+    client = Client(peer, FollowJointTrajectory, ACTION)
+    wait_for(lambda: states and any(states[-1].effort), "an arm that is commanded")
+    yield states, client
+    os.killpg(process.pid, signal.SIGINT)  # in order: servers of killed ones would be listed on
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert "Traceback" not in output
+
+
+def goal(state, way, duration=DURATION):
+    """A goal as MoveIt sends it: everything at every step, from here; no stamp, no tolerances."""
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.header.frame_id = "world"
+    goal.trajectory.joint_names = list(state.name)
+    begin = np.array(state.position)
+    for t in np.arange(0.0, duration + STEP / 2.0, STEP):
+        s = t / duration
+        share = 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5
+        rate = (30.0 * s**2 - 60.0 * s**3 + 30.0 * s**4) / duration
+        slope = (60.0 * s - 180.0 * s**2 + 120.0 * s**3) / duration**2
+        goal.trajectory.points.append(
+            JointTrajectoryPoint(
+                positions=(begin + share * way).tolist(),
+                velocities=(rate * way).tolist(),
+                accelerations=(slope * way).tolist(),
+                time_from_start=duration_msg(t),
+            )
+        )
+    return goal
+
+
+def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
+    states, client = arm
+    begin = np.array(states[-1].position)
+    sent = client.send(goal(states[-1], WAY))
+    assert sent.accepted
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
+    assert result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
+    np.testing.assert_allclose(states[-1].position, begin + WAY, atol=ACCURACY)
+    assert sent.feedback and list(sent.feedback[-1].joint_names) == list(states[-1].name)
+
+
+def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succeeds(arm):
+    states, client = arm
+    begin = np.array(states[-1].position)
+    sent = client.send(goal(states[-1], WAY))
+    wait_for(lambda: np.abs(states[-1].velocity).max() > 0.1, "motion")
+    assert sent.cancel()
+    status, _ = sent.end()
+    assert status == GoalStatus.STATUS_CANCELED
+    wait_for(lambda: np.abs(states[-1].velocity).max() < STILL, "rest")
+    assert np.abs(np.array(states[-1].position) - begin).max() < 0.75 * np.abs(WAY).max()
+    back = client.send(goal(states[-1], begin - states[-1].position))
+    status, result = back.end()
+    assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
+    np.testing.assert_allclose(states[-1].position, begin, atol=ACCURACY)
