@@ -129,7 +129,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     standby_timeout: float = parameter(
         0.03,
         "Age of the last command of the other node at which one that stands by takes over, s; "
-        "three periods of the commands at least",
+        "three periods of joint_states at least",
         low=1e-3,
         high=10.0,
     )

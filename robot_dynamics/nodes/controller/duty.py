@@ -18,10 +18,10 @@ INSISTING_S = 0.05
 """Least time from telling a watch that it is relieved to telling it again."""
 
 INTERVALS, FEWEST_INTERVALS = 9, 2
-"""Times between commands whose median counts, and how many of them say how often they come."""
+"""Cycles whose median time counts, and how many of them say how often states come."""
 
 SLOWEST_S = 0.02
-"""Time from one command to the next until that is known, s."""
+"""Time from one cycle to the next until that is known, s."""
 
 DEAF_S = 0.5
 """Time for which somebody commands on although relieved from where on it does not listen."""
@@ -53,6 +53,7 @@ class Duty:
         self._announced = self.relieved = ""
         self._stands_by = self.on_duty = False
         self._since, self._told = 0.0, 0.0
+        self._looked = inf
         self._intervals: deque[float] = deque(maxlen=INTERVALS)
 
     def announced(self, watch: str) -> None:
@@ -63,13 +64,11 @@ class Duty:
         """Another one has commanded, at steady time now, s."""
         if self._watch.stale(now):
             self._since = now
-        if (interval := self._watch.age(now)) < inf:
-            self._intervals.append(interval)
         self._watch.feed(now)
 
     @property
     def period(self) -> float:
-        """Time from a command of another one to the next, s: a process that waits says nothing."""
+        """Time from one cycle to the next, s, which states begin; that one came late says nothing."""
         known = sorted(self._intervals)
         return known[len(known) // 2] if len(known) >= FEWEST_INTERVALS else SLOWEST_S
 
@@ -85,6 +84,9 @@ class Duty:
             timeout: Age of the last command of another at which it is taken for dead, s.
             sees: Whether states come: without them nobody is any better on duty.
         """
+        if self._looked < now:
+            self._intervals.append(now - self._looked)
+        self._looked = now
         self._watch.timeout = timeout
         if self._watch.stale(now):
             if not (self._stands_by and sees):

@@ -21,7 +21,7 @@ from robot_dynamics.nodes.ros.qos import COMMAND_QOS, DESCRIPTION_QOS, OUTPUT_QO
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 FEWEST_PERIODS = 3.0
-"""Periods of the commands without one before the other controller is taken for dead."""
+"""Periods of the states without a command before the other controller is taken for dead."""
 
 OWN_KEPT = 32
 """Commands of one's own that are told from others when they come back."""
