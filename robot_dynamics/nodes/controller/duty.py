@@ -68,7 +68,7 @@ class Duty:
 
     @property
     def period(self) -> float:
-        """Time from one cycle to the next, s, which states begin; that one came late says nothing."""
+        """Time from one cycle to the next, s; states begin them, and a late one says nothing."""
         known = sorted(self._intervals)
         return known[len(known) // 2] if len(known) >= FEWEST_INTERVALS else SLOWEST_S
 
