@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from action_client import ACTION, Client
+from launched import launcher
 from robot_dynamics.nodes.ros.messages import duration_msg
 from ros_system import PATIENCE, Peer, wait_for
 
@@ -29,23 +31,19 @@ ACCURACY = 0.01
 STILL = 0.01  # rad/s, below which a joint stands by the default stopped_velocity_tolerance
 
 
-@pytest.fixture
-def peer(launch):
-    peer = Peer(launch.domain)
-    yield peer
-    peer.close()
-
-
-@pytest.fixture
-def arm(launch, peer):
+@pytest.fixture(scope="module")
+def arm(domain):
     """The states of an arm that a launch holds still, and a client of its action."""
+    peer = Peer(domain)
     states = peer.listen(JointState, "/joint_states", 1000)
-    process = launch("robot:=ur5", "motion:=none", "rate:=250")
-    client = Client(peer, FollowJointTrajectory, ACTION)
-    wait_for(lambda: states and any(states[-1].effort), "an arm that is commanded")
-    yield states, client
-    os.killpg(process.pid, signal.SIGINT)  # in order: servers of killed ones would be listed on
-    output, _ = process.communicate(timeout=PATIENCE)
+    with contextmanager(launcher)(domain) as launch:
+        process = launch("robot:=ur5", "motion:=none", "rate:=250")
+        client = Client(peer, FollowJointTrajectory, ACTION)
+        wait_for(lambda: states and any(states[-1].effort), "an arm that is commanded")
+        yield states, client
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=PATIENCE)
+    peer.close()
     assert "Traceback" not in output
 
 
