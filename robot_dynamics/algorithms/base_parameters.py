@@ -26,7 +26,7 @@ from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.rotation import rotation_about
-from robot_dynamics.tables import html_table
+from robot_dynamics.text_tables import html_table
 
 # Which parameters of a link to keep where there is a choice: the first that are independent
 # of all links nearer to the base, and of each other. Iyy, hz and m come last, as they are what

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from robot_dynamics.identification.estimation import Identification
 from robot_dynamics.identification.parameter_file import TERMS
 from robot_dynamics.identification.validation import Report, percent
-from robot_dynamics.tables import html_table
+from robot_dynamics.text_tables import html_table
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;

@@ -35,7 +35,7 @@ from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.lines import PARALLEL, Line, perpendicular
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine
-from robot_dynamics.tables import html_table, joint_table
+from robot_dynamics.text_tables import html_table, joint_table
 
 CONVENTIONS = ("classic", "modified")
 

@@ -21,7 +21,7 @@ from robot_dynamics.robot.coupling import Coupling
 from robot_dynamics.robot.joint import Joint, JointLimits, Mimic
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.tables import html_table
+from robot_dynamics.text_tables import html_table
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 """Default acceleration of free fall in the axes of the root link, m/s^2."""

@@ -17,7 +17,7 @@ from robot_dynamics.compiler.graph.operations import (
     SIN,
     SUBTRACT,
 )
-from robot_dynamics.tables import html_table
+from robot_dynamics.text_tables import html_table
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program

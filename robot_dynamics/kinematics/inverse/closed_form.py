@@ -20,7 +20,10 @@ from robot_dynamics.kinematics.inverse.axis_chain import Axis, AxisChain, Displa
 from robot_dynamics.kinematics.inverse.equations.agreement import Equations, Frees
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ArmAngleEquations
 from robot_dynamics.kinematics.inverse.equations.parallel_axes import ParallelEquations
-from robot_dynamics.kinematics.inverse.equations.positioning import NoClosedForm, Partial
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
+    NoClosedForm,
+    Partial,
+)
 from robot_dynamics.kinematics.inverse.equations.spherical_wrist import WristEquations
 from robot_dynamics.kinematics.inverse.equations.subproblems import times
 

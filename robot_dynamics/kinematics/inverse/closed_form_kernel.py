@@ -19,7 +19,9 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, Displacement, as_turn
 from robot_dynamics.kinematics.inverse.closed_form import Structure
-from robot_dynamics.kinematics.inverse.equations.positioning import Partial
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
+    Partial,
+)
 from robot_dynamics.kinematics.inverse.equations.subproblems import Turn
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.positioning import Partial
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
+    Partial,
+)
 from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, Vector, dot, minus
 
 Frees = tuple[Turn, Turn]

@@ -16,11 +16,13 @@ import numpy as np
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
 from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
 from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
-from robot_dynamics.kinematics.inverse.equations.positioning import (
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     NoClosedForm,
     Partial,
     branches,
+)
+from robot_dynamics.kinematics.inverse.equations.positioning import (
     nearest,
 )
 from robot_dynamics.kinematics.inverse.equations.spherical_wrist import three_turns

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis
-from robot_dynamics.kinematics.inverse.equations.positioning import SAME, NoClosedForm
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
+    SAME,
+    NoClosedForm,
+)
 from robot_dynamics.kinematics.inverse.equations.subproblems import Vector
 
 MEETING = 1e-7

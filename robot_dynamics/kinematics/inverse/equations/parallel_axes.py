@@ -15,7 +15,7 @@ from robot_dynamics.kinematics.inverse.equations.axis_geometry import (
     parallel_runs,
     sine,
 )
-from robot_dynamics.kinematics.inverse.equations.positioning import (
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     NoClosedForm,
     Partial,

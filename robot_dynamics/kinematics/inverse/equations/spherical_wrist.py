@@ -12,14 +12,16 @@ from typing import Any
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
 from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
 from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
-from robot_dynamics.kinematics.inverse.equations.positioning import (
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
-    Held,
     NoClosedForm,
     Partial,
-    Positioning,
     Step,
     branches,
+)
+from robot_dynamics.kinematics.inverse.equations.positioning import (
+    Held,
+    Positioning,
 )
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
