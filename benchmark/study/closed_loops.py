@@ -6,6 +6,7 @@ All integrate by semi-implicit Euler with implicit damping at the same step, und
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -32,6 +33,7 @@ from robot_dynamics.trajectory import excitation, interpolate
 
 STEP = 1e-3
 DAMPING, DRY = 0.2, 0.3
+NOISE = 1e-5  # of positions and speeds, rad and rad/s
 SINE_COSINE = 19  # operations of one of them, as in the benchmark of batches
 
 
@@ -71,7 +73,7 @@ class Loops:
 
     def perturbed(self, count: int, what: str) -> dict[str, Any]:
         """Parameters of lanes whose bodies differ, and with noise the delay too."""
-        noise, dry = 1e-5 * (what == "noisy"), what != "smooth"
+        noise, dry = NOISE * (what == "noisy"), what != "smooth"
         rng, n = np.random.default_rng(0), self.case.robot.dof
         heavier = 1.0 + 0.2 * rng.uniform(-1.0, 1.0, (count, 1))
         changed = {
@@ -93,8 +95,11 @@ class Loops:
         loop = self.loops[what]
         return loop.run(parameters, self.table[None], which, keys, threads=threads, **how)
 
-    def python_loop(self, *, dry: bool = False) -> Array:
-        """The same law in Python around mj_step; the positions that it passes, shape (steps, n)."""
+    def python_loop(self, *, dry: bool = False, noise: float = 0.0) -> Array:
+        """The same law in Python around mj_step; the positions that it passes, shape (steps, n).
+
+        With noise, states are two periods old too.
+        """
         import mujoco
 
         model, data, order = self._mujoco(dry)
@@ -105,9 +110,14 @@ class Loops:
         passed = np.empty((self.steps, n))
         step, computed = mujoco.mj_step, self.mode == "computed_torque"
         qpos, qvel, applied = data.qpos, data.qvel, data.qfrc_applied
+        draw, past = np.random.default_rng(0).standard_normal, deque[Array](maxlen=3)
         for k in range(self.steps):
             q, qd = qpos[back], qvel[back]
             passed[k] = q
+            if noise:
+                past.append(np.concatenate([q, qd]))
+                seen = past[0] + noise * draw(2 * n)
+                q, qd = seen[:n], seen[n:]
             e, ed = q_d[k] - q, qd_d[k] - qd
             if computed:
                 tau = inverse(q, qd, qdd_d[k] + 2.0 * z * w * ed + w**2 * e) + effort[k]

@@ -17,14 +17,15 @@ import numpy as np
 
 from benchmark.cases import cases
 from benchmark.machine import processor, versions
-from benchmark.study.closed_loops import Loops, peak_rate
+from benchmark.study.closed_loops import NOISE, Loops, peak_rate
+from benchmark.study.scaling import scaling
 from benchmark.table import Table
 
 NOTE = (
     "Processor time of one core for a period of 1 ms of one robot. mj_step: in a Python loop under "
     "the same law. rollout: mujoco.rollout without any law. With dry friction and stops, MuJoCo "
-    "solves for soft constraints and we for exact ones; with noise and delays too, which the peers "
-    "do not have. Ratios: ours over theirs."
+    "solves for soft constraints and we for exact ones. Noise and delays: the Python loop has them "
+    "too, rollout does not. Ratios: ours over theirs."
 )
 
 
@@ -35,6 +36,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--lanes", type=int, default=512, help="robots side by side")
     parser.add_argument("--steps", type=int, default=2000, help="periods of 1 ms of each")
     parser.add_argument("--rounds", type=int, default=5, help="of which the best counts")
+    parser.add_argument("--picture", type=Path, help="draw how studies scale, into this file")
     parser.add_argument("--full", action="store_true", help="10 000 runs of 5 s on all cores too")
     how = parser.parse_args(words)
     peak = peak_rate()
@@ -49,6 +51,8 @@ def main(words: Sequence[str] | None = None) -> int:
     print(Table("Closed loops", NOTE, headings, rows).markdown())
     if how.full:
         _full(Loops(chosen[0], "feedforward", 5000))
+    if how.picture is not None:
+        print(scaling(chosen[0].robot, how.picture))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\nlargest memory of the process: {memory:.2f} GiB")
     return 0
@@ -63,6 +67,7 @@ def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]
             "noisy": lambda: loops.lanes("noisy", lanes),
             "python": loops.python_loop,
             "python dry": lambda: loops.python_loop(dry=True),
+            "python noisy": lambda: loops.python_loop(dry=True, noise=NOISE),
             "rollout": loops.rollout(few, short),
             "rollout dry": loops.rollout(few, short, dry=True),
         },
@@ -79,11 +84,12 @@ def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]
     for ours, dry, text in (("smooth", "", "no dry friction, no stops"),
                             ("dry", " dry", "dry friction, stops"),
                             ("noisy", " dry", "noise, delays, dry friction, stops")):  # fmt: skip
+        python = "python" if ours == "smooth" else f"python {ours}"
         own = best[ours] / (lanes * steps)
-        python, rolled = best["python" + dry] / steps, best["rollout" + dry] / (few * short)
+        stepped, rolled = best[python] / steps, best["rollout" + dry] / (few * short)
         rows.append([
-            f"{loops.case.title}, {loops.mode}: {text}", f"{1e9 * own:.0f}", f"{1e6 * python:.1f}",
-            f"{own / python:.4f}", f"{1e6 * rolled:.2f}", f"{own / rolled:.4f}",
+            f"{loops.case.title}, {loops.mode}: {text}", f"{1e9 * own:.0f}", f"{1e6 * stepped:.1f}",
+            f"{own / stepped:.4f}", f"{1e6 * rolled:.2f}", f"{own / rolled:.4f}",
         ])  # fmt: skip
     return rows
 

@@ -79,6 +79,7 @@ class StudyPlan:
         gains: "fitted" for those that a controller takes by itself: of the bandwidth as far as the
             sampled loop bears them; "ideal" for those of the bandwidth whatever comes of it.
         integral: ki over kp, 1/s.
+        effort_rate: Largest change of the effort of a joint, N m/s or N/s.
         frame: That carries the payload; by default the first tip.
         known_payload: Load there that the law knows of, kg.
         friction_known: Whether the law makes up for the friction of the URDF.
@@ -105,6 +106,7 @@ class StudyPlan:
     bandwidth: float = 20.0
     gains: str = "fitted"
     integral: float = 0.0
+    effort_rate: float = np.inf
     frame: str | None = None
     known_payload: float = 0.0
     friction_known: bool = True
@@ -118,6 +120,8 @@ class StudyPlan:
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):
                 raise ArgumentError(f"{name} is {value}; give a positive number")
+        if not self.effort_rate > 0.0:
+            raise ArgumentError(f"effort_rate is {self.effort_rate}; give a positive number")
         if not 0.0 <= self.rest < 1.0:
             raise ArgumentError(f"rest is {self.rest}; give a part of the run, from 0 to below 1")
         for mode in self.modes:
@@ -217,7 +221,8 @@ class StudyPlan:
         friction, limits = Friction.of(self.robot), self.robot.limits
         own = (limits.lower, limits.upper, limits.velocity, limits.effort)
         parts: list[Any] = [robot_digest(self.robot)]
-        parts += [x.tolist() for x in (*own, friction.viscous, friction.coulomb)]
+        parts += [x.tolist() for x in own]
+        parts += [getattr(friction, item.name).tolist() for item in fields(friction)]
         for item in fields(self):
             value = getattr(self, item.name)
             if item.name == "motions":

@@ -123,9 +123,10 @@ def _payload(setting: Setting, values: Array) -> None:
 
 
 def _friction(setting: Setting, values: Array) -> None:
-    """Viscous, Coulomb friction and stiction of every joint grow alike."""
-    for name in ("viscous", "coulomb", "stiction"):
-        setting.rows(name, len(values))[:] *= 1.0 + values
+    """All that friction of every joint consists of grows alike."""
+    for name in ("viscous", "coulomb", "stiction", "load", "offset"):
+        if name in setting.parameters:
+            setting.rows(name, len(values))[:] *= 1.0 + values
 
 
 def _steps_of(name: str) -> Callable[[Setting, Array], None]:
@@ -146,6 +147,12 @@ def _noise_of(half: int) -> Callable[[Setting, Array], None]:
         rows[:, half * n : (half + 1) * n] = values
 
     return apply
+
+
+def _resolution(setting: Setting, values: Array) -> None:
+    """Encoders have steps; velocities are measured as they are."""
+    rows = setting.rows("resolution", len(values))
+    rows[:, : rows.shape[1] // 2] = values
 
 
 def _tilt(setting: Setting, values: Array) -> None:
@@ -199,6 +206,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "velocity_noise": Quantity(
         "standard deviation of measured velocities", "rad/s or m/s", False, 0.0, _one, _noise_of(1)
     ),
+    "resolution": Quantity("step of measured positions", "rad or m", False, 0.0, _one, _resolution),
     "tilt": Quantity(
         "of the base about x and y", "rad", True, -np.inf, lambda _: ["x", "y"], _tilt
     ),

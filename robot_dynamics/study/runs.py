@@ -76,9 +76,11 @@ class Bench:
         self._shared["every"] = np.array([_periods(plan)])
         n = plan.robot.dof
         self._shared |= {
+            "effort_rate": np.full(n, plan.effort_rate),
             "sensor_delay": np.zeros(1),
             "command_delay": np.zeros(1),
             "spread": np.zeros(2 * n),
+            "resolution": np.zeros(2 * n),
         }
         motions = plan.trajectories()
         t = np.arange(plan.steps) * h
@@ -169,7 +171,7 @@ def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
         stribeck=bool(friction.stiction.any()),
         uneven=friction.is_uneven,
         passive=plan.stops or friction.is_dry,
-        sensed=bool(varies & {"delay", "noise", "velocity_noise"}),
+        sensed=bool(varies & {"delay", "noise", "velocity_noise", "resolution"}),
         sent="command_delay" in varies,
         every="rate" in varies or _periods(plan) != 1.0,
         shared=len(plan.motions) == 1,

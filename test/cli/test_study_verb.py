@@ -37,6 +37,14 @@ def test_the_largest_bandwidth_is_printed_as_parameters_of_the_controller(capsys
     assert len(bandwidths) > 3
 
 
+def test_a_study_follows_a_motion_from_a_file(tmp_path, capsys):
+    motion = tmp_path / "motion.csv"
+    motion.write_text("time,q.joint_1,q.joint_2\n0,0,0\n0.15,0.1,0.1\n0.3,0.2,-0.1\n")
+    command = ["study", "planar_2r", *FEW, "--motion", str(motion), "--resolution", "0..1mrad"]
+    assert main([*command, "--effort-rate", "1e4"]) == 0
+    assert "variance of the largest error: resolution" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -62,6 +62,19 @@ def test_a_dask_array_of_states_goes_through_inverse_dynamics(planar):
     assert np.array_equal(tau.compute(scheduler="threads"), expected)
 
 
+def test_a_dask_dataframe_of_states_goes_through_inverse_dynamics(planar):
+    dataframe = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    arm = Dynamics(planar)
+    table = pandas.DataFrame(np.random.default_rng(0).normal(size=(1000, 6)))
+    efforts = dataframe.from_pandas(table, npartitions=4).map_partitions(
+        lambda p: pandas.DataFrame(arm.inverse(*np.split(p.to_numpy(), 3, axis=1)), p.index),
+        meta=pandas.DataFrame(columns=range(2), dtype=float),
+    )
+    expected = arm.inverse(*np.split(table.to_numpy(), 3, axis=1))
+    assert np.array_equal(efforts.compute(scheduler="processes").to_numpy(), expected)
+
+
 def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(tmp_path, planar):
     command = [
         *(sys.executable, "-m", "robot_dynamics", "study", "planar_2r", "--runs", "30000"),

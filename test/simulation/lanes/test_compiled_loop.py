@@ -8,6 +8,7 @@ import pytest
 
 from robot_dynamics.control import Friction, Gains, Model, gains_for
 from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.simulation import (
     Imperfections,
@@ -226,3 +227,32 @@ def test_a_lane_that_diverges_stands_still_and_leaves_the_others_alone():
     assert ours.statistics["alive"][:, 0].tolist() == [1.0, 0.0, 1.0]
     assert np.isfinite(ours.record["q"]).all()
     assert np.array_equal(ours.record["q"][:, [0, 2]], calm.record["q"][:, [0, 2]])
+
+
+def test_a_parameter_that_the_structure_leaves_out_is_refused():
+    robot = arm_named("planar_2r")
+    structure = Structure("pd", sensed=False)
+    with pytest.raises(ArgumentError) as refused:
+        compiled_motions(
+            robot,
+            Dynamics(robot),
+            interpolate(excitation(robot, 1.0, share=0.2)),
+            [Lane(noise=1e-4)],
+            structure,
+        )
+    assert str(refused.value) == (
+        "spread is given, but the loop was compiled without; take Structure(sensed=True)"
+    )
+
+
+def test_a_structure_that_leaves_out_what_is_not_there_moves_the_same():
+    robot = arm_named("planar_2r")
+    motion = interpolate(excitation(robot, 1.0, share=0.2))
+    lane, dynamics = Lane(viscous=0.3, coulomb=0.0), Dynamics(robot)
+    full = compiled_motions(robot, dynamics, motion, [lane], Structure("pd", integral=True))[0]
+    lean = Structure("pd", passive=False, sensed=False, sent=False, every=False, shared=True)
+    short = compiled_motions(robot, dynamics, motion, [lane], lean)[0]
+    for what in ("q", "qd", "tau"):
+        np.testing.assert_allclose(short.record[what], full.record[what], atol=SAME_MOTION)
+    for name in ("square_error", "peak_effort", "counted", "lived"):
+        np.testing.assert_allclose(short.statistics[name], full.statistics[name], rtol=1e-9)

@@ -25,6 +25,7 @@ from robot_dynamics.cli.arguments import load_robot
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.study import (
     MOTIONS,
@@ -43,6 +44,8 @@ from robot_dynamics.study.conduct import Conductor
 from robot_dynamics.study.runs import chunks_of
 from robot_dynamics.study.study_files import StudyFolder, read_options
 from robot_dynamics.study.study_table import table_of
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
+from robot_dynamics.trajectory.waypoints import Waypoints
 
 _DEFAULTS: dict[str, Any] = {
     "runs": 1000,
@@ -58,6 +61,7 @@ _DEFAULTS: dict[str, Any] = {
     "bandwidth": 20.0,
     "gains": "fitted",
     "integral": 0.0,
+    "effort_rate": float("inf"),
     "frame": None,
     "known_payload": 0.0,
     "lock": "",
@@ -75,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("what is run")
     texts = {
         "runs": "number of runs of every mode",
-        "motion": f"one or several of {', '.join(MOTIONS)}, with commas",
+        "motion": f"one or several of {', '.join(MOTIONS)} or trajectory files, with commas",
         "modes": f"one or several of {', '.join(MODES)}",
         "duration": "of a run, s",
         "rest": "part of it, at the end, during which the arm must come to rest",
@@ -85,6 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "bandwidth": "of the feedback, rad/s",
         "gains": "fitted to what the sampled loop bears, or ideal",
         "integral": "ki over kp, 1/s",
+        "effort_rate": "largest change of the effort of a joint, N m/s or N/s",
         "frame": "that carries the payload (default: the first tip)",
         "known_payload": "load that the law knows of, kg",
         "lock": "joints to lock, NAME=POSITION with commas",
@@ -122,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.replay is not None:
         return _replay(plan, options, arguments, console)
     if arguments.keep is not None:
-        found = largest_bandwidth(plan, arguments.keep, report=console.print)
+        found = largest_bandwidth(plan, arguments.keep, _conductor(arguments), report=console.print)
         console.print(found.parameters, soft_wrap=True, markup=False, highlight=False)
         return 0
     if arguments.resume and arguments.output is None:
@@ -197,7 +202,7 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
     return StudyPlan(
         robot,
         runs=int(options["runs"]),
-        motions=tuple(str(options["motion"]).split(",")),
+        motions=tuple(_motion(text, robot) for text in str(options["motion"]).split(",")),
         modes=tuple(str(options["modes"]).split(",")),
         vary=vary,
         rate=max(rate.numbers),
@@ -207,10 +212,16 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
             name: options[name]
             for name in (
                 *("sampling", "seed", "duration", "rest", "integrator", "bandwidth", "gains"),
-                *("integral", "frame", "known_payload"),
+                *("integral", "effort_rate", "frame", "known_payload"),
             )
         },
     )
+
+
+def _motion(text: str, robot: Robot) -> str | Waypoints:
+    """The name of a motion, or what a trajectory file holds."""
+    text = text.strip()
+    return read_trajectory(text, robot.joint_names) if Path(text).suffix else text
 
 
 def _number(option: str, text: str) -> float:
