@@ -36,8 +36,8 @@ from robot_dynamics.identification import (
     write_parameters,
     write_urdf,
 )
-from robot_dynamics.identification.html_report import html_report
-from robot_dynamics.identification.write_back import write_whole
+from robot_dynamics.identification.written.html_report import html_report
+from robot_dynamics.identification.written.write_back import write_whole
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Waypoints

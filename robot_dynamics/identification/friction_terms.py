@@ -31,6 +31,10 @@ WORTH = 0.02
 """Part of the error that one more coefficient must take away, or it is left out."""
 
 
+MOST_LOADED = 0.9
+"""Friction per effort borne that a gear may have: of 1 it would hold itself whatever drives it."""
+
+
 @dataclass(frozen=True)
 class Shape:
     """Which terms the friction of a joint has.
@@ -174,4 +178,5 @@ def sensible(coefficients: Array, shape: Shape) -> bool:
     value = dict.fromkeys(("viscous", "coulomb", "stiction", "load"), 0.0)
     value |= dict(zip(shape.names, coefficients, strict=True))
     at_rest = value["coulomb"] + value["stiction"]
-    return min(value["viscous"], value["coulomb"], value["load"], at_rest) >= 0.0
+    takes = min(value["viscous"], value["coulomb"], value["load"], at_rest) >= 0.0
+    return takes and value["load"] <= MOST_LOADED

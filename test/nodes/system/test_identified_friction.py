@@ -10,7 +10,7 @@ from shaken_arm import BANDWIDTH, FAR, NAMES, PATIENT, RATE, START
 from arm_system import ArmSystem, series
 from robot_dynamics import read_urdf
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.identification.parameter_file import Drives, write_parameters
+from robot_dynamics.identification.written.parameter_file import Drives, write_parameters
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 

@@ -39,8 +39,8 @@ from robot_dynamics.identification import (
     write_parameters,
     write_urdf,
 )
-from robot_dynamics.identification.html_report import html_report
-from robot_dynamics.identification.write_back import write_whole
+from robot_dynamics.identification.written.html_report import html_report
+from robot_dynamics.identification.written.write_back import write_whole
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial.inertia import Inertia

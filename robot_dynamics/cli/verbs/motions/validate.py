@@ -16,8 +16,8 @@ from robot_dynamics.cli.arguments import add_robot, load_robot
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
 from robot_dynamics.identification import read_parameters, validate
-from robot_dynamics.identification.html_report import html_report
-from robot_dynamics.identification.write_back import write_whole
+from robot_dynamics.identification.written.html_report import html_report
+from robot_dynamics.identification.written.write_back import write_whole
 from robot_dynamics.robot import find_robot
 
 NOT_GOOD = 3

@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError, UrdfError
-from robot_dynamics.identification.urdf_text import Element, UrdfText
+from robot_dynamics.identification.written.urdf_text import Element, UrdfText
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import open_document

@@ -12,7 +12,7 @@ import yaml
 from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import RecordingError, unknown_name
-from robot_dynamics.identification.write_back import write_whole
+from robot_dynamics.identification.written.write_back import write_whole
 from robot_dynamics.robot.robot import Robot
 
 TERMS = tuple(term.name for term in fields(Friction))

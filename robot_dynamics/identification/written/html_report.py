@@ -10,8 +10,8 @@ from html import escape
 from matplotlib.figure import Figure
 
 from robot_dynamics.identification.estimation import Identification
-from robot_dynamics.identification.parameter_file import TERMS
 from robot_dynamics.identification.validation import Report, percent
+from robot_dynamics.identification.written.parameter_file import TERMS
 from robot_dynamics.text_tables import html_table
 
 STYLE = """

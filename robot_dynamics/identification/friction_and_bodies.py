@@ -1,0 +1,194 @@
+"""Least squares of one motion, with the friction that it needs, and bodies that exist.
+
+Bodies and friction are found in turns: terms of friction are chosen by blocks of samples that a
+trial did not see, then all columns are fitted at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
+from robot_dynamics.identification.friction_terms import (
+    MOST_LOADED,
+    FrictionColumns,
+    Shape,
+    chosen,
+)
+from robot_dynamics.identification.least_squares import (
+    Estimate,
+    Problem,
+    estimate,
+    held_out,
+    normal,
+)
+from robot_dynamics.identification.link_inertias import LinkInertias
+from robot_dynamics.identification.physical_consistency import Quadratic, consistent
+from robot_dynamics.identification.recordings.doubts import saturated
+from robot_dynamics.identification.signals import Signals
+from robot_dynamics.robot.robot import Robot
+
+BLOCKS = 6
+"""Into which samples are split, in time, to judge by what a fit did not see."""
+
+ROUNDS = 3
+"""Of choosing friction: bodies and friction are found in turns."""
+
+ROTORS_WORTH = 0.98
+"""Rotor inertia is kept if it brings the squared error on unseen blocks below this part."""
+
+
+class Fit:
+    """Least squares of one motion, with the friction that it needs."""
+
+    @staticmethod
+    def of(robot: Robot, motion: Signals, drive: Array, rotors: bool | None) -> Fit:
+        """Choose friction and rotors, and fit."""
+        fit = Fit(robot, motion, drive)
+        for _ in range(ROUNDS):
+            fit.choose_friction()
+        everywhere = list(range(fit.n))
+        if rotors or (rotors is None and fit.needs(everywhere)):
+            fit.take_rotors(everywhere)
+            fit.choose_friction()
+            fit.take_rotors(fit.rotors)
+        return fit
+
+    def __init__(self, robot: Robot, motion: Signals, drive: Array) -> None:
+        self.n, self.motion, self.drive = robot.dof, motion, drive
+        self.rotors: list[int] = []
+        self.dynamics = Dynamics(robot)
+        self.Y = regressor_at_drives(self.dynamics, motion, drive)
+        self.prior = np.array([b.value for b in self.dynamics.base_parameters])
+        self.p = len(self.prior)
+        self.tau = motion.tau @ np.linalg.inv(drive)
+        self.columns = FrictionColumns(motion, drive)
+        self.shapes = [Shape(0.02 * v, viscous=True) if v > 0.0 else Shape()
+                       for v in self.columns.speed]  # fmt: skip
+        limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
+        self.usable = ~saturated(motion.raw, limit)
+        self.blocks = _blocks(motion, BLOCKS)
+        self.load = np.abs(self.Y @ self.prior)
+        self.estimate = self._estimate()
+
+    # -- the linear problem -----------------------------------------------------------------
+
+    def problem(self, rotors: Sequence[int]) -> Problem:
+        """All columns: base parameters, rotors, friction of each joint."""
+        N = len(self.tau)
+        friction = [
+            self.columns.of(j, shape, self.load[:, j]) for j, shape in enumerate(self.shapes)
+        ]
+        first = self.p + len(rotors)
+        width = first + sum(A.shape[1] for A in friction)
+        X = np.zeros((N, self.n, width))
+        X[:, :, : self.p] = self.Y
+        qdd = self.motion.qdd @ self.drive.T
+        for column, j in enumerate(rotors, start=self.p):
+            X[:, j, column] = qdd[:, j]
+        at = first
+        for j, A in enumerate(friction):
+            X[:, j, at : at + A.shape[1]] = A
+            at += A.shape[1]
+        prior = np.concatenate([self.prior, np.zeros(width - self.p)])
+        return Problem(X, self.tau, prior, self.usable)
+
+    def _estimate(self) -> Estimate:
+        self._problem = self.problem(self.rotors)
+        fit = estimate(self._problem)
+        self.load = np.abs(self._rigid(fit.z))
+        return fit
+
+    def _rigid(self, z: Array) -> Array:
+        end = self.p + len(self.rotors)
+        return np.asarray(self._problem.X[:, :, :end] @ z[:end])
+
+    # -- choices ------------------------------------------------------------------------------
+
+    def choose_friction(self) -> None:
+        """Give every joint the terms that pay on unseen blocks, and fit anew."""
+        fit = self.estimate
+        rest = self.tau - self._rigid(fit.z)
+        self.shapes = [
+            chosen(self.columns, j, rest[:, j], self.load[:, j], fit.weight[:, j], self.blocks)
+            for j in range(self.n)
+        ]
+        self.estimate = self._estimate()
+
+    def take_rotors(self, rotors: Sequence[int]) -> None:
+        """Fit with inertia of these rotors, less those that would have to be negative."""
+        self.rotors = list(rotors)
+        self.estimate = self._estimate()
+        while self.rotors:
+            found = self.estimate.z[self.p : self.p + len(self.rotors)]
+            if found.min() >= 0.0:
+                return
+            self.rotors = [j for j, value in zip(self.rotors, found, strict=True) if value > 0.0]
+            self.estimate = self._estimate()
+
+    def needs(self, rotors: Sequence[int]) -> bool:
+        """Whether inertias of these rotors pay on unseen blocks."""
+
+        def error(rotors: Sequence[int]) -> float:
+            left = held_out(self.problem(rotors), self.estimate, self.blocks)
+            return float(np.sum(self.estimate.weight * (left / self.estimate.sigma) ** 2))
+
+        return error(rotors) < ROTORS_WORTH * error([])
+
+    # -- results ------------------------------------------------------------------------------
+
+    @property
+    def free(self) -> EffortModel:
+        """The model of least squares alone."""
+        return self._model(self.estimate.z[: self.p], self.estimate.z[self.p :])
+
+    def _model(self, base: Array, others: Array) -> EffortModel:
+        rotor = np.zeros(self.n)
+        rotor[self.rotors] = others[: len(self.rotors)]
+        ends = np.cumsum([len(shape.names) for shape in self.shapes])[:-1]
+        friction = np.split(others[len(self.rotors) :], ends)
+        return EffortModel(
+            self.dynamics, self.drive, base, rotor, tuple(self.shapes), tuple(friction)
+        )
+
+    def consistent(self, links: LinkInertias) -> tuple[EffortModel, Robot]:
+        """The model and the robot of bodies that exist."""
+        data = Quadratic.of(*normal(self._problem, self.estimate.sample_weight))
+        pi, others = consistent(data, links, self._constraints())
+        return self._model(links.K @ pi, others), links.with_parameters(pi)
+
+    def _constraints(self) -> list[tuple[Array, float]]:
+        """Rotors have inertia, friction takes power."""
+        names = ["rotor"] * len(self.rotors)
+        names += [name for shape in self.shapes for name in shape.names]
+        rows = np.eye(len(names))
+        limits = [
+            (rows[i], 0.0)
+            for i, name in enumerate(names)
+            if name in ("rotor", "viscous", "coulomb", "load")
+        ]
+        for i, name in enumerate(names):
+            if name == "load":
+                limits.append((-rows[i], -MOST_LOADED))
+            if name == "stiction":  # stands right behind its Coulomb friction
+                limits.append((rows[i] + rows[i - 1], 0.0))
+        return limits
+
+    @property
+    def unseen(self) -> Array:
+        """Residuals of the joints on blocks that the fit did not see, shape (N, n)."""
+        return held_out(self._problem, self.estimate, self.blocks) @ self.drive
+
+    @property
+    def seen(self) -> Array:
+        """How far off each base parameter may be, of what the URDF has; infinite if unseen."""
+        return self.estimate.deviation[: self.p]
+
+
+def _blocks(motion: Signals, count: int) -> list[Array]:
+    """Indices of samples, in time, split where parts without gaps allow no better."""
+    return [block for block in np.array_split(np.arange(len(motion.time)), count) if len(block)]

@@ -1,0 +1,1 @@
+"""What is written of an identified robot: its URDF, parameters of nodes, a report."""
