@@ -1,12 +1,13 @@
 """robot-dynamics info, torque and simulate: what they print, and what they say of bad input."""
 
 import re
+import shlex
 
 import numpy as np
 import pytest
 
 from oracles import example_folder
-from robot_dynamics.cli import VERBS, main
+from robot_dynamics.cli import VERBS, main, parser
 from robot_dynamics.robot import find_robot
 
 
@@ -135,6 +136,20 @@ def test_simulate_shows_that_feedforward_follows_better_than_pd(capsys, tmp_path
         assert min(better) > 20.0
     picture = (tmp_path / "planar_2r.png").read_bytes()
     assert picture.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_every_verb_has_examples_that_its_parser_takes(verb, capsys):
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    examples = [line for line in lines if line.startswith(f"robot-dynamics {verb} ")]
+    examples += [line for line in lines if line == f"robot-dynamics {verb}"]
+    assert examples
+    for example in examples:
+        typed, *_ = re.split(r"  +| -> | > ", example)
+        words = shlex.split(typed, comments=True)[1:]
+        assert parser(verb).parse_args(words).verb == verb, typed
 
 
 @pytest.mark.parametrize(

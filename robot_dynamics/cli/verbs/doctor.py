@@ -1,4 +1,8 @@
-"""What this machine lacks for ROS 2 and for a loop in real time, each line with what to do."""
+"""What this machine lacks for ROS 2 and for a loop in real time, each line with what to do.
+
+robot-dynamics doctor
+robot-dynamics doctor --realtime      status 1 as well where something for real time is missing
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,9 @@
 """A simulated robot follows a motion over ROS 2 topics, with feedforward and by PD.
 
+    robot-dynamics demo                                   a Panda
+    robot-dynamics demo ur5 --view                        with a page in the browser
+    robot-dynamics demo arm.urdf --record run.mcap --duration 4
+
 Simulator, feedforward and controller run as nodes in one process, in real time. The same
 motion is followed six times: with feedforward, by PD with gravity compensation and by PD alone,
 with the same gains, each on a robot as its URDF says and on one whose links are heavier.

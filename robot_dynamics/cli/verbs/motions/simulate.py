@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import track
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot, text_of_robot
@@ -65,9 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
+    modes = track(CONTROL, "following the motion", console=Console(stderr=True), transient=True)
     logs = {
         mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
-        for mode in CONTROL
+        for mode in modes
     }
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
     console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)

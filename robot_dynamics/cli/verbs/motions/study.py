@@ -4,7 +4,7 @@ robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs
 robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
 robot-dynamics study out/study.yaml --resume          go on after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     one run again, with a picture
-robot-dynamics study panda --payload 0..3 --keep 0.99 the largest bandwidth for 99 % of the runs
+robot-dynamics study panda --payload 0..3 --keep 0.99  the largest bandwidth for 99 % of the runs
 
 A spread is A..B (any value between), M+-S (normal) or A,B,C (these values), with units such as ms,
 mm, deg, g, %.

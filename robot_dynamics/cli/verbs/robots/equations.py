@@ -1,4 +1,9 @@
-"""The equations of a robot, written out: as text, LaTeX, C or Python, on the standard output."""
+"""The equations of a robot, written out: as text, LaTeX, C or Python, on the standard output.
+
+robot-dynamics equations planar_2r --letters          to be read, with letters for parameters
+robot-dynamics equations ur5 --as c > ur5.c           one C99 function
+robot-dynamics equations planar_2r --as latex
+"""
 
 from __future__ import annotations
 

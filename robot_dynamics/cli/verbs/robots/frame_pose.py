@@ -1,4 +1,8 @@
-"""Where a frame is in the root link at given joint positions, by default the middle of ranges."""
+"""Where a frame is in the root link at given joint positions, by default the middle of ranges.
+
+robot-dynamics pose ur5 --q 0,-1,1,0,0,0
+robot-dynamics pose arm.urdf --frame wrist --q elbow=0.5
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""All joint positions that bring a frame to a pose, or why there are none."""
+"""All joint positions that bring a frame to a pose, or why there are none.
+
+robot-dynamics ik ur5 --position 0.4,0.1,0.3
+robot-dynamics ik ur5 --position=-0.4,0.1,0.3 --rpy 0,1.57,0 --json
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The chain to a frame: its Denavit-Hartenberg table, and what serves its inverse kinematics."""
+"""The chain to a frame: its Denavit-Hartenberg table, and what serves its inverse kinematics.
+
+robot-dynamics kinematics ur5
+robot-dynamics kinematics panda --json
+"""
 
 from __future__ import annotations
 
