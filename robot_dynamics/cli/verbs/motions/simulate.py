@@ -66,7 +66,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
-    modes = track(CONTROL, "following the motion", console=Console(stderr=True), transient=True)
+    terminal = Console(stderr=True)
+    modes = track(CONTROL, "following the motion", console=terminal, transient=True,
+                  disable=not terminal.is_terminal)  # fmt: skip
     logs = {
         mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
         for mode in modes
