@@ -16,9 +16,9 @@ import math
 
 from robot_dynamics.compiler.graph.trace import Program
 from robot_dynamics.compiler.native.arctangent import arctangent
-from robot_dynamics.compiler.native.finite_check import FiniteCheck
-from robot_dynamics.compiler.native.ir import Code, Lanes, Values, argument, emit_body
+from robot_dynamics.compiler.native.ir import Code, Lanes, argument
 from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
 from robot_dynamics.compiler.native.rows import rows_at
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
 

@@ -1,4 +1,4 @@
-"""Writing LLVM's textual language: values, memory, and the body of a program.
+"""Writing LLVM's textual language: values, memory, functions and modules.
 
 Only what every LLVM from 14 on reads is written: addresses are plain 64-bit integers
 that become pointers at a load or store, because pointer types changed with LLVM 15,
@@ -8,32 +8,16 @@ and constant vectors are written out, because `splat` came with LLVM 19.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.expression import Expression, constant_value
-from robot_dynamics.compiler.graph.operations import (
-    ABS,
-    ADD,
-    ARCTAN2,
-    COS,
-    EXP,
-    FLOOR,
-    INPUT,
-    MULTIPLY,
-    NEGATE,
-    RECIPROCAL,
-    SELECT,
-    SIN,
-    SQRT,
-    SUBTRACT,
-    TANH,
-)
-from robot_dynamics.compiler.graph.trace import Program, live_nodes
+from robot_dynamics.compiler.graph.operations import ABS, FLOOR, SQRT
 from robot_dynamics.compiler.native.llvm import LIBRARY_FUNCTIONS
-from robot_dynamics.errors import BackendError
+
+INTRINSICS = {SQRT: "sqrt", ABS: "fabs", FLOOR: "floor"}
+"""Operations that LLVM has by name."""
 
 
 @dataclass(frozen=True)
@@ -201,149 +185,6 @@ def argument(name: str) -> str:
     return f"%at_{name}"
 
 
-SineCosine = Callable[[Code, list[str]], list[tuple[str, str]]]
-"""Writes the sine and cosine of a list of values that are known at one time."""
-
-Arctangent = Callable[[Code, list[tuple[str, str]]], list[str]]
-"""Writes the angles of a list of points (y, x) that are known at one time."""
-
-
-class Values:
-    """The names of what was written so far, by node.
-
-    Args:
-        load_input: Gives the value of an input entry, by name and flat position; called once for
-            every entry that is used.
-    """
-
-    def __init__(self, load_input: Callable[[str, int], str]) -> None:
-        self._load_input = load_input
-        self.known: dict[int, str] = {}
-
-    def enter(self, node: Expression) -> None:
-        """An input, before anything that uses it."""
-        self.known[node.index] = self._load_input(*node.value)
-
-    def define(self, node: Expression, name: str) -> None:
-        """The name of another node."""
-        self.known[node.index] = name
-
-    def use(self, node: Expression) -> str:
-        """The name of a node that an operation uses."""
-        return self.known[node.index]
-
-    def result(self, node: Expression) -> str:
-        """The name of a node that is an output."""
-        return self.known[node.index]
-
-
-def emit_body(
-    code: Code,
-    program: Program,
-    lanes: Lanes,
-    values: Values,
-    sine_cosine: SineCosine,
-    arctangent: Arctangent,
-) -> dict[str, list[str]]:
-    """Write the operations of a program.
-
-    All sines and cosines whose angles are known come first, in one go: that lets them share
-    vector instructions and one test for huge angles. Angles that depend on other sines follow.
-    So do arctangents, after the sines that are known with them.
-
-    Products and sums carry the `contract` flag: LLVM may join a product and a sum into one fused
-    operation, which is faster and rounds once. Nothing else is allowed to change results.
-
-    Args:
-        code: Where to write.
-        program: The equations.
-        lanes: Type of every value.
-        values: Where values are kept.
-        sine_cosine: Writes sines and cosines.
-        arctangent: Writes arctangents.
-
-    Returns:
-        The values of the entries of every output.
-    """
-    waves: dict[int, tuple[str, str]] = {}  # sine and cosine, by the index of the angle
-
-    def emit(nodes: Iterable[Expression]) -> None:
-        for node in nodes:
-            if node.index in values.known:
-                continue
-            if node.op == INPUT:
-                values.enter(node)
-            elif node.op in (SIN, COS):
-                values.define(node, waves[node.args[0].index][node.op == COS])
-            elif (known := constant_value(node)) is not None:
-                values.define(node, lanes.number(known))
-            else:
-                operands = [values.use(x) for x in node.args]
-                values.define(node, emit_operation(code, lanes, node.op, operands))
-
-    for angles, turns in function_levels(program):
-        emit(live_nodes(angles))
-        if angles:
-            pairs = sine_cosine(code, [values.use(angle) for angle in angles])
-            waves.update(zip((angle.index for angle in angles), pairs, strict=True))
-        emit(live_nodes(x for turn in turns for x in turn.args))
-        points = [(values.use(y), values.use(x)) for y, x in (turn.args for turn in turns)]
-        for turn, angle in zip(turns, arctangent(code, points), strict=True):
-            values.define(turn, angle)
-    emit(program.nodes)
-    return {
-        name: [values.result(entry) for entry in output.entries]
-        for name, output in program.outputs.items()
-    }
-
-
-def function_levels(program: Program) -> list[tuple[list[Expression], list[Expression]]]:
-    """Arguments of sines and cosines, and arctangents, in the order in which they are known.
-
-    First those that depend on no other such function, then those that depend on them, and so on.
-    """
-    level: dict[int, int] = {}
-    levels: list[tuple[dict[int, Expression], list[Expression]]] = []
-    for node in program.nodes:
-        own = max((level[x.index] for x in node.args), default=0)
-        if node.op in (SIN, COS, ARCTAN2):
-            if own == len(levels):
-                levels.append(({}, []))
-            angles, turns = levels[own]
-            if node.op == ARCTAN2:
-                turns.append(node)
-            else:
-                angles[node.args[0].index] = node.args[0]
-            own += 1
-        level[node.index] = own
-    return [(list(angles.values()), turns) for angles, turns in levels]
-
-
-_ARITHMETIC = {ADD: "fadd contract", SUBTRACT: "fsub contract", MULTIPLY: "fmul contract"}
-_INTRINSICS = {SQRT: "sqrt", ABS: "fabs", FLOOR: "floor"}
-_LIBRARY = (EXP, TANH)
-
-
-def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> str:
-    """Write one operation other than a sine, cosine or arctangent; returns its value."""
-    kind, x = lanes.type, operands[0]
-    if op in _ARITHMETIC:
-        return code.let(f"{_ARITHMETIC[op]} {kind} {x}, {operands[1]}")
-    if op == NEGATE:
-        return code.let(f"fneg {kind} {x}")
-    if op == RECIPROCAL:
-        return code.let(f"fdiv {kind} {lanes.number(1.0)}, {x}")
-    if op in _INTRINSICS:
-        return code.let(f"call {kind} @llvm.{_INTRINSICS[op]}.{lanes.suffix}({kind} {x})")
-    if op == SELECT:
-        less = code.let(f"fcmp olt {kind} {x}, {operands[1]}")
-        yes, no = operands[2:]
-        return code.let(f"select {lanes.of('i1')} {less}, {kind} {yes}, {kind} {no}")
-    if op in _LIBRARY:
-        return by_lane(code, lanes, op, x)
-    raise BackendError(f"native code has no operation '{op}'; add it to compiler/ir.py")
-
-
 def by_lane(code: Code, lanes: Lanes, function: str, *operands: str) -> str:
     """Call a function of the C library, of doubles, for every lane."""
     result = "undef"
@@ -403,7 +244,7 @@ def module(functions: Iterable[str], types: Iterable[Lanes], typed_pointers: boo
     ]
     for lanes in dict.fromkeys(types):
         kind, wide = lanes.type, lanes.suffix
-        lines += [f"declare {kind} @llvm.{name}.{wide}({kind})" for name in _INTRINSICS.values()]
+        lines += [f"declare {kind} @llvm.{name}.{wide}({kind})" for name in INTRINSICS.values()]
         lines += [f"declare {kind} @llvm.copysign.{wide}({kind}, {kind})"]
         lines += [f"declare {kind} @llvm.fma.{wide}({kind}, {kind}, {kind})"]
     lines += ['!0 = !{!"branch_weights", i32 1, i32 1000000}']

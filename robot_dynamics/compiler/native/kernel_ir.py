@@ -9,9 +9,9 @@ from robot_dynamics.compiler.native.arctangent import packed_arctangent
 from robot_dynamics.compiler.native.batch import batch_functions
 from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.entry.entry_functions import batch_entry, single_entry
-from robot_dynamics.compiler.native.finite_check import FiniteCheck
-from robot_dynamics.compiler.native.ir import Code, Lanes, Values, argument, emit_body, module
+from robot_dynamics.compiler.native.ir import Code, Lanes, argument, module
 from robot_dynamics.compiler.native.llvm import Host
+from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
 from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
-from robot_dynamics.compiler.native.finite_check import FiniteCheck
 from robot_dynamics.compiler.native.ir import Code, Lanes
+from robot_dynamics.compiler.native.program_ir import FiniteCheck
 
 _CHUNK = 32  # bytes of a row that are transposed together; half as many are slower
 

@@ -38,7 +38,8 @@ def files_called(profile=sys.setprofile):
 
     def note(frame, event, _):
         code = frame.f_code
-        is_function = code.co_flags & CO_OPTIMIZED  # bodies of modules and classes are none
+        # Bodies of modules and classes are none, and what has no name may run when they do
+        is_function = code.co_flags & CO_OPTIMIZED and not code.co_name.startswith("<")
         if event == "call" and is_function and (file := in_package(code.co_filename)):
             called.append((file, code.co_name))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import INPUT
 from robot_dynamics.compiler.graph.trace import Program, use_counts
-from robot_dynamics.compiler.native.ir import Values
+from robot_dynamics.compiler.native.program_ir import Values
 
 NEAR = 24
 """Operations over which a value stays in its register: of the 32, most have such a neighbour."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from robot_dynamics.compiler.native.arctangent import arctangent
-from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane, emit_body
+from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.loop.loop_steps import (
     LookUp,
@@ -26,6 +26,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
 )
 from robot_dynamics.compiler.native.loop.memory_values import MemoryValues
 from robot_dynamics.compiler.native.loop.normals import normal_values
+from robot_dynamics.compiler.native.program_ir import emit_body
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
 
 
