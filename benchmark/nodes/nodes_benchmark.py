@@ -15,6 +15,7 @@ import json
 import os
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -47,7 +48,7 @@ SETTLE = 3.0
 PRIORITY = 80
 """Real-time priority to try, of SCHED_FIFO."""
 
-CLIMB = (1000.0, 2000.0, 3000.0, 4000.0, 5000.0, 6000.0)
+CLIMB = (1000.0, 2000.0, 3000.0, 4000.0, 5000.0)
 """Rates at which one process is tried, Hz."""
 
 PAGE_PORT = 18411
@@ -168,12 +169,15 @@ def _reports(heard: Mapping[str, list[dict[str, float]]]) -> dict[str, dict[str,
     Raises:
         SystemFailure: If one has not.
     """
-    found = {}
+    found: dict[str, dict[str, list[float]]] = {}
     for name in NODES:
-        reports = list(heard[name])
-        if not reports:
+        values = defaultdict(list)
+        for report in list(heard[name]):
+            for key, value in report.items():
+                values[key].append(value)
+        if not values:
             raise SystemFailure(f"{name} did not report on /diagnostics")
-        found[name] = {key: [report[key] for report in reports] for key in reports[-1]}
+        found[name] = values
     return found
 
 

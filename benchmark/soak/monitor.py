@@ -79,6 +79,10 @@ class Monitor:
         self.report.commands += 1
         if not np.isfinite(tau).all():
             self._fault(f"effort_command at {t:.3f} s is not finite: {tau}")
+        if self._commands and t == self._commands[-1][0]:
+            # Answers the same state again, as no other came: that it came later shows in the next
+            self._commands = (*self._commands[:-1], (t, tau))
+            return
         if len(self._commands) == 2:
             (t_0, tau_0), (t_1, tau_1) = self._commands
             self.report.silence = max(self.report.silence, t - t_1)
