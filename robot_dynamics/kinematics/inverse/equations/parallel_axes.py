@@ -166,5 +166,5 @@ def _flat(n: Vector, v: Vector) -> Vector:
 
 
 def _within_a_turn(angle: Any) -> Any:
-    """The angle in [-pi, pi) that differs by whole turns."""
-    return angle - TURN * np.floor((angle + np.pi) * (1.0 / TURN))
+    """The angle in (-pi, pi] that differs by whole turns."""
+    return angle + TURN * np.floor((np.pi - angle) * (1.0 / TURN))
