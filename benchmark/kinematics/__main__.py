@@ -27,7 +27,6 @@ from robot_dynamics.robot.denavit_hartenberg import TOOL
 PAGE = Path(__file__).parents[2] / "docs" / "kinematics-benchmark.md"
 BATCH = 8192
 POSES = 1000
-TIMED = 100
 PACKAGES = ("numpy", "llvmlite", "EAIK", "ssik", "pytracik", "roboticstoolbox-python", "pin")
 
 
@@ -84,12 +83,13 @@ def with_all_branches_first(problem: Problem) -> Problem:
     return Problem(problem.title, problem.robot, problem.frame, problem.urdf, *arrays)
 
 
-def searches(turns: int) -> Table:
+def searches(turns: int, poses: int = POSES) -> Table:
     """One solution within the limits, searched."""
+    timed = poses // 10
     problems = [
-        Problem.named("Panda", "panda", "panda_hand", POSES),
-        Problem.named("Kinova j2s6s200", "kinova", "j2s6s200_end_effector", POSES),
-        Problem.named("TIAGo's torso and arm", "tiago_no_hand", "arm_tool_link", POSES),
+        Problem.named("Panda", "panda", "panda_hand", poses),
+        Problem.named("Kinova j2s6s200", "kinova", "j2s6s200_end_effector", poses),
+        Problem.named("TIAGo's torso and arm", "tiago_no_hand", "arm_tool_link", poses),
     ]
     columns: list[dict[str, str]] = []
     for problem in problems:
@@ -103,21 +103,21 @@ def searches(turns: int) -> Table:
             except ImportError:
                 continue
             slow = name == "pin, loop in Python"
-            count, timed = (TIMED, TIMED // 10) if slow else (POSES, TIMED)
+            count, few = (timed, max(1, timed // 10)) if slow else (poses, timed)
             results = [solve(problem.R[k], problem.p[k]) for k in range(count)]
             found[name] = sum(problem.reached(k, q) for k, q in enumerate(results)) / count
-            calls[name] = Call(_each(solve, timed), (problem,), evaluations=timed)
+            calls[name] = Call(_each(solve, few), (problem,), evaluations=few)
         ik = InverseKinematics(problem.robot, problem.frame, solver="numeric")
-        together = f"robot_dynamics, a pose of {POSES}"
+        together = f"robot_dynamics, a pose of {poses}"
         found[together] = float(ik(problem.R, problem.p).valid.mean())
-        calls[together] = Call(ik, (problem.R, problem.p), evaluations=POSES)
+        calls[together] = Call(ik, (problem.R, problem.p), evaluations=poses)
         times = best_times(calls, turns=turns, duration=0.05, clock=time.process_time)
         columns.append({name: f"{1e6 * times[name]:.0f}, {found[name]:.1%}" for name in calls})
     names = dict.fromkeys(name for column in columns for name in column)
     return Table(
         "One solution, searched",
-        f"µs per pose on average, and how many of {POSES} random reachable poses are found within "
-        f"the limits (of {TIMED} by the loop). pytracik gives up after 5 ms of the clock, and so "
+        f"µs per pose on average, and how many of {poses} random reachable poses are found within "
+        f"the limits (of {timed} by the loop). pytracik gives up after 5 ms of the clock, and so "
         "finds less where other programs run beside it.",
         ["µs per pose, found", *(problem.title for problem in problems)],
         [[name, *(column.get(name, "-") for column in columns)] for name in names],
@@ -137,7 +137,7 @@ def _written(time: float, peer: float | None) -> str:
     return f"{1e6 * time:.3g}{part}"
 
 
-def page(turns: int) -> str:
+def page(turns: int, poses: int = POSES) -> str:
     """The page docs/kinematics-benchmark.md."""
     about = f"- {processor()}\n- {', '.join(installed(PACKAGES))}\n"
     introduction = (
@@ -147,7 +147,7 @@ def page(turns: int) -> str:
         "(the extra `bench` has all but roboticstoolbox-python) are left out. All times are those\n"
         "of the processor, all threads together: other programs beside it do not count.\n\n"
     )
-    parts = (all_solutions(turns), searches(turns), running_times(turns))
+    parts = (all_solutions(turns), searches(turns, poses), running_times(turns))
     tables = [table.markdown() for table in parts]
     return introduction + about + "\n" + "\n\n".join(tables) + "\n"
 
@@ -157,11 +157,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmark.kinematics")
     parser.add_argument("--output", type=Path, default=PAGE, help="file to write")
     parser.add_argument("--turns", type=int, default=7, help="turns of every contender")
+    parser.add_argument("--poses", type=int, default=POSES, help="poses that are searched for")
     chosen = parser.parse_args(arguments)
     console = Console()
     with spinner(console) as tell:
         tell("inverse kinematics")
-        text = page(chosen.turns)
+        text = page(chosen.turns, chosen.poses)
     chosen.output.write_text(text, encoding="utf-8")
     console.print(f"wrote {chosen.output}")
 
