@@ -43,7 +43,12 @@ def launch(domain):
 
 
 # An arm that several processes balance in real time: two of them at once disturb each other
-REAL_TIME = ("test/nodes/system/", "test/cli/test_demo.py", "test/documents/test_readme.py")
+REAL_TIME = (
+    "test/nodes/system/",
+    "test/nodes/test_monitor_node.py",
+    "test/cli/test_demo.py",
+    "test/documents/test_readme.py",
+)
 
 
 @pytest.hookimpl(optionalhook=True)
