@@ -12,7 +12,7 @@ import itertools
 import os
 import platform
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -30,6 +30,9 @@ MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
 """Functions of the C library for memory; LLVM calls the last two for its intrinsics."""
 
 _LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidying up after it
+
+_HAVE_SCHEDULER = range(16, 23)
+"""Versions of LLVM that are known to have the option of `_in_order_of_text`."""
 
 # LLVM's global context is not for two threads at once, and a fork waits until nobody compiles.
 _lock = lazy.lock
@@ -109,12 +112,14 @@ def host() -> Host:
     )
 
 
-def compile_object(ir: str, level: int = 2) -> bytes:
+def compile_object(ir: str, level: int = 2, scheduled: bool = True) -> bytes:
     """Compile a module to relocatable object code for this machine.
 
     Args:
         ir: The module in LLVM's textual language.
         level: Optimisation level of the code generator, 0 to 3.
+        scheduled: Let LLVM move operations; else they stay in the order of the text, where that
+            can be had. Results are the same bit for bit.
 
     Raises:
         BackendError: If LLVM cannot compile it.
@@ -123,13 +128,32 @@ def compile_object(ir: str, level: int = 2) -> bytes:
         binding = _binding()
         try:
             module = binding.parse_assembly(ir)
-            code = bytes(_target_machine(level).emit_object(module))
+            with contextlib.nullcontext() if scheduled else _in_order_of_text(binding):
+                code = bytes(_target_machine(level).emit_object(module))
         except RuntimeError as error:
             raise BackendError(f"LLVM does not accept the equations: {error}") from None
         del module
         if len(ir) > _LARGE_TEXT:
             _return_memory()
         return code
+
+
+@contextlib.contextmanager
+def _in_order_of_text(binding: Any) -> Iterator[None]:
+    """Compile without LLVM's scheduler of machine code.
+
+    The option is one of the whole process, so that it is put back. LLVM ends the process at an
+    option that it does not know, and before version 15 at one that is given twice.
+    """
+    measured = platform.machine().lower() in ("x86_64", "amd64")
+    if not measured or binding.llvm_version_info[0] not in _HAVE_SCHEDULER:
+        yield
+        return
+    binding.set_option("", "-enable-misched=false")
+    try:
+        yield
+    finally:
+        binding.set_option("", "-enable-misched=true")
 
 
 def _return_memory() -> None:

@@ -19,6 +19,7 @@ from programs import (
     random_inputs,
     random_motion,
 )
+from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native import batch
@@ -26,6 +27,7 @@ from robot_dynamics.compiler.native import native_kernel as native
 from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.errors import ShapeError
+from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds
 
@@ -124,6 +126,19 @@ def test_code_for_every_kind_of_machine(arm, bits, scalar, fused):
     assert done == 19
     tolerance = ROUND_OFF if scalar == "double" else FLOAT_ROUND_OFF
     assert_close(tau, expected_efforts(arm, q, qd, qdd), tolerance)
+
+
+def test_results_do_not_depend_on_the_order_of_instructions(monkeypatch):
+    robot = read_urdf(find_robot("ur5"))
+    state = np.random.default_rng(3).normal(size=(3, robot.dof))
+
+    def derivatives(nodes_unscheduled):
+        monkeypatch.setattr(native, "_NODES_UNSCHEDULED", nodes_unscheduled)
+        return Dynamics(robot, cache=False).inverse_derivatives(*state)
+
+    in_order, scheduled = derivatives(0), derivatives(1_000_000)
+    for found, expected in zip(in_order, scheduled, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_rows_too_long_for_the_stack(monkeypatch):
