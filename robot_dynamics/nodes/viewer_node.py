@@ -159,7 +159,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         if driven and by_hand:
             self._requests.go_to(sliders.positions, states.position, self.robot)
         if driven:
-            self._requests.keep_moving()
+            self._requests.keep_moving(states.position, self.robot)
 
     def _say(self, line: str) -> None:
         self._controls.say(line)

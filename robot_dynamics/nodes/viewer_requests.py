@@ -29,7 +29,7 @@ SHARE = 0.25
 """Part of their ranges and speeds that joints use in a motion of the page: it may be a real arm."""
 
 APPROACH_S = 3.0
-"""Time to the start of a motion, s."""
+"""Least time to the start of a motion, s."""
 
 BETWEEN_S = 0.5
 """Time between the end of a motion and its next beginning, s."""
@@ -117,10 +117,11 @@ class StackRequests:
         rest = np.clip(q + 0.5 * STOP_S * qd, robot.limits.lower, robot.limits.upper)
         self._go(rest, STOP_S, robot)
 
-    def keep_moving(self) -> None:
-        """Send the motion that was chosen, again whenever it has ended."""
+    def keep_moving(self, q: Array, robot: Robot) -> None:
+        """Send the motion that was chosen, again whenever it has ended; the arm is at q, (n,)."""
         if self._waypoints is not None and monotonic() >= self._again_at:
-            motion = self._waypoints.delayed(APPROACH_S)
+            way = self._waypoints.positions[0] - q
+            motion = self._waypoints.delayed(max(APPROACH_S, _slow_time(way, robot)))
             self._send(trajectory_msg(motion))
             self._again_at = monotonic() + motion.duration + BETWEEN_S
 
@@ -129,9 +130,7 @@ class StackRequests:
         if np.array_equal(aim, self._aim):
             return
         self._aim = aim
-        speeds = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, SLOW)
-        time = max(SHORTEST_S, float(np.max(np.abs(aim - q) / (SHARE * speeds))))
-        self._go(aim, time, robot)
+        self._go(aim, max(SHORTEST_S, _slow_time(aim - q, robot)), robot)
 
     def _go(self, aim: Array, time: float, robot: Robot) -> None:
         self._send(trajectory_msg(Waypoints(robot.joint_names, np.array([time]), aim[None])))
@@ -140,6 +139,13 @@ class StackRequests:
         self._motions.publish(msg)
         if not subscribers_of(self._node, self._motions.topic_name):
             self._say("**nobody follows joint_trajectory**")
+
+
+def _slow_time(way: Array, robot: Robot) -> float:
+    """Time in which joints may go a way, shape (n,), without haste, s."""
+    limit = robot.limits.velocity
+    speeds = np.where(np.isfinite(limit) & (limit > 0.0), limit, SLOW)
+    return float(np.max(np.abs(way) / (SHARE * speeds)))
 
 
 def _parameter_request(name: str, value: object) -> SetParameters.Request:
