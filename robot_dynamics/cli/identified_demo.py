@@ -24,7 +24,7 @@ from robot_dynamics.cli.companions import companion
 from robot_dynamics.cli.following import follow, progress_bar
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.identification import (
     Drives,
     Identification,
@@ -38,6 +38,7 @@ from robot_dynamics.identification import (
 )
 from robot_dynamics.identification.written.html_report import html_report
 from robot_dynamics.identification.written.write_back import write_whole
+from robot_dynamics.lazy import needed
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Waypoints
@@ -119,7 +120,15 @@ def demonstrate(
         arguments: Of the verb `demo`.
         domain: ROS domain.
         console: Where to print.
+
+    Raises:
+        ArgumentError: If the page or a recording of one's own is asked for, too.
+        MissingPackageError: If what identification needs is not installed.
     """
+    if arguments.view or arguments.record is not None:
+        raise ArgumentError("--identify records its runs itself; leave out --view and --record")
+    for package in ("cvxpy", "rosbags"):  # before a minute of work, not after it
+        needed(package, "identification", "identification")
     motion = {"duration": arguments.duration, "share": arguments.share, "approach": 2.0}
     excitation = arguments.output / f"{robot.name}_excitation.csv"
     console.print(f"searching a motion of {arguments.identify:g} s that shows everything ...")

@@ -16,6 +16,7 @@ from robot_dynamics.identification import (
     write_parameters,
     write_urdf,
 )
+from robot_dynamics.identification.written.parameter_file import TERMS
 from robot_dynamics.robot import find_robot, read_urdf
 
 URDF = """<?xml version="1.0"?>
@@ -130,3 +131,12 @@ def test_parameters_of_drives_are_read_as_they_were_written(tmp_path):
     path.write_text("mass: 3")
     with pytest.raises(RecordingError, match="is no parameter file"):
         read_parameters(path, robot)
+
+
+def test_the_nodes_have_a_parameter_for_everything_in_the_file():
+    pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+    from robot_dynamics.nodes.ros.node_parameters import describe
+    from robot_dynamics.nodes.runtime.drive_parameters import FrictionParameters, RotorParameters
+
+    assert {item.name for item in describe(FrictionParameters)} == set(TERMS)
+    assert {item.name for item in describe(RotorParameters)} == {"inertia", "ratio"}
