@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 OF_VIEW = ("viser", "trimesh", "mcap", "rosbags")
@@ -79,6 +80,7 @@ def _run(module: str, node: str | None = None) -> None:
         status = int(end.code or 0)
     # Everything has ended in order. What is left is what Python and the middleware take down of
     # themselves, in which Fast DDS 2.14 may crash
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BrokenPipeError):
+            stream.flush()
     os._exit(status)

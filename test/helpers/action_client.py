@@ -56,7 +56,7 @@ class Client:
     def __init__(self, peer, action, name):
         from rclpy.action import ActionClient
 
-        self._client = ActionClient(peer.node, action, name)
+        self._client, self._peer = ActionClient(peer.node, action, name), peer
         self._action = action
         wait_for(lambda: self._client.wait_for_server(0.1), f"the action {name}")
 
@@ -84,17 +84,21 @@ class Client:
     def send(self, goal):
         """Send a goal; whether it was accepted, feedback so far, and how to wait and cancel."""
         feedback = []
-        answer = self._client.send_goal_async(goal, lambda msg: feedback.append(msg.feedback))
+        # In the thread that takes answers, or rclpy may take this one before it knows the question
+        answer = self._peer.done_by_executor(
+            lambda: self._client.send_goal_async(goal, lambda msg: feedback.append(msg.feedback))
+        )
         wait_for(answer.done, "an answer to the goal")
         handle = answer.result()
-        coming = handle.get_result_async() if handle.accepted else None
+        asked = self._peer.done_by_executor
+        coming = asked(handle.get_result_async) if handle.accepted else None
 
         def end():
             wait_for(coming.done, "the result of the goal")
             return coming.result().status, coming.result().result
 
         def cancel():
-            cancelled = handle.cancel_goal_async()
+            cancelled = asked(handle.cancel_goal_async)
             wait_for(cancelled.done, "an answer to the cancelling")
             return len(cancelled.result().goals_canceling) == 1
 

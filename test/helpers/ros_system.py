@@ -225,6 +225,12 @@ class Peer:
         answer = self.call(GetParameters, f"/{node}/get_parameters", request)
         return parameter_value_to_python(answer.values[0])
 
+    def done_by_executor(self, work):
+        """What `work()` returns in the executor's thread."""
+        task = self._executor.create_task(work)
+        wait_for(task.done, "the executor")
+        return task.result()
+
     def close(self):
         self._leaving.set()
         self._executor.create_task(lambda: None)  # ends its wait, which waking does not

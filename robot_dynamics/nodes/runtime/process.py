@@ -9,6 +9,7 @@ import sys
 import threading
 from ast import literal_eval
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import sleep
 from types import TracebackType
 from typing import Any
@@ -185,7 +186,8 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     """
     given = sys.argv if args is None else args
     if len(kinds) == 1 and {"-h", "--help"}.intersection(given[1:]):
-        print(usage(kinds[0]))
+        with suppress(BrokenPipeError):  # the reader has gone: `controller_node --help | head`
+            print(usage(kinds[0]), flush=True)
         return 0
     # Not rclpy's handlers: they shut the context down under calls of other threads. Ours have the
     # process end in order: loop, executor, node, context.

@@ -5,9 +5,16 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from shaken_arm import BANDWIDTH, FAR, NAMES, PATIENT, RATE, START
-
-from arm_system import ArmSystem, series
+from arm_system import (
+    BANDWIDTH,
+    FAR,
+    NAMES,
+    PATIENT,
+    RATE,
+    START,
+    ArmSystem,
+    series,
+)
 from robot_dynamics import read_urdf
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.identification.written.parameter_file import Drives, write_parameters
