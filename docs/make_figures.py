@@ -8,5 +8,4 @@ from pathlib import Path
 from robot_dynamics.papers.figures.worked_examples import write_worked_examples
 
 if __name__ == "__main__":
-    for path in write_worked_examples(Path(__file__).parent):
-        print(path)
+    write_worked_examples(Path(__file__).parent, print)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -187,16 +186,6 @@ def percentage(text: str) -> float:
     if not least <= value <= greatest:
         raise argparse.ArgumentTypeError(f"{text} is not within {least:g} to {greatest:g} percent")
     return value
-
-
-def folder(text: str) -> Path:
-    """A folder to write to, made now: before long work and not after it; for argparse."""
-    path = Path(text)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text}: {error.strerror}; name a folder") from None
-    return path
 
 
 def joint_units(robot: Robot, joints: Sequence[str]) -> list[tuple[str, str]]:

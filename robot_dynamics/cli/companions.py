@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NoReturn
 
 from robot_dynamics.errors import RobotDynamicsError
@@ -76,20 +75,6 @@ def end_with_verb() -> None:
 def _leave(number: int, _: object) -> NoReturn:
     """Leave by an exception, so that companions are ended on the way out."""
     sys.exit(128 + number)
-
-
-def new_file(path: Path) -> Path:
-    """The path of a file that is to be made.
-
-    Raises:
-        RobotDynamicsError: If it exists, or its folder does not or cannot be written.
-    """
-    if path.exists():
-        raise RobotDynamicsError(f"{path}: exists already; name a new file")
-    folder = path.absolute().parent
-    if not os.access(folder, os.W_OK):
-        raise RobotDynamicsError(f"{path}: cannot be written; name a file in a folder of yours")
-    return path.absolute()
 
 
 def wait_for_page(process: subprocess.Popen[bytes], host: str, port: int) -> None:

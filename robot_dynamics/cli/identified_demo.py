@@ -22,6 +22,7 @@ from rich.table import Table
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.companions import companion
 from robot_dynamics.cli.following import follow, progress_bar
+from robot_dynamics.cli.json_output import print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -130,6 +131,7 @@ def demonstrate(
     for package in ("cvxpy", "rosbags"):  # before a minute of work, not after it
         needed(package, "identification", "identification")
     motion = {"duration": arguments.duration, "share": arguments.share, "approach": 2.0}
+    arguments.output.mkdir(parents=True, exist_ok=True)
     excitation = arguments.output / f"{robot.name}_excitation.csv"
     console.print(f"searching a motion of {arguments.identify:g} s that shows everything ...")
     shows = excite(
@@ -153,6 +155,11 @@ def demonstrate(
         friction=found.friction,
         rotor_inertia=found.rotor_inertia,
     )
+    files = excitation, recorded, identified, other
+    if arguments.json:
+        errors = {"before": before.rms_error, "after": after.rms_error}
+        told = {"robot": robot.name, "joint_names": robot.joint_names, "rms_error": errors}
+        print_json({**told, **report.verdicts, "files": [str(path) for path in files]})
     console.print(_table(before, after, robot))
     ratio = before.rms_error / np.maximum(after.rms_error, np.finfo(float).tiny)
     whole = np.linalg.norm(before.rms_error) / np.linalg.norm(after.rms_error)
@@ -161,7 +168,7 @@ def demonstrate(
         f"identification, {whole:.1f} times in all; verdict on the motion followed: "
         f"{report.verdict}, {100 * np.median(report.relative):.1f} % of the efforts unexplained"
     )
-    for path in (excitation, recorded, identified, other):
+    for path in files:
         console.print(f"  {path}", soft_wrap=True)
     return 0
 

@@ -16,6 +16,8 @@ from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 _WORST = 5
 
+_KINDS, _LEVELS = ("peak_error", "rms_error", "peak_effort"), (0.5, 0.95, 1.0)
+
 
 def print_study(table: StudyTable, console: Console) -> None:
     """Print the part of the runs that holds each limit, joints, sensitivity and worst runs."""
@@ -45,12 +47,31 @@ def print_study(table: StudyTable, console: Console) -> None:
         console.print(f"worst runs (error, seed): {', '.join(runs)}")
 
 
+def study_numbers(table: StudyTable) -> dict[str, object]:
+    """What `print_study` says, by mode, for programs."""
+    found: dict[str, object] = {}
+    for mode in table.plan.modes:
+        own = table.of_mode(mode)
+        if not len(own):
+            continue
+        worst = own.worst(_WORST)
+        found[mode] = {
+            "runs": len(own),
+            "held": parts(own),
+            "variance": first_order(own),
+            "levels": _LEVELS,
+            **{kind: quantiles(own, kind, _LEVELS) for kind in _KINDS},
+            "worst": [{name: own[name][k] for name in ("run", "error", "seed")} for k in worst],
+        }
+    return found
+
+
 def _print_joints(table: StudyTable, console: Console) -> None:
     robot = table.plan.robot
     shown = Table(title="of every joint: median, 95 % and largest of the runs")
     for heading in ("joint", "peak error", "rms error", "peak effort"):
         shown.add_column(heading)
-    kinds = [quantiles(table, kind) for kind in ("peak_error", "rms_error", "peak_effort")]
+    kinds = [quantiles(table, kind, _LEVELS) for kind in _KINDS]
     for k, joint in enumerate(robot.joint_names):
         cells = (" / ".join(f"{x:.3g}" for x in kind[k]) for kind in kinds)
         shown.add_row(joint, *cells)

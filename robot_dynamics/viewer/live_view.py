@@ -27,7 +27,7 @@ class LiveView:
         name: Name of a known robot, or path of a URDF.
         load: Reads a robot by its name.
         waypoints: A motion of the user's for this robot.
-        recording: Makes a recording of the robot that it is given; that one stays then.
+        recording: Makes a recording of a robot, by its name and equations: of each its own.
     """
 
     def __init__(
@@ -36,16 +36,15 @@ class LiveView:
         name: str,
         load: Callable[[str], Robot] | None = None,
         waypoints: Waypoints | None = None,
-        recording: Callable[[Dynamics], SimulatedRecording] | None = None,
+        recording: Callable[[str, Dynamics], SimulatedRecording] | None = None,
     ) -> None:
         self.page = page
         self._load = load or (lambda name: read_urdf(find_robot(name)))
-        self._robots = [name] if recording else sorted(known_robots())
-        self._open(name, waypoints)
-        self._recording = None if recording is None else recording(self.arm.dynamics)
+        self._robots = sorted(known_robots())
+        self._new_recording = recording
+        self._recording: SimulatedRecording | None = None
         self._unflushed = 0.0
-        if self._recording is not None:
-            self.arm.observe = self._recording.add
+        self._open(name, waypoints)
 
     def _open(self, name: str, waypoints: Waypoints | None = None) -> None:
         robot = self._load(name)
@@ -54,6 +53,18 @@ class LiveView:
         self.name, self.arm = name, arm
         pose = arm.snapshot().q
         self.controls = LiveControls(self.page.server, self._robots, name, robot, arm.motions, pose)
+        self._record()
+
+    def _record(self) -> None:
+        self._end_recording()
+        if self._new_recording is not None:
+            self._recording = self._new_recording(self.name, self.arm.dynamics)
+            self.arm.observe = self._recording.add
+
+    def _end_recording(self) -> None:
+        if self._recording is not None:
+            self._recording.close()
+        self._recording = None
 
     def tick(self, seconds: float) -> None:
         """Let time pass, s, and show what has become of the arm."""
@@ -99,5 +110,4 @@ class LiveView:
         try:
             tick_until(ended, self.tick)
         finally:
-            if self._recording is not None:
-                self._recording.close()
+            self._end_recording()

@@ -1,5 +1,6 @@
 """robot-dynamics demo: real nodes and topics in one process, or one line why not."""
 
+import json
 import os
 import re
 import subprocess
@@ -42,10 +43,15 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
         str(domain),
         "--output",
         str(tmp_path),
+        "--json",
         ROS_LOG_DIR=str(tmp_path / "log"),
     )
     assert done.returncode == 0, done.stderr
-    exact, heavier = done.stdout.split("every link's mass")[:2]
+    told = json.loads(done.stdout)  # the tables go to standard error then
+    errors = [run["modes"]["feedforward"]["rms_error"] for run in told["runs"]]
+    assert max(errors[0]) < max(errors[1])  # with wrong masses it is worse
+    assert told["nodes"]["controller_node"]["cycles"] > 1000
+    exact, heavier = done.stderr.split("every link's mass")[:2]
     for table in (exact, heavier):
         for joint in ("joint_1", "joint_2"):
             (line,) = [line for line in table.splitlines() if line.strip().startswith(joint)]

@@ -66,7 +66,7 @@ def test_an_effort_beyond_its_limit_is_marked(tmp_path, capsys):
         ("time,q.joint_1,q.joint_3\n0,0,0\n", "out.csv", "no joint 'joint_3'"),
         ("q.joint_1\n0\n", "out.csv", "no header; the first row is"),
         (CSV, "out.txt", "out.txt: unknown kind of file; use .yaml or .csv"),
-        (CSV, "no/such/folder.csv", "folder.csv: No such file or directory; name a file to write"),
+        (CSV, "no/such/folder.csv", "folder.csv: cannot be written (No such file or directory)"),
     ],
 )
 def test_a_mistake_is_one_line_and_nothing_is_written(tmp_path, capsys, text, output, message):

@@ -1,5 +1,6 @@
 """The verb study: what it prints, what it leaves, and one line for whatever is wrong."""
 
+import json
 import os
 import resource
 import subprocess
@@ -27,6 +28,15 @@ def test_a_study_prints_its_limits_joints_and_worst_runs_and_leaves_a_table(tmp_
     assert (out / "run_5.png").stat().st_size > 1000
     for mode in ("feedforward", "pd"):  # as the page reads it
         assert read_trajectory(out / f"run_5_{mode}.csv", ["joint_1", "joint_2"]).times[-1] > 0.4
+
+
+def test_a_program_reads_what_a_study_says(capsys):
+    assert main(["study", "planar_2r", "--payload", "0..2", *FEW, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["modes"]["feedforward"]
+    assert found["runs"] == found["held"]["all"]["runs"] == 64
+    largest = max(joint[-1] for joint in found["peak_error"])
+    assert found["worst"][0]["error"] == pytest.approx(largest)
+    assert set(found["variance"]) == {"payload"}
 
 
 def test_the_largest_bandwidth_is_printed_as_parameters_of_the_controller(capsys):

@@ -254,6 +254,34 @@ def test_help_teaches_by_example(capsys):
     assert len(examples) >= 3 and set(examples) <= set(VERBS)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "planar_2r", "--output"],
+        ["simulate", "planar_2r", "--record"],
+        ["view", "planar_2r", "--record"],
+        ["demo", "planar_2r", "--output"],
+        ["demo", "planar_2r", "--record"],
+        ["study", "planar_2r", "--output"],
+        ["excite", "planar_2r", "--out"],
+        ["identify", "planar_2r", "run.mcap", "--out"],
+        ["identify", "planar_2r", "run.mcap", "--report"],
+        ["validate", "planar_2r", "run.mcap", "--report"],
+        ["plot", "run.mcap", "--output"],
+        ["papers", "--output"],
+    ],
+    ids=" ".join,
+)
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(words, tmp_path, capsys):
+    (tmp_path / "file").write_text("mine")
+    status, out, err = run(capsys, *words, str(tmp_path / "file" / "run.csv"))
+    assert (status, out) == (1, "")
+    said = f"{tmp_path}/file/run.csv: cannot be written (Not a directory); name a f"
+    assert err.startswith(f"robot-dynamics {words[0]}: {said}")
+    assert err.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path, capsys):
     picture = tmp_path / "planar_2r.png"
     picture.mkdir()

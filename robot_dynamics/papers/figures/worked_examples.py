@@ -30,37 +30,29 @@ differentiated automatically), and what the texts say of their figures. Lee, Lee
 Renaud, print no curves."""
 
 
-def write_worked_examples(
-    folder: Path, points: int = POINTS, tell: Callable[[str], None] = lambda _: None
-) -> list[Path]:
+def write_worked_examples(folder: Path, tell: Callable[[Path], None], points: int = POINTS) -> None:
     """Draw every figure into `folder`/figures and write the page worked-examples.md beside them.
 
     Args:
         folder: Exists.
+        tell: Hears of every file once it is there.
         points: Of each curve.
-        tell: Hears what is being drawn.
-
-    Returns:
-        The files.
     """
     (folder / "figures").mkdir(exist_ok=True)
     page, sections = folder / "worked-examples.md", [INTRODUCTION]
-    written = [page]
     for example in WORKED_EXAMPLES:
-        tell(example.title)
-        files, section = _write(example, folder, points)
-        written += files
-        sections.append(section)
+        sections.append(_write(example, folder, tell, points))
     page.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
-    return written
+    tell(page)
 
 
-def _write(example: WorkedExample, folder: Path, points: int) -> tuple[list[Path], str]:
-    files, rows = [], ["| figure | |", "| --- | --- |"]
+def _write(example: WorkedExample, folder: Path, tell: Callable[[Path], None], points: int) -> str:
+    rows = ["| figure | |", "| --- | --- |"]
     with mpl.rc_context(STYLE):
         for number, title, name, figure in example.figures(points):
-            files.append(folder / "figures" / f"{name}.png")
+            file = folder / "figures" / f"{name}.png"
             # without the version of matplotlib in the file, the same curves give the same bytes
-            figure.savefig(files[-1], dpi=100, metadata={"Software": ""})
+            figure.savefig(file, dpi=100, metadata={"Software": ""})
+            tell(file)
             rows.append(f"| {number}, {title} | ![{title}](figures/{name}.png) |")
-    return files, "\n\n".join((f"## {example.title}", example.about, "\n".join(rows)))
+    return "\n\n".join((f"## {example.title}", example.about, "\n".join(rows)))

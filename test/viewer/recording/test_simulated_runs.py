@@ -1,19 +1,25 @@
 """simulate --record: the file holds what was simulated, and opens where recordings do."""
 
+from threading import Event
+
 import numpy as np
 import pytest
 
 pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
+pytest.importorskip("viser")
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
 from robot_dynamics.cli.verbs.motions.simulate import controller
+from robot_dynamics.cli.verbs.motions.view import Recordings
 from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.robot import find_robot, urdf_text
 from robot_dynamics.simulation import Plant, simulate
 from robot_dynamics.trajectory import excitation, interpolate
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS
+from robot_dynamics.viewer.live_view import LiveView
+from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.recording.bag_trajectories import recorded_waypoints
 from robot_dynamics.viewer.recording.recorded_motion import read_motion
 from robot_dynamics.viewer.recording.simulated_runs import PAUSE_S, write_runs
@@ -76,6 +82,23 @@ def test_efforts_by_cause_sum_to_the_model_of_the_motion(motion, robot, log):
     expected = Dynamics(robot).inverse(log.q[at], log.qd[at], qdd)
     friction = np.array([Friction.of(robot).smooth(qd) for qd in log.qd[at]])
     np.testing.assert_allclose(total, expected + friction, atol=1e-9)  # of efforts near 100 N m
+
+
+def test_every_robot_that_is_chosen_on_the_page_has_a_recording_of_its_own(tmp_path, free_port):
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    page, recordings, over = Page(port=free_port), Recordings(tmp_path / "run.mcap"), Event()
+    live = LiveView(page, "planar_2r", recording=recordings)
+    live.tick(0.1)
+    live.controls.robot.value = "ur5"
+    live.tick(0.1)
+    over.set()
+    live.run(over)
+    page.close()
+    assert [path.name for path in recordings.made] == ["run.mcap", "run_2.mcap"]
+    for path, name in zip(recordings.made, ("planar_2r", "ur5"), strict=True):
+        motion = read_motion(path)
+        assert motion.robot() == read_urdf(find_robot(name))
+        assert len(motion.states.stamp) == 20  # of 100 cycles of a millisecond, every fifth
 
 
 def test_a_recording_of_one_moment_can_be_written(tmp_path):

@@ -14,15 +14,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_motion, add_server, folder, load_robot, positive
-from robot_dynamics.cli.companions import companion, new_file, wait_for_page
+from robot_dynamics.cli.arguments import add_motion, add_server, load_robot, positive
+from robot_dynamics.cli.companions import companion, wait_for_page
+from robot_dynamics.cli.destinations import new_file, output_folder
 from robot_dynamics.cli.following import follow, progress_bar
+from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
@@ -54,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="part of the joints' ranges and speeds that the motion uses (default: 0.5)",
     )
     parser.add_argument(
-        "--output", type=folder, default=Path("out"), help="folder for the picture (default: out)"
+        "--output", type=output_folder, default="out", help="folder for the picture (default: out)"
     )
     parser.add_argument(
         "--view", action="store_true", help="show it in the browser too, until Ctrl-C"
@@ -71,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--record",
-        type=Path,
+        type=new_file,
         metavar="FILE",
         help="an .mcap to write, for replay, plot, Foxglove, PlotJuggler and ros2 bag",
     )
@@ -89,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=20,
         help="real-time priority of the loop where the system allows it, 0 for none (default: 20)",
     )
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -104,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         ) from None
 
-    console = Console(width=None if Console().is_terminal else 120)
+    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
     domain = own_domain() if arguments.domain is None else arguments.domain
@@ -130,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
             page = {"urdf_path": name, "host": arguments.host, "port": arguments.port}
             viewer = stack.enter_context(companion("viewer_node", domain, **page))
         if arguments.record is not None:
-            file = new_file(arguments.record)
+            file = arguments.record.absolute()
             stack.enter_context(companion("recorder_node", domain, urdf_path=name, file=file))
         nodes = stack.enter_context(
             composed(
@@ -146,14 +148,14 @@ def run(arguments: argparse.Namespace) -> int:
             wait_for_page(viewer, arguments.host, arguments.port)
             console.print(announcement(arguments.host, arguments.port), soft_wrap=True)
         comparisons, timings = _compare(nodes, robot, masses, console)
+        rates = _rates(timings)
         picture = arguments.output / f"{robot.name}.png"
         draw(comparisons, robot, picture)
-        console.print(
-            Group(
-                *(tracking_table(comparison, robot) for comparison in comparisons),
-                _rates_table(timings),
-            )
-        )
+        if arguments.json:
+            runs = [comparison.numbers(robot) for comparison in comparisons]
+            print_json({"robot": robot.name, "runs": runs, "nodes": rates, "picture": str(picture)})
+        tables = (tracking_table(comparison, robot) for comparison in comparisons)
+        console.print(Group(*tables, _rates_table(rates)))
         for comparison in comparisons:
             console.print(f"{comparison.title}: {comparison.summary}")
         console.print(f"picture: {picture}", soft_wrap=True)
@@ -194,22 +196,30 @@ def _go_on(nodes: Composed, console: Console) -> None:
         nodes.sleep(1.0)
 
 
-def _rates_table(timings: list[dict[str, TimingReport]]) -> Table:
-    """How the nodes kept their rate, over all runs."""
-    rates = ("asked\nHz", "held\nHz", "cycles", "missed")
-    late, busy = ("late, us\nmedian", "\n99 %", "\nworst"), ("busy, us\nmedian", "\n99 %")
-    table = plain_table("rates, over all runs", ["node"], [*rates, *late, *busy])
+TIMES = ("late_median", "late_p99", "late_max", "busy_median", "busy_p99")
+"""Of a cycle, s."""
+
+
+def _rates(timings: list[dict[str, TimingReport]]) -> dict[str, dict[str, float]]:
+    """How the nodes kept their rate, over all runs: the worst of them, Hz and s."""
+    found: dict[str, dict[str, float]] = {}
     for name in timings[0]:
         reports = [reports[name] for reports in timings]
-        table.add_row(
-            name,
-            f"{reports[0].asked:g}",
-            f"{min(report.held for report in reports):.1f}",
-            str(sum(report.cycles for report in reports)),
-            str(sum(report.missed for report in reports)),
-            *(
-                f"{1e6 * max(getattr(report, field) for report in reports):.0f}"
-                for field in ("late_median", "late_p99", "late_max", "busy_median", "busy_p99")
-            ),
-        )
+        found[name] = {
+            "asked": reports[0].asked,
+            "held": min(report.held for report in reports),
+            "cycles": sum(report.cycles for report in reports),
+            "missed": sum(report.missed for report in reports),
+            **{time: max(getattr(report, time) for report in reports) for time in TIMES},
+        }
+    return found
+
+
+def _rates_table(rates: Mapping[str, Mapping[str, float]]) -> Table:
+    headings = ("asked\nHz", "held\nHz", "cycles", "missed")
+    late, busy = ("late, us\nmedian", "\n99 %", "\nworst"), ("busy, us\nmedian", "\n99 %")
+    table = plain_table("rates, over all runs", ["node"], [*headings, *late, *busy])
+    for name, row in rates.items():
+        counts = f"{row['asked']:g}", f"{row['held']:.1f}", f"{row['cycles']}", f"{row['missed']}"
+        table.add_row(name, *counts, *(f"{1e6 * row[time]:.0f}" for time in TIMES))
     return table

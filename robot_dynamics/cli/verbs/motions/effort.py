@@ -30,12 +30,12 @@ from robot_dynamics.cli.arguments import (
     load_robot,
     positive,
 )
-from robot_dynamics.cli.companions import new_file
+from robot_dynamics.cli.destinations import new_file, output_file
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import State, Waypoints, interpolate
 from robot_dynamics.trajectory.trajectory_files import read_trajectory, write_trajectory
@@ -82,18 +82,16 @@ def run(arguments: argparse.Namespace) -> int:
     if output.suffix not in ((".mcap",) if bag else SUFFIXES):
         kinds = ".mcap" if bag else ".yaml or .csv"
         raise TrajectoryError(f"{output}: unknown kind of file; use {kinds}")
+    output = new_file(output) if bag else output_file(output)
     filler = _Filler(robot, arguments)
     if bag:
         from robot_dynamics.viewer.recording.bag_trajectories import fill_bag  # noqa: PLC0415
 
-        written = fill_bag(source, new_file(output), robot.joint_names, filler)
+        written = fill_bag(source, output, robot.joint_names, filler)
     else:
         given = read_trajectory(source, robot.joint_names, allow_end_velocity=True)
         written = [filler(given)]
-        try:
-            write_trajectory(output, written[0])
-        except OSError as error:
-            raise RobotDynamicsError(f"{output}: {error.strerror}; name a file to write") from None
+        write_trajectory(output, written[0])
     if arguments.json:
         print_json({"output": str(output), "trajectories": [_peaks(robot, w) for w in written]})
         return 0

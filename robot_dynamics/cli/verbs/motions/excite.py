@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -29,6 +28,7 @@ from robot_dynamics.cli.arguments import (
     positive,
     take_negative_lists,
 )
+from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
@@ -47,7 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     take_negative_lists(parser)
     add_robot(parser)
-    parser.add_argument("--out", type=Path, default=Path("excitation.csv"), help=".csv or .yaml")
+    parser.add_argument(
+        "--out", type=output_file, default="excitation.csv", help=".csv or .yaml to write"
+    )
     parser.add_argument("--duration", type=duration, default=20.0, help="s (default: 20)")
     parser.add_argument("--kind", choices=KINDS, default="fourier", help="(default: fourier)")
     parser.add_argument(

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, take_negative_lists
+from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     actuators_of,
@@ -51,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(parser)
     add_recordings(parser)
     parser.add_argument(
-        "--out", type=Path, help="URDF to write (default: <robot>_identified.urdf here)"
+        "--out", type=output_file, help="URDF to write (default: <robot>_identified.urdf here)"
     )
-    parser.add_argument("--report", type=Path, help="report to write, .html")
+    parser.add_argument("--report", type=output_file, help="report to write, .html")
     parser.add_argument(
         "--any-bodies",
         action="store_true",
@@ -81,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Identify, write, and say how well it fits."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
     source = find_robot(arguments.robot)
+    out = arguments.out or output_file(f"{Path(arguments.robot).stem}_identified.urdf")
     recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
     if arguments.loaded or arguments.load:
         recordings = _efforts(arguments, robot, recordings, actuators)
@@ -97,7 +99,6 @@ def run(arguments: argparse.Namespace) -> int:
         write_whole(arguments.report, html_report(found.report, found).encode())
         written.append(arguments.report)
     if not arguments.any_bodies:
-        out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
         write_urdf(source, found.robot, out)
         parameters = out.with_suffix(".yaml")
         # Nodes know friction by joint: of coupled drives what a URDF can say of it

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics.cli.arguments import load_robot
+from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.control import effort_limits
 from robot_dynamics.robot import Robot
 
@@ -28,7 +29,7 @@ MOST_POINTS = 4000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     parser.add_argument("recording", type=Path, help="an .mcap, a .db3, or the folder of a bag")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="picture to write")
+    parser.add_argument("--output", type=output_file, metavar="FILE", help="picture to write")
     parser.add_argument(
         "--robot", default=None, help="name or URDF path (default: the robot that was recorded)"
     )
@@ -40,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)
-    output = arguments.output or arguments.recording.with_suffix(".png")
+    output = arguments.output or output_file(arguments.recording.with_suffix(".png"))
     figure(motion, robot).savefig(output)
     print(f"picture: {output}")
     return 0

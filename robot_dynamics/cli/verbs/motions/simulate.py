@@ -9,14 +9,13 @@ robot-dynamics simulate panda --record run.mcap                for replay, plot,
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cli.arguments import add_motion, add_robot, folder, load_robot, text_of_robot
-from robot_dynamics.cli.companions import new_file
+from robot_dynamics.cli.arguments import add_motion, add_robot, load_robot, text_of_robot
+from robot_dynamics.cli.destinations import new_file, output_folder
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
@@ -39,12 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
     add_motion(parser, mass_error=0.0)
-    parser.add_argument(
-        "--output", type=folder, default=None, help="folder for a picture (default: none)"
-    )
+    parser.add_argument("--output", type=output_folder, help="folder for a picture (default: none)")
     parser.add_argument(
         "--record",
-        type=Path,
+        type=new_file,
         metavar="FILE",
         help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
     )
@@ -56,7 +53,6 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot)
     check_physical(robot)
     if arguments.record is not None:
-        new_file(arguments.record)
         description = text_of_robot(arguments.robot)
         from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
     dynamics = Dynamics(robot)

@@ -18,11 +18,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from robot_dynamics.cli.arguments import load_robot
-from robot_dynamics.cli.study_report import draw_run, draw_study, print_study
+from robot_dynamics.cli.destinations import output_folder
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
@@ -112,14 +115,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--threads", type=int, help="in this process (default: all processors)")
     where.add_argument("--workers", type=int, help="processes of a local Dask cluster")
     where.add_argument("--scheduler", help="address of a Dask scheduler, such as tcp://host:8786")
-    where.add_argument("--output", type=Path, help="folder for table, plots and what is done")
+    where.add_argument(
+        "--output", type=output_folder, help="folder for table, plots and what is done"
+    )
     where.add_argument("--resume", action="store_true", help="go on with what is done in it")
     where.add_argument("--replay", type=int, metavar="RUN", help="one run again, with a picture")
+    add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Do a study, or one of its runs again."""
-    console = Console(width=None if Console().is_terminal else 120)
+    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
     options = _options(arguments)
     plan = _plan(options)
     if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):
@@ -128,7 +134,11 @@ def run(arguments: argparse.Namespace) -> int:
         return _replay(plan, options, arguments, console)
     if arguments.keep is not None:
         found = largest_bandwidth(plan, arguments.keep, _conductor(arguments), report=console.print)
-        console.print(found.parameters, soft_wrap=True, markup=False, highlight=False)
+        if arguments.json:
+            answer = {"bandwidth": found.bandwidth, "held": found.held}
+            print_json({**answer, "parameters": yaml.safe_load(found.parameters)})
+        else:
+            console.print(found.parameters, soft_wrap=True, markup=False, highlight=False)
         return 0
     if arguments.resume and arguments.output is None:
         raise ArgumentError("--resume goes on with what is in a folder; name it with --output")
@@ -146,7 +156,10 @@ def run(arguments: argparse.Namespace) -> int:
     if interrupted and not done:
         return 130
     table = table_of(plan, done)
-    print_study(table, console)
+    if arguments.json:
+        print_json({"robot": plan.robot.name, "modes": study_numbers(table)})
+    else:
+        print_study(table, console)
     if folder is not None:
         place = folder.save_table(table)
         console.print(f"table: {place}; picture: {draw_study(table, arguments.output)}",
@@ -275,4 +288,6 @@ def _replay(
     console.print(f"picture: {place}", soft_wrap=True)
     console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}",
                   soft_wrap=True)  # fmt: skip
+    if arguments.json:
+        print_json({"picture": str(place), "motion": str(motion)})
     return 0

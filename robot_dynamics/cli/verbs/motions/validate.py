@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
 from robot_dynamics.identification import read_parameters, validate
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
     )
-    parser.add_argument("--report", type=Path, help="report to write, .html")
+    parser.add_argument("--report", type=output_file, help="report to write, .html")
     add_json(parser)
 
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import argparse
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robot_dynamics.cli.arguments import add_robot, add_server, load_robot, text_of_robot
-from robot_dynamics.cli.companions import new_file
+from robot_dynamics.cli.destinations import new_file
 from robot_dynamics.cli.serving import serve
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Robot
@@ -39,7 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .csv or .yaml trajectory to follow, or a recording of one",
     )
     add_server(parser)
-    parser.add_argument("--record", type=Path, metavar="FILE", help="an .mcap to write meanwhile")
+    parser.add_argument(
+        "--record",
+        type=new_file,
+        metavar="FILE",
+        help="an .mcap to write meanwhile; another robot that is chosen goes into another one",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -51,14 +55,12 @@ def run(arguments: argparse.Namespace) -> int:
     waypoints = None
     if arguments.motion is not None:
         waypoints = _waypoints(arguments.motion, robot).arriving_at_rest()
-    recording = None
-    if arguments.record is not None:
-        recording = partial(_recording, new_file(arguments.record), text_of_robot(arguments.robot))
+    recordings = None if arguments.record is None else Recordings(arguments.record)
     with closing(Page(arguments.host, arguments.port)) as page:
-        view = LiveView(page, arguments.robot, load_robot, waypoints, recording)
+        view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
         serve(page, view.run)
-    if arguments.record is not None:
-        print(f"recording: {arguments.record}")
+    if recordings is not None:
+        print(f"recording: {', '.join(map(str, recordings.made))}")
     return 0
 
 
@@ -70,7 +72,21 @@ def _waypoints(path: Path, robot: Robot) -> Waypoints:
     return read_trajectory(path, robot.joint_names)
 
 
-def _recording(path: Path, description: str, dynamics: Dynamics) -> SimulatedRecording:
-    from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
+class Recordings:
+    """A file for every robot that is looked at: run.mcap, then run_2.mcap, and so on."""
 
-    return simulated_runs.SimulatedRecording(path, description, dynamics)
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.made: list[Path] = []
+
+    def __call__(self, name: str, dynamics: Dynamics) -> SimulatedRecording:
+        """A new file for a robot."""
+        from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
+
+        path, k = self._path, 1
+        while self.made and path.exists():
+            k += 1
+            path = self._path.with_name(f"{self._path.stem}_{k}{self._path.suffix}")
+        recording = simulated_runs.SimulatedRecording(path, text_of_robot(name), dynamics)
+        self.made.append(path)
+        return recording

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from robot_dynamics.cli.arguments import folder
+from robot_dynamics.cli.destinations import output_folder
 from robot_dynamics.papers.counting.count_tables import compared_counts
 from robot_dynamics.papers.figures.worked_examples import write_worked_examples
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     parser.add_argument(
         "--output",
-        type=folder,
+        type=output_folder,
         default="papers",
         metavar="FOLDER",
         help="folder to write to (default: papers)",
@@ -32,15 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write everything, and say where it is."""
+    """Write everything, and name every file once it is there."""
     output: Path = arguments.output
+    output.mkdir(parents=True, exist_ok=True)
     console = Console()
+
+    def tell(path: Path) -> None:
+        console.print(str(path), soft_wrap=True, highlight=False, markup=False)
+
     with console.status("drawing") as status:
-        written = write_worked_examples(output, tell=lambda what: status.update(f"drawing: {what}"))
+        write_worked_examples(output, tell)
         status.update("counting operations")
         counts = [section.rstrip() for section in compared_counts()]
     page = output / "printed-counts.md"
     page.write_text("\n\n".join(["# Operation counts", *counts]) + "\n", encoding="utf-8")
-    for path in (*written, page):
-        console.print(str(path), soft_wrap=True, highlight=False, markup=False)
+    tell(page)
     return 0
