@@ -24,9 +24,9 @@ from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.ros.tool_load import ToolLoad
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
-from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.runtime.robot_node import RobotNode, moved
 from robot_dynamics.nodes.viewer_requests import StackRequests
-from robot_dynamics.robot import Inertia, Robot
+from robot_dynamics.robot import Inertia, Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
@@ -56,7 +56,8 @@ class ViewerParameters(RobotParameters):
 class ViewerNode(RobotNode[ViewerParameters]):
     """Shows the robot that publishes joint_states, beside the reference and the model.
 
-    While nobody publishes them, the arm is moved by sliders on the page alone.
+    While nobody publishes them, the arm is moved by sliders on the page alone, and any other robot
+    may be looked at.
     """
 
     NAME = "viewer_node"
@@ -71,7 +72,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._load = ToolLoad(self.robot, tool_frame(self.robot))
         self._epoch = 0
         self._heard, self._began = -np.inf, monotonic()
-        self._open(self.robot)
+        self._open_own(self.robot)
         self._inputs = [
             self.create_inlet(JointState, "joint_states", self._on_state, STATES_QOS),
             self.create_inlet(JointState, "reference", self._on_reference, COMMAND_QOS),
@@ -82,10 +83,17 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._requests = StackRequests(self, tool_frame(self.robot), self._say)
         self.get_logger().info(self._page.announcement())
 
-    def _open(self, robot: Robot) -> None:
-        self._limit, self._dynamics = effort_limits(robot), Dynamics(robot)
-        self._page.open(robot, self._description.source, self._dynamics, self._limit)
-        self._controls = StackControls(self._page.server, robot, middle_pose(robot))
+    def _open_own(self, robot: Robot) -> None:
+        self._own_name = robot.name
+        self._open(robot, self._description.source, robot.name)
+
+    def _open(self, robot: Robot, source: str, name: str) -> None:
+        limit, dynamics = effort_limits(robot), Dynamics(robot)
+        self._page.open(robot, source, dynamics, limit)
+        self._shown, self._name, self._limit, self._dynamics = robot, name, limit, dynamics
+        names = dict.fromkeys((self._own_name, *sorted(known_robots())))
+        pose = middle_pose(robot)
+        self._controls = StackControls(self._page.server, robot, pose, [*names], name)
         self._doing = self._controls.motion.value, False
 
     def activate(self) -> None:
@@ -95,7 +103,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: show the new one."""
         self._load = ToolLoad(robot, tool_frame(robot))
-        self._open(robot)
+        self._open_own(robot)
 
     def cleanup(self) -> None:
         """See `ManagedNode.cleanup`."""
@@ -132,13 +140,32 @@ class ViewerNode(RobotNode[ViewerParameters]):
         return self._states.complete and monotonic() - self._heard < SILENCE_S
 
     def _tick(self) -> None:
-        controls, driven = self._controls, self.driven
+        driven = self.driven
+        self._choose_robot(driven)
+        controls = self._controls
         self._requests.apply(controls.changes())
         self._move(driven)
         now = self._measured() if driven else self._placed()
         self._page.show(now, residual=controls.residual.value, ellipsoid=controls.ellipsoid.value)
-        if self._markers.get_subscription_count():
+        if self._name == self._own_name and self._markers.get_subscription_count():
             self._markers.publish(self._marked(now))
+
+    def _choose_robot(self, driven: bool) -> None:
+        """Show the robot of the stack; while nobody moves it, the one that is chosen."""
+        choice = self._controls.robot
+        choice.visible = not driven
+        name = self._own_name if driven else choice.value
+        if name == self._name:
+            return
+        try:
+            if name == self._own_name:
+                self._open_own(self.robot)
+            else:
+                path = find_robot(name)
+                self._open(moved(read_urdf(path), ())[0], str(path), name)
+        except RobotDynamicsError as error:
+            self._controls.robot.value = self._name
+            self._say(f"**{error}**")
 
     def _move(self, driven: bool) -> None:
         """Ask for the motion that is chosen; by hand the sliders lead, from where the arm is."""
@@ -181,8 +208,8 @@ class ViewerNode(RobotNode[ViewerParameters]):
 
     def _placed(self) -> Snapshot:
         """The robot at rest where the sliders are, and what holds it there."""
-        q, none = self._controls.sliders.positions, np.zeros(self.robot.dof)
-        payload, frame = self._load.payload or Inertia.zero(), tool_frame(self.robot)
+        q, none = self._controls.sliders.positions, np.zeros(self._shown.dof)
+        payload, frame = self._load.payload or Inertia.zero(), tool_frame(self._shown)
         tau = self._dynamics.inverse(q, none, none, payload=payload, frame=frame)
         return Snapshot(monotonic() - self._began, q, none, none, tau, None, payload)
 

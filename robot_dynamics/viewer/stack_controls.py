@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import viser
 
@@ -23,14 +23,30 @@ class StackControls:
 
     Args:
         server: Where they are shown.
-        robot: The robot.
+        robot: The robot that is shown.
         pose: Positions of the sliders at first, shape (n,), rad or m.
+        robots: Names of the robots to choose from while nobody moves one.
+        name: The one that is shown.
     """
 
-    def __init__(self, server: viser.ViserServer, robot: Robot, pose: Array) -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        robot: Robot,
+        pose: Array,
+        robots: Sequence[str],
+        name: str,
+    ) -> None:
         gui = server.gui
         self.message = gui.add_markdown("")
         with gui.add_folder("Task"):
+            self.robot = gui.add_dropdown(
+                "robot",
+                tuple(robots),
+                initial_value=name,
+                visible=False,
+                hint="to look at until somebody publishes joint_states",
+            )
             self.motion = gui.add_dropdown(
                 "motion", MOTIONS, hint="sent on joint_trajectory, again whenever it has ended"
             )

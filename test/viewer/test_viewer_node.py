@@ -10,6 +10,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics import Dynamics
@@ -17,6 +18,7 @@ from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
+from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.viewer.effort_causes import CAUSES
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL, SWING, ball
 from robot_dynamics.viewer.stack_controls import UNCHANGED
@@ -110,7 +112,7 @@ def test_sliders_lead_the_arm_while_it_is_moved_by_hand(nodes, viewer):
     wait_for(lambda: not sliders.visible, "no sliders")
 
 
-def test_without_joint_states_sliders_place_the_arm_and_gravity_is_what_it_takes(domain):
+def test_without_joint_states_a_robot_is_chosen_and_placed_until_somebody_moves_ours(domain):
     context = lasting_node("viewer_keeper", domain).context
     given = [Parameter("urdf_path", value="planar_2r"), Parameter("port", value=unused_port())]
     alone = ViewerNode(context=context, parameter_overrides=given, namespace="alone")
@@ -119,8 +121,21 @@ def test_without_joint_states_sliders_place_the_arm_and_gravity_is_what_it_takes
         wait_for(lambda: alone.active and alone._controls.sliders.visible, "sliders")
         alone._controls.sliders.move(q := np.array([0.3, -0.4]))
         now = alone._placed()
+        alone._controls.robot.value = "puma_gupta"
+        wait_for(lambda: len(alone._controls.sliders.positions) == 6, "another robot")
+        other = alone._placed()
+        peer = Peer(domain)
+        publisher = peer.node.create_publisher(JointState, "alone/joint_states", 1)
+        msg = JointState(name=list(alone.robot.joint_names), position=[0.1, 0.2])
+        wait_for(
+            lambda: publisher.publish(msg) or len(alone._controls.sliders.positions) == 2,
+            "the robot that has states",
+        )
+        peer.close()
     np.testing.assert_allclose(now.q, q, atol=SLIDER_STEP)
     np.testing.assert_allclose(now.tau, Dynamics(alone.robot).gravity(now.q), atol=1e-9)
+    puma = read_urdf(find_robot("puma_gupta"))
+    np.testing.assert_allclose(other.tau, Dynamics(puma).gravity(other.q), atol=1e-9)
 
 
 def test_wrench_that_the_arm_is_to_exert_is_shown_and_counted(nodes, viewer, domain):
