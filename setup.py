@@ -59,6 +59,7 @@ TEST = [
     "robot_descriptions>=1.10",
     "mkdocs-material>=9.5",
     "mkdocstrings-python>=1.16",
+    "xacro>=2",
     EAIK,
     *VIEW,
     *IDENTIFICATION,

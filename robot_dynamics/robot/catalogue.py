@@ -92,11 +92,12 @@ def _expanded(path: Path) -> str:
     import shutil  # noqa: PLC0415  # both are slow to import, and few robots are xacro files
     import subprocess  # noqa: PLC0415
 
-    xacro = shutil.which("xacro")
+    beside = os.path.dirname(sys.executable)  # of an environment that is not activated
+    xacro = shutil.which("xacro") or shutil.which("xacro", path=beside)
     if xacro is None:
         raise UrdfError(
             f"{path}: the program xacro is not on the PATH; source a ROS 2 installation that has "
-            "it (apt install ros-<distribution>-xacro), or give a URDF"
+            "it (apt install ros-<distribution>-xacro), pip install xacro, or give a URDF"
         )
     done = subprocess.run([xacro, str(path)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
