@@ -30,6 +30,7 @@ from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import urdf_text
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
+from robot_dynamics.viewer.recording.link_transforms import TF_TOPIC, TF_TYPE, LinkTransforms
 from robot_dynamics.viewer.recording.mcap_file import FLUSH_PERIOD_S, McapFile
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
@@ -61,6 +62,11 @@ class BagRecorderParameters(RobotParameters):
     efforts_by_cause: bool = parameter(
         True, "Record on efforts/* what the model says, at the rate of collection", read_only=True
     )
+    transforms: bool = parameter(
+        True,
+        "Record on /tf where joint_states put the links, at the rate of collection",
+        read_only=True,
+    )
 
 
 class BagRecorderNode(RobotNode[BagRecorderParameters]):
@@ -90,6 +96,8 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
             self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
             for name in CAUSE_TOPICS
         ]
+        self._links = LinkTransforms(self.robot)
+        self._tf = self._file.channel(TF_TOPIC, TF_TYPE)
         self._write_description()
         self._flushed = time.monotonic()
         self.get_logger().info(f"recording to {self._file.path}")
@@ -131,6 +139,9 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
             self._see(kind, subscription is self._taken[0][0], [*last])
         if self.parameters.efforts_by_cause and self._states.complete:
             self._write_causes()
+        if self.parameters.transforms and self._states.complete:
+            links = self._links.message(self._states.stamp, self._states.position)
+            self._file.write(self._tf, time.time_ns(), links)
         if time.monotonic() - self._flushed > FLUSH_PERIOD_S:
             self._file.flush()
             self._flushed = time.monotonic()

@@ -17,14 +17,15 @@ from robot_dynamics.identification.recordings.bag_files import JOINT_STATE
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
+from robot_dynamics.viewer.recording.link_transforms import TF_TOPIC, TF_TYPE, LinkTransforms
 from robot_dynamics.viewer.recording.mcap_file import McapFile
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 PAUSE_S = 1.0
 """Time between two runs, s."""
 
-CAUSES_PERIOD_S = 0.05
-"""Time between two messages of the efforts by cause, s, as recorder_node has it."""
+SLOW_PERIOD_S = 0.05
+"""Time between two messages of tf and of the efforts by cause, s, as recorder_node has it."""
 
 NONE: Array = np.zeros(0)
 
@@ -33,7 +34,7 @@ class SimulatedRecording:
     """A new MCAP file of a simulated robot.
 
     It holds robot_description, joint_states with the efforts that acted, reference with those of
-    feedforward, and efforts/*: what the model says that the motion takes, by cause.
+    feedforward, tf, and efforts/*: what the model says that the motion takes, by cause.
 
     Args:
         path: File to make.
@@ -54,8 +55,9 @@ class SimulatedRecording:
         self._states = file.channel("/joint_states", JOINT_STATE)
         self._reference = file.channel("/reference", JOINT_STATE)
         self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in CAUSE_TOPICS]
+        self._tf, self._links = file.channel(TF_TOPIC, TF_TYPE), LinkTransforms(dynamics.robot)
         self._splitter = EffortSplitter(dynamics.robot, dynamics, tool_frame(dynamics.robot))
-        self._causes_due = -np.inf
+        self._due = -np.inf
 
     def add(
         self, now: Snapshot, qd_d: Array | None = None, feedforward: Array | None = None
@@ -71,8 +73,9 @@ class SimulatedRecording:
         self._joints(self._states, stamp, now.q, now.qd, now.tau)
         if now.q_d is not None and qd_d is not None and feedforward is not None:
             self._joints(self._reference, stamp, now.q_d, qd_d, feedforward)
-        if now.time >= self._causes_due:
-            self._causes_due = now.time + CAUSES_PERIOD_S - 1e-6
+        if now.time >= self._due:
+            self._due = now.time + SLOW_PERIOD_S - 1e-6
+            self._file.write(self._tf, stamp, self._links.message(stamp, now.q))
             causes = self._splitter.split(now).by_cause
             for channel, effort in zip(self._causes, causes, strict=True):
                 self._joints(channel, stamp, NONE, NONE, effort)

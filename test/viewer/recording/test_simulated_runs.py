@@ -9,11 +9,15 @@ pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 pytest.importorskip("viser")
 
+from rosbags.highlevel import AnyReader
+from scipy.spatial.transform import Rotation
+
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
 from robot_dynamics.cli.verbs.motions.simulate import controller
 from robot_dynamics.cli.verbs.motions.view import Recordings
 from robot_dynamics.control import Friction, Model, gains_for
+from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import find_robot, urdf_text
 from robot_dynamics.simulation import Plant, simulate
 from robot_dynamics.trajectory import excitation, interpolate
@@ -22,7 +26,12 @@ from robot_dynamics.viewer.live_view import LiveView
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.recording.bag_trajectories import recorded_waypoints
 from robot_dynamics.viewer.recording.recorded_motion import read_motion
-from robot_dynamics.viewer.recording.simulated_runs import PAUSE_S, write_runs
+from robot_dynamics.viewer.recording.simulated_runs import (
+    PAUSE_S,
+    SimulatedRecording,
+    write_runs,
+)
+from robot_dynamics.viewer.snapshot import Snapshot
 
 RATE = 200.0
 
@@ -71,6 +80,30 @@ def test_the_reference_has_the_feedforward_effort(motion, model, trajectory, log
     expected = model.dynamics.inverse(*trajectory.sample(log.t))  # without friction in this URDF
     effort = motion.topics["reference"].effort[: len(log.t)]
     np.testing.assert_allclose(effort, expected, atol=1e-9)  # of efforts near 100 N m
+
+
+def test_transforms_put_the_links_where_they_were(tmp_path):
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    robot = read_urdf(find_robot("panda"))  # fixed, turning, sliding and mimic joints
+    q = np.random.default_rng(0).uniform(robot.limits.lower, robot.limits.upper)
+    recording = SimulatedRecording(tmp_path / "run.mcap", "<robot/>", Dynamics(robot))
+    recording.add(Snapshot(0.0, q, 0.0 * q, 0.0 * q, 0.0 * q))
+    recording.close()
+    with AnyReader([tmp_path / "run.mcap"]) as reader:
+        (connection,) = [c for c in reader.connections if c.topic == "/tf"]
+        ((_, _, data),) = reader.messages([connection])
+        message = reader.deserialize(data, connection.msgtype)
+    placed = {robot.links[0].name: np.eye(4)}
+    for transform in message.transforms:  # parents come first
+        pose, (p, r) = np.eye(4), (transform.transform.translation, transform.transform.rotation)
+        pose[:3, :3] = Rotation.from_quat([r.x, r.y, r.z, r.w]).as_matrix()
+        pose[:3, 3] = p.x, p.y, p.z
+        placed[transform.child_frame_id] = placed[transform.header.frame_id] @ pose
+    expected = link_poses(robot, q)
+    assert set(placed) == set(expected)
+    for link, pose in expected.items():
+        np.testing.assert_allclose(placed[link][:3, :3], pose.rotation, atol=1e-12, err_msg=link)
+        np.testing.assert_allclose(placed[link][:3, 3], pose.translation, atol=1e-12, err_msg=link)
 
 
 def test_efforts_by_cause_sum_to_the_model_of_the_motion(motion, robot, log):
