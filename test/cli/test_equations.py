@@ -14,25 +14,27 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.cli import main
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.inertial_parameters import inertial_parameters
 from robot_dynamics.spatial.inertia import Inertia
 
 ROOT = Path(__file__).parents[2]
 STATE = np.array([0.3, 0.9]), np.array([0.7, -1.1]), np.array([1.5, -0.4])
+SEARCH = ["--as", "c", "--search"]
+PATIENCE = 120.0  # s
 ROUND_OFF = 1e-13  # the same straight-line equations, other sines
 
 
-def equations(*words, stderr=subprocess.PIPE):
-    return subprocess.run(
-        [sys.executable, "-m", "robot_dynamics", "equations", *words],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+@pytest.fixture
+def equations(capsys):
+    """The verb with its arguments: exit status, standard output and error."""
+
+    def equations(*words):
+        status = main(["equations", *words])
+        return status, *capsys.readouterr()
+
+    return equations
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +43,14 @@ def tau():
     return Dynamics(read_urdf(find_robot("planar_2r"))).inverse(*STATE)
 
 
-def test_python_runs_as_printed(tau):
+def test_python_runs_as_printed(equations, tau):
     namespace = {}
-    exec(equations("planar_2r", "--as", "python").stdout, namespace)
+    exec(equations("planar_2r", "--as", "python")[1], namespace)
     assert np.allclose(namespace["planar_2r_inverse"](*STATE), tau, rtol=ROUND_OFF)
 
 
-def test_text_is_arithmetic_in_the_symbols_of_the_field(tau):
-    lines = equations("planar_2r").stdout.split("\n")
+def test_text_is_arithmetic_in_the_symbols_of_the_field(equations, tau):
+    lines = equations("planar_2r")[1].split("\n")
     values = {"cos": np.cos, "sin": np.sin}
     for name, numbers in zip(("q", "qd", "qdd"), STATE, strict=True):
         values |= {f"{name}{i + 1}": number for i, number in enumerate(numbers)}
@@ -58,10 +60,12 @@ def test_text_is_arithmetic_in_the_symbols_of_the_field(tau):
 
 
 @pytest.mark.parametrize("language", ["c", "c-float"])
-def test_c_compiles_under_every_warning_and_computes_the_efforts(language, tau, tmp_path):
+def test_c_compiles_under_every_warning_and_computes_the_efforts(
+    equations, language, tau, tmp_path
+):
     compiler = shutil.which("cc") or pytest.skip("no C compiler")
     source = tmp_path / "arm.c"
-    source.write_text(equations("planar_2r", "--as", language).stdout)
+    source.write_text(equations("planar_2r", "--as", language)[1])
     library = tmp_path / "arm.so"
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2", "-shared", "-fPIC"]
     subprocess.run([compiler, *flags, source, "-o", library, "-lm"], check=True)
@@ -75,16 +79,17 @@ def test_c_compiles_under_every_warning_and_computes_the_efforts(language, tau, 
     assert np.allclose(result, tau, rtol=tolerance)
 
 
-def test_latex_is_one_aligned_block():
-    text = equations("planar_2r", "--as", "latex").stdout
+def test_latex_is_one_aligned_block(equations):
+    _, text, _ = equations("planar_2r", "--as", "latex")
     assert text.startswith(r"\begin{align*}") and text.rstrip().endswith(r"\end{align*}")
     assert text.count("&=") == text.count(r"\\") + 1
 
 
-def test_a_search_finds_fewer_operations_and_says_nothing_in_a_pipe():
-    plain, searched = equations("ur5", "--as", "c"), equations("ur5", "--as", "c", "--search")
-    assert searched.stderr == ""
-    assert operations(searched.stdout) < operations(plain.stdout)
+def test_a_search_finds_fewer_operations_and_says_nothing_in_a_pipe(equations):
+    _, plain, _ = equations("ur5", "--as", "c")
+    _, searched, said = equations("ur5", "--as", "c", "--search")
+    assert said == ""
+    assert operations(searched) < operations(plain)
 
 
 def operations(source):
@@ -99,7 +104,15 @@ def test_a_search_shows_its_progress_on_a_terminal():
     with ThreadPoolExecutor() as pool:
         reading = pool.submit(read_to_its_end, ours)  # a terminal that nobody reads takes no more
         try:
-            done = equations("puma_gupta", "--as", "c", "--search", stderr=theirs)
+            done = subprocess.run(
+                [sys.executable, "-m", "robot_dynamics", "equations", "puma_gupta", *SEARCH],
+                env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
+                stdout=subprocess.PIPE,
+                stderr=theirs,
+                text=True,
+                timeout=PATIENCE,
+                check=False,
+            )
         finally:
             os.close(theirs)
         shown = reading.result()
@@ -118,25 +131,25 @@ def read_to_its_end(terminal):
     return shown.decode(errors="ignore")
 
 
-def test_a_search_of_another_formulation_is_refused():
-    done = equations("planar_2r", "--search", "--formulation", "kane")
-    assert done.returncode == 1
-    assert done.stderr == (
+def test_a_search_of_another_formulation_is_refused(equations):
+    status, _, said = equations("planar_2r", "--search", "--formulation", "kane")
+    assert status == 1
+    assert said == (
         "robot-dynamics equations: --search: only augmented_body is searched, not kane; leave one "
         "of the two options out\n"
     )
 
 
-def test_a_frame_that_is_not_there_is_one_line():
-    done = equations("planar_2r", "--kernel", "pose", "--frame", "nose")
-    assert done.returncode == 1
-    assert done.stderr.startswith("robot-dynamics equations: no frame 'nose' in robot 'planar_2r'")
-    assert done.stderr.count("\n") == 1
+def test_a_frame_that_is_not_there_is_one_line(equations):
+    status, _, said = equations("planar_2r", "--kernel", "pose", "--frame", "nose")
+    assert status == 1
+    assert said.startswith("robot-dynamics equations: no frame 'nose' in robot 'planar_2r'")
+    assert said.count("\n") == 1
 
 
 @pytest.mark.parametrize("letters", [["--letters"], ["--letters", "base"]])
-def test_equations_with_letters_say_what_these_are_and_how_many_operations(letters, tau):
-    text = equations("planar_2r", *letters).stdout
+def test_equations_with_letters_say_what_these_are_and_how_many_operations(equations, letters, tau):
+    _, text, _ = equations("planar_2r", *letters)
     assert re.match(r"# planar_2r_inverse: \d+ multiplications, \d+ additions, 4 sines", text)
     values = {"cos": np.cos, "sin": np.sin}
     for name, numbers in zip(("q", "qd", "qdd"), STATE, strict=True):
@@ -148,7 +161,7 @@ def test_equations_with_letters_say_what_these_are_and_how_many_operations(lette
     assert np.allclose([values["tau1"], values["tau2"]], tau, rtol=1e-12)
 
 
-def test_c_with_a_payload_a_wrench_and_gravity_as_inputs(tmp_path):
+def test_c_with_a_payload_a_wrench_and_gravity_as_inputs(equations, tmp_path):
     compiler = shutil.which("cc") or pytest.skip("no C compiler")
     source, library = tmp_path / "arm.c", tmp_path / "arm.so"
     words = [
@@ -162,7 +175,7 @@ def test_c_with_a_payload_a_wrench_and_gravity_as_inputs(tmp_path):
         "payload",
         "gravity",
     ]
-    source.write_text(equations(*words).stdout)
+    source.write_text(equations(*words)[1])
     assert " * variant: wrench@link_2+payload@link_2+gravity\n" in source.read_text()
     strict = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
     subprocess.run([compiler, *strict, source, "-o", library, "-lm"], check=True)
@@ -200,7 +213,7 @@ def test_c_with_a_payload_a_wrench_and_gravity_as_inputs(tmp_path):
         ),
     ],
 )
-def test_options_that_do_not_fit_are_one_line(words, message):
-    done = equations(*words)
-    assert done.returncode == 1
-    assert done.stderr == f"robot-dynamics equations: {message}\n"
+def test_options_that_do_not_fit_are_one_line(equations, words, message):
+    status, _, said = equations(*words)
+    assert status == 1
+    assert said == f"robot-dynamics equations: {message}\n"
