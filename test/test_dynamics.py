@@ -11,7 +11,6 @@ from oracles import (
     example_robot,
     example_urdfs,
     examples,
-    has_few_joints,
     invertible_examples,
     pin_model,
     relative_error,
@@ -46,12 +45,7 @@ def example(name):
     return example_robot(paths[0]), paths[0]
 
 
-def compiled_examples(paths):
-    """All kernels of humanoids, as native code, take a quarter of a minute each."""
-    return examples([*characteristic_examples(), *filter(has_few_joints, paths)], paths)
-
-
-@pytest.mark.parametrize("path", compiled_examples(example_urdfs()))
+@pytest.mark.parametrize("path", examples(characteristic_examples(), example_urdfs()))
 def test_every_example_agrees_with_pinocchio(path):
     robot = example_robot(path)
     arm, pin = Dynamics(robot), pin_model(robot, path)
@@ -65,7 +59,7 @@ def test_every_example_agrees_with_pinocchio(path):
         assert relative_error(ours, theirs) < ROUND_OFF, (robot.name, name)
 
 
-@pytest.mark.parametrize("path", compiled_examples(invertible_examples()))
+@pytest.mark.parametrize("path", examples(characteristic_examples(), invertible_examples()))
 def test_forward_dynamics_of_every_example_agrees_with_pinocchio(path):
     robot = example_robot(path)
     arm, pin = Dynamics(robot), pin_model(robot, path)

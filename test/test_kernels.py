@@ -28,6 +28,7 @@ from oracles import (
     distinct_examples,
     example_robot,
     examples,
+    family,
     has_few_joints,
     relative_error,
 )
@@ -71,7 +72,8 @@ def every_kernel():
     """Examples and formulations; the default one takes each robot as it is, so it sees more."""
     few = [path for path in characteristic_examples() if has_few_joints(path)]
     arms = [path for path in distinct_examples() if example_robot(path).dof < 8]
-    regrouped = [*few, *arms]
+    families = {family(path): path for path in arms}
+    regrouped = [*few, *families.values()]
     for formulation in FORMULATIONS:
         for example in examples(regrouped if formulation == DEFAULT_FORMULATION else few):
             (path,) = example.values

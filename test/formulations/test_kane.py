@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from numpy.testing import assert_allclose
 
-from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
+from oracles import pin_model, relative_error
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.control.friction import Friction
@@ -31,21 +31,6 @@ ROUND_OFF = 1e-10
 
 
 # -- agreement --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
-def test_every_example_agrees_with_pinocchio(path):
-    robot = example_robot(path)
-    state = random_state(robot, seed=4)
-    found = by_name(robot, *state, formulation="kane")
-    assert relative_error(found, pin_model(robot, path).inverse(*state)) < ROUND_OFF, robot.name
-
-
-@given(robots(), seeds())
-def test_random_trees_agree_with_pinocchio(robot, seed):
-    state = random_state(robot, seed)
-    found = by_name(robot, *state, formulation="kane")
-    assert relative_error(found, pin_model(robot).inverse(*state)) < ROUND_OFF
 
 
 @given(robots(max_joints=9), seeds())

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import assume, given
 from numpy.testing import assert_allclose, assert_array_equal
 
-from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
+from oracles import pin_model, relative_error
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import UnknownNameError
-from robot_dynamics.formulations import inverse_dynamics as by_name
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.formulations.zero_reference import (
     current_vectors,
@@ -47,21 +46,6 @@ def tree_state(robot, seed):
 
 
 # -- agreement --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
-def test_every_example_agrees_with_pinocchio(path):
-    robot = example_robot(path)
-    state = random_state(robot, seed=4)
-    found = by_name(robot, *state, formulation="zero_reference")
-    assert relative_error(found, pin_model(robot, path).inverse(*state)) < ROUND_OFF, robot.name
-
-
-@given(robots(), seeds())
-def test_random_trees_agree_with_pinocchio(robot, seed):
-    state = random_state(robot, seed)
-    found = by_name(robot, *state, formulation="zero_reference")
-    assert relative_error(found, pin_model(robot).inverse(*state)) < ROUND_OFF
 
 
 @pytest.mark.parametrize("form", [inverse_dynamics, inverse_dynamics_in_base_axes])

@@ -23,13 +23,13 @@ from robot_dynamics.formulations.zero_reference_hand import (
     inverse_dynamics_from_hand,
 )
 from robot_dynamics.papers.paper_arms import INCH, puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion, hand_on_circle
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion, hand_on_circle
 from robot_dynamics.trajectory.motions import circle_law
 
 DATA = Path(__file__).parents[1] / "data" / "puma_gupta_torques.json"
 SAMPLES = json.loads(DATA.read_text())["samples"]
 REFERENCE = {name: np.array([row[name] for row in SAMPLES]) for name in SAMPLES[0]}
-TIMES = np.linspace(0.0, CIRCLE_TIME, 91)
+TIMES = np.linspace(0.0, CIRCLE_TIME_S, 91)
 ARM = puma_type_arm()
 
 
@@ -125,7 +125,7 @@ def test_joints_2_and_3_carry_most_of_the_gravity_load(motion):
 
 def test_actuators_do_as_much_work_as_the_energy_grows(motion):
     # the arm starts and ends at rest in one pose but for a full turn of joint 4 and so gains none
-    t = np.linspace(0.0, CIRCLE_TIME, 901)
+    t = np.linspace(0.0, CIRCLE_TIME_S, 901)
     fine = circle_motion(ARM, t)
     power = np.sum(torques(inverse_dynamics, *fine) * fine.qd, axis=1)
     work, moved = trapezoid(power, t), trapezoid(np.abs(power), t)

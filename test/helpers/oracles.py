@@ -270,8 +270,13 @@ FOLDERS = ("_description", "_data")
 
 def example_id(path):
     """Short name of an example in test reports."""
+    return f"{family(path)}/{path.stem}"
+
+
+def family(path):
+    """Name of the folder of an example, which has the variants of one robot."""
     folder = next(parent.name for parent in path.parents if parent.name.endswith(FOLDERS))
-    return f"{folder.rsplit('_', 1)[0]}/{path.stem}"
+    return folder.rsplit("_", 1)[0]
 
 
 @cache

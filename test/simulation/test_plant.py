@@ -124,7 +124,7 @@ def test_without_friction_a_step_is_one_of_the_runge_kutta_method(panda):
     np.testing.assert_allclose(plant.q, motion.q[-1], rtol=0.0, atol=1e-12)  # the same sums
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(robots(max_joints=4), st.integers(0, 1000))
 def test_friction_only_ever_takes_energy(robot, seed):
     arm = Dynamics(robot.with_gravity((0.0, 0.0, 0.0)), cache=False)
@@ -139,7 +139,7 @@ def test_friction_only_ever_takes_energy(robot, seed):
     assert np.all(np.diff(kinetic) <= 1e-5 * max(kinetic[0], 1e-3))
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(robots(max_joints=4), st.integers(0, 1000))
 def test_an_arm_whose_friction_outweighs_gravity_stays_exactly_where_it_is(robot, seed):
     arm = Dynamics(robot, cache=False)
