@@ -10,7 +10,7 @@ from benchmark.kernels.timing import Call, best_times
 from benchmark.table import Table
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.papers.paper_arms import puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.integrators import integrate
 
@@ -23,7 +23,7 @@ STEPS = 200
 def running_times(turns: int) -> Table:
     """Inverse dynamics, and direct dynamics with an integration step, on the paper's circle."""
     arm = Dynamics(read_urdf(find_robot("puma_gupta")), formulation="zero_reference")
-    q, qd, qdd = (x[0] for x in circle_motion(puma_type_arm(), np.array([0.3 * CIRCLE_TIME])))
+    q, qd, qdd = (x[0] for x in circle_motion(puma_type_arm(), np.array([0.3 * CIRCLE_TIME_S])))
     tau = arm.inverse(q, qd, qdd)
 
     def simulate(q: np.ndarray, qd: np.ndarray) -> object:

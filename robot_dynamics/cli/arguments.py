@@ -14,7 +14,7 @@ from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWA
 from robot_dynamics.robot import Robot, find_robot, read_urdf, urdf_text
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 
-LONGEST = 3600.0
+LONGEST_S = 3600.0
 """Longest motion of a verb, s."""
 
 MASS_ERRORS = (-90.0, 900.0)
@@ -175,8 +175,8 @@ def positive(text: str) -> float:
 def duration(text: str) -> float:
     """A duration in seconds that a simulation can keep in memory, for argparse."""
     value = positive(text)
-    if value > LONGEST:
-        raise argparse.ArgumentTypeError(f"{text} s is too long; at most {LONGEST:g} s")
+    if value > LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text} s is too long; at most {LONGEST_S:g} s")
     return value
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from robot_dynamics.nodes.runtime.composition import Composed
     from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 
-SETTLE = 2.0
+SETTLE_S = 2.0
 """Time to come to rest between two runs, s."""
 
-REFRESH = 0.25
+REFRESH_S = 0.25
 """Time between two updates of the display, s: drawing it costs the nodes processor time."""
 
 
@@ -43,8 +43,8 @@ def follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[st
         What happened, and how the nodes kept their rates.
     """
     duration = nodes.trajectory.waypoints.duration
-    task = progress.add_task(name, total=SETTLE + duration, state="")
-    _wait(nodes, SETTLE, progress, task, "settling")
+    task = progress.add_task(name, total=SETTLE_S + duration, state="")
+    _wait(nodes, SETTLE_S, progress, task, "settling")
     nodes.reset_timings()
     nodes.recorder.start()
     nodes.trajectory.send()
@@ -52,15 +52,14 @@ def follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[st
     log, timings = nodes.recorder.stop(), nodes.timings
     worst = 1e3 * max(log.rms_error)
     held = timings[nodes.controller.NAME].held
-    progress.update(
-        task, completed=SETTLE + duration, state=f"worst RMS {worst:.3f} mrad or mm, {held:.0f} Hz"
-    )
+    state = f"worst RMS {worst:.3f} mrad or mm, {held:.0f} Hz"
+    progress.update(task, completed=SETTLE_S + duration, state=state)
     progress.refresh()
     return log, timings
 
 
 def _wait(nodes: Composed, seconds: float, progress: Progress, task: TaskID, state: str) -> None:
-    steps = max(1, round(seconds / REFRESH))
+    steps = max(1, round(seconds / REFRESH_S))
     for _ in range(steps):
         progress.update(task, state=state)
         progress.refresh()

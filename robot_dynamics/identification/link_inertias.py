@@ -26,7 +26,7 @@ from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.vectors import skew
 
-THINNEST = 0.01
+THINNEST_M = 0.01
 """Least radius of gyration of a body that a fit may start from, m."""
 
 LIGHTEST = 1e-3
@@ -149,5 +149,5 @@ def _solid(body: Inertia, least: float) -> Inertia:
     I_C = scale * body.about_com
     S = 0.5 * np.trace(I_C) * np.eye(3) - I_C  # integral r r^T dm about the mass centre
     values, axes = np.linalg.eigh(S)
-    S = (axes * np.maximum(values, m * THINNEST**2)) @ axes.T
+    S = (axes * np.maximum(values, m * THINNEST_M**2)) @ axes.T
     return Inertia(m, m * c, np.trace(S) * np.eye(3) - S - m * (skew(c) @ skew(c)))

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.signal import butter, sosfiltfilt
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RecordingError
 from robot_dynamics.identification.recordings.recording import FEWEST, Recording
+from robot_dynamics.lazy import imported
 
 GAP = 5.0
 """A distance of samples above this many of the usual ones is a gap ..."""
 
-SHORTEST_GAP = 0.03
+SHORTEST_GAP_S = 0.03
 """... if it is this long, s: less does not matter to a filter of some hertz."""
 
 ORDER = 4
@@ -30,10 +31,10 @@ ORDER = 4
 ABOVE_MOTION = 5.0
 """Edge of the filter over the highest frequency of the motion: far enough to leave it alone."""
 
-LOWEST_EDGE = 3.0
+LOWEST_EDGE_HZ = 3.0
 """Hz: below it friction that changes its sign is no longer seen as a step."""
 
-HIGHEST_EDGE = 10.0
+HIGHEST_EDGE_HZ = 10.0
 """Hz: above it arms vibrate, which no rigid body does."""
 
 EDGE_OVER_RATE = 0.2
@@ -164,15 +165,16 @@ def edge_of(recording: Recording) -> float:
     share = np.cumsum(velocity, axis=0) / np.maximum(velocity.sum(axis=0), 1e-300)
     highest = max(
         (frequency[np.searchsorted(share[:, j], 0.99)] for j in np.flatnonzero(velocity.any(0))),
-        default=LOWEST_EDGE,
+        default=LOWEST_EDGE_HZ,
     )
-    return float(min(max(ABOVE_MOTION * highest, LOWEST_EDGE), HIGHEST_EDGE, EDGE_OVER_RATE * rate))
+    above = max(ABOVE_MOTION * highest, LOWEST_EDGE_HZ)
+    return float(min(above, HIGHEST_EDGE_HZ, EDGE_OVER_RATE * rate))
 
 
 def gaps(time: Array) -> Array:
     """Indices of the samples before a gap."""
     step = np.diff(time)
-    return np.flatnonzero(step > max(GAP * float(np.median(step)), SHORTEST_GAP))
+    return np.flatnonzero(step > max(GAP * float(np.median(step)), SHORTEST_GAP_S))
 
 
 def _without_gaps(time: Array) -> list[Array]:
@@ -214,8 +216,13 @@ def _linear(time: Array, recorded: Array, values: Array) -> Array:
 
 
 def _filter(edge: float, rate: float) -> Array:
-    return np.asarray(butter(ORDER, edge, fs=rate, output="sos"))
+    return np.asarray(_scipy_signal().butter(ORDER, edge, fs=rate, output="sos"))
 
 
 def _both_ways(sos: Array, values: Array) -> Array:
-    return np.asarray(sosfiltfilt(sos, values, axis=0))
+    return np.asarray(_scipy_signal().sosfiltfilt(sos, values, axis=0))
+
+
+def _scipy_signal() -> Any:
+    """It takes half a second to import, which every node would wait for at its start."""
+    return imported("scipy.signal")

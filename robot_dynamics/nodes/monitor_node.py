@@ -26,13 +26,14 @@ from robot_dynamics.identification.online.residuals import Residuals, unexplaine
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
-from robot_dynamics.nodes.ros.messages import SECOND, JointReader
+from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 STATES_QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 """What comes between two looks at 1 kHz and more: the filter is to see every state."""
@@ -151,7 +152,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         # Efforts are zero all at once where brakes bear the arm, and tell nothing of its model
         if ours and states.complete and states.effort.any():
             stamp = states.stamp or self.get_clock().now().nanoseconds
-            self._motion.feed(stamp / SECOND, states.position, states.velocity, states.effort)
+            self._motion.feed(stamp / NS_PER_S, states.position, states.velocity, states.effort)
 
     def _look(self) -> None:
         motion, model = self._motion, self.arm.at(monotonic())

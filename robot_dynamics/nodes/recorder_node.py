@@ -12,10 +12,11 @@ from sensor_msgs.msg import JointState
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import continuous_joints, effort_limits
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.ros.messages import SECOND, JointReader
+from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.simulation import Log
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 """Nothing between two looks may be lost."""
@@ -149,4 +150,4 @@ class RecorderNode(RobotNode[RecorderParameters]):
             return False
 
     def _seconds(self, reader: JointReader) -> float:
-        return (reader.stamp - self._epoch) / SECOND
+        return (reader.stamp - self._epoch) / NS_PER_S

@@ -12,13 +12,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.graph import followers_of, subscribers_of
-from robot_dynamics.nodes.ros.messages import SECOND, trajectory_msg
+from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.trajectory_motions import MOTIONS, TrajectoryParameters
 from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 TIMER_PERIOD_S = 0.1
 """Time between two looks whether somebody follows and whether it is time to send again, s."""
@@ -97,7 +98,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
     def send(self) -> None:
         """Send the motion to whoever listens now."""
         self._publisher.publish(self._msg)
-        duration = round((self.waypoints.duration + TIMER_PERIOD_S) * SECOND)
+        duration = round((self.waypoints.duration + TIMER_PERIOD_S) * NS_PER_S)
         self._ends_at = self.get_clock().now().nanoseconds + duration
         self.get_logger().info(
             f"sent '{self.parameters.motion}': {len(self.waypoints.times)} points, "

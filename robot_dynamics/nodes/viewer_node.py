@@ -18,7 +18,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.markers import markers
 from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
-from robot_dynamics.nodes.ros.messages import SECOND, JointReader, time_msg
+from robot_dynamics.nodes.ros.messages import JointReader, time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.ros.tool_load import ToolLoad
@@ -28,6 +28,7 @@ from robot_dynamics.nodes.runtime.robot_node import RobotNode, moved
 from robot_dynamics.nodes.viewer_requests import StackRequests
 from robot_dynamics.robot import Inertia, Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
@@ -196,7 +197,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         states, desired = self._states, self._desired
         self._epoch = self._epoch or states.stamp
         return Snapshot(
-            (states.stamp - self._epoch) / SECOND,
+            (states.stamp - self._epoch) / NS_PER_S,
             states.position.copy(),
             states.qd,
             states.qdd,

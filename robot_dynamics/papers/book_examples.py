@@ -16,10 +16,10 @@ from robot_dynamics.robot.denavit_hartenberg import Row, Table
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 
-REACH = 1.999
+REACH_M = 1.999
 """Distance of A and D from the origin, m: just inside the boundary, where rates are infinite."""
 
-CORNER = 0.1
+CORNER_M = 0.1
 """Distance of B and C from the origin, m."""
 
 
@@ -53,14 +53,15 @@ class Track(NamedTuple):
 def singular_track(speed: float = 1.0, points: int = 1001) -> Track:
     """The endpoint of the unit arm goes from A to B, C and D along straight lines.
 
-    A = (`REACH`, 0) and D = (0, `REACH`) lie at the boundary of what it reaches, B = (`CORNER`, 0)
-    and C = (0, `CORNER`) by the origin: A and D, and the origin, are singular points.
+    A = (`REACH_M`, 0) and D = (0, `REACH_M`) lie at the boundary of what it reaches,
+    B = (`CORNER_M`, 0) and C = (0, `CORNER_M`) by the origin: A and D, and the origin, are singular
+    points.
 
     Args:
         speed: Of the endpoint, constant, m/s.
         points: Number of points.
     """
-    corners = np.array([(REACH, 0.0), (CORNER, 0.0), (0.0, CORNER), (0.0, REACH)])
+    corners = np.array([(REACH_M, 0.0), (CORNER_M, 0.0), (0.0, CORNER_M), (0.0, REACH_M)])
     steps = np.diff(corners, axis=0)
     lengths = np.linalg.norm(steps, axis=1)
     passed = np.concatenate(([0.0], np.cumsum(lengths)))

@@ -35,7 +35,7 @@ class JointMotion(NamedTuple):
 
 # -- PUMA-type arm on a circle: [Gupta1986] and its continuation, equations (30) to (38) ----------
 
-CIRCLE_TIME = 9.0
+CIRCLE_TIME_S = 9.0
 """Duration of the motion on the circle, s."""
 
 ROUND_OFF = 1e-9
@@ -53,7 +53,7 @@ def circle_motion(
 
     Args:
         zero: The arm of the paper's tables 1 and 2.
-        t: Times, shape (N,), s, from 0 to `CIRCLE_TIME`.
+        t: Times, shape (N,), s, from 0 to `CIRCLE_TIME_S`.
         tilt: Angle tau between the hand's axis and the normal of the circle, rad. The paper's
             number is not legible in the copies at hand. Above 22.08 degrees joint 4 makes the
             full turn that the paper describes, below it joint 6 does.
@@ -179,7 +179,7 @@ def _check_puma_type(zero: ZeroReference) -> None:
 
 # -- Stanford arm: [Angeles1989], section 7.1 -----------------------------------------------------
 
-STANFORD_TIME = 10.0
+STANFORD_TIME_S = 10.0
 """Duration of the motion of the Stanford arm, s."""
 
 
@@ -187,7 +187,7 @@ def stanford_motion(t: npt.ArrayLike) -> JointMotion:
     """Cycloidal motion of all joints of the Stanford arm.
 
     Args:
-        t: Times, shape (N,), s, from 0 to `STANFORD_TIME`.
+        t: Times, shape (N,), s, from 0 to `STANFORD_TIME_S`.
 
     Returns:
         theta_1, theta_2, b_3, theta_4, theta_5, theta_6 and their derivatives, shape (N, 6), rad
@@ -196,7 +196,7 @@ def stanford_motion(t: npt.ArrayLike) -> JointMotion:
     time = np.atleast_1d(np.asarray(t, dtype=np.float64))[:, None]
     q0 = np.array([0.0, np.pi / 2, 0.0, 0.0, 0.0, 0.0])
     A = np.array([np.pi / 30, -np.pi / 60, 0.01, np.pi / 30, np.pi / 30, np.pi / 30])
-    B = 2.0 * np.pi / STANFORD_TIME
+    B = 2.0 * np.pi / STANFORD_TIME_S
     return JointMotion(
         q0 + A * (time - np.sin(B * time) / B),
         A * (1.0 - np.cos(B * time)),
@@ -206,7 +206,7 @@ def stanford_motion(t: npt.ArrayLike) -> JointMotion:
 
 # -- industrial arm of Thomas and Tesar: [Angeles1989], section 7.2 -------------------------------
 
-LINE_TIME = 1.0
+LINE_TIME_S = 1.0
 """Duration of the motion on the line, s."""
 
 
@@ -226,7 +226,7 @@ def line_law(t: npt.ArrayLike, law: str = "normal_spline") -> tuple[Array, Array
     in the copies at hand, so that this condition, and no curve, chooses.
 
     Args:
-        t: Times, shape (N,), s, from 0 to `LINE_TIME`.
+        t: Times, shape (N,), s, from 0 to `LINE_TIME_S`.
         law: One of `LINE_LAWS`; the polynomial has no acceleration at the ends either, and no jump
             of the jerk.
 
@@ -234,14 +234,14 @@ def line_law(t: npt.ArrayLike, law: str = "normal_spline") -> tuple[Array, Array
         UnknownNameError: If there is no such law.
     """
     check_known("law", law, "the line of Thomas and Tesar", LINE_LAWS)
-    u = np.atleast_1d(np.asarray(t, dtype=np.float64)) / LINE_TIME
+    u = np.atleast_1d(np.asarray(t, dtype=np.float64)) / LINE_TIME_S
     if law == "normal_spline":
-        y, yd, ydd = (_line_spline()(u, order) / LINE_TIME**order for order in range(3))
+        y, yd, ydd = (_line_spline()(u, order) / LINE_TIME_S**order for order in range(3))
         return y, yd, ydd
     return (
         -1.0 + 2.0 * u**3 * (10.0 - 15.0 * u + 6.0 * u**2),
-        60.0 * u**2 * (1.0 - u) ** 2 / LINE_TIME,
-        120.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / LINE_TIME**2,
+        60.0 * u**2 * (1.0 - u) ** 2 / LINE_TIME_S,
+        120.0 * u * (1.0 - u) * (1.0 - 2.0 * u) / LINE_TIME_S**2,
     )
 
 
@@ -261,7 +261,7 @@ def line_motion(t: npt.ArrayLike, law: str = "normal_spline") -> JointMotion:
     the turn of the first.
 
     Args:
-        t: Times, shape (N,), s, from 0 to `LINE_TIME`.
+        t: Times, shape (N,), s, from 0 to `LINE_TIME_S`.
         law: One of `LINE_LAWS`.
 
     Returns:

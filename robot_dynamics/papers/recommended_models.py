@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.papers.model_comparison import ModelComparison, compare_models
 from robot_dynamics.papers.paper_arms import puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 from robot_dynamics.papers.simplified_models import SimplifiedModel, simplified_model
 from robot_dynamics.robot.robot import Robot
 
@@ -41,7 +41,7 @@ def recommended_models(robot: Robot) -> dict[str, SimplifiedModel]:
 def compare_on_the_circle(points: int = 181) -> ModelComparison:
     """The models of Gupta's arm along his circle, beside the full equations."""
     zero = puma_type_arm()
-    motion = circle_motion(zero, np.linspace(0.0, CIRCLE_TIME, points))
+    motion = circle_motion(zero, np.linspace(0.0, CIRCLE_TIME_S, points))
     return compare_models(zero.robot, recommended_models(zero.robot), *motion)
 
 

@@ -17,7 +17,7 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint_frames import Residual, in_length_unit
 from robot_dynamics.robot.robot import Robot
 
-SMALLEST_UNIT = 1e-3
+SMALLEST_UNIT_M = 1e-3
 """Length unit, m, below which (or above its inverse) constants would only look strange."""
 
 
@@ -99,6 +99,6 @@ def units(reduced: ReducedRobot) -> list[float]:
     saved: Counter[float] = Counter({1.0: 0})
     for value in lengths | moments:
         unit = value if value in lengths else 1.0 / value if value else 0.0
-        if SMALLEST_UNIT <= unit <= 1.0 / SMALLEST_UNIT:
+        if SMALLEST_UNIT_M <= unit <= 1.0 / SMALLEST_UNIT_M:
             saved[unit] += products[value]
     return sorted(saved, key=lambda unit: (-saved[unit], unit))

@@ -13,10 +13,10 @@ from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.vectors import skew
 
-HEAVY = 2000.0
+HEAVY_KG = 2000.0
 """A link above this mass, kg, is rather one whose mass is in grams."""
 
-LONG = 20.0
+LONG_M = 20.0
 """A distance within one link above this, m, is rather one in millimetres."""
 
 ROUND_OFF = 1e-12
@@ -33,9 +33,9 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
         com: Mass centre in the link frame, shape (3,), m.
         about_com: Rotational inertia about the mass centre, shape (3, 3), kg m^2.
     """
-    if mass > HEAVY:
+    if mass > HEAVY_KG:
         yield f"weighs {mass:.4g} kg; are the masses in grams?"
-    if np.linalg.norm(com) > LONG:
+    if np.linalg.norm(com) > LONG_M:
         distance = np.linalg.norm(com)
         yield f"mass centre is {distance:.4g} m from the frame; are the lengths in millimetres?"
     moments = np.linalg.eigvalsh(about_com)  # principal moments, ascending
@@ -47,7 +47,7 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
         yield "has mass but no rotational inertia, like a point; give ixx, iyy, izz"
         return
     gyration = np.sqrt(np.max(np.abs(moments))) / np.sqrt(mass)
-    if gyration > LONG:
+    if gyration > LONG_M:
         yield f"radius of gyration is {gyration:.4g} m; are the moments of inertia in kg mm^2?"
     if abs(moments[0]) <= ROUND_OFF * moments[2]:
         moments[0] = 0.0

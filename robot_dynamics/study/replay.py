@@ -12,7 +12,7 @@ from robot_dynamics.study.runs import Chunk, bench
 from robot_dynamics.study.study_table import StudyTable, table_of
 from robot_dynamics.trajectory.waypoints import Waypoints
 
-BRAKING = 0.5
+BRAKING_S = 0.5
 """Time in which a motion that is shown comes to rest, s."""
 
 
@@ -38,15 +38,15 @@ class Replay(NamedTuple):
     def waypoints(self, rate: float = 100.0) -> Waypoints:
         """The motion as points of a trajectory, to be shown or sent; so many a second.
 
-        A run may end while it moves, a trajectory may not: it brakes evenly in `BRAKING` s more.
+        A run may end while it moves, a trajectory may not: it brakes evenly in `BRAKING_S` s more.
         """
         step = max(1, round(1.0 / (rate * (self.t[1] - self.t[0])))) if len(self.t) > 1 else 1
         at = slice(None, None, step)
         t, q, qd = self.t[at], self.q[at], self.qd[at]
         return Waypoints(
             self.table.plan.robot.joint_names,
-            np.append(t, t[-1] + BRAKING),
-            np.vstack([q, q[-1] + 0.5 * BRAKING * qd[-1]]),
+            np.append(t, t[-1] + BRAKING_S),
+            np.vstack([q, q[-1] + 0.5 * BRAKING_S * qd[-1]]),
             np.vstack([qd, np.zeros_like(qd[-1])]),
         )
 

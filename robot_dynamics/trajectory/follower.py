@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.trajectory.replacement import (
-    DEFAULT_BLEND,
-    DEFAULT_STOP,
+    DEFAULT_BLEND_S,
+    DEFAULT_STOP_S,
     Bounds,
     replaced,
     stopped,
@@ -41,8 +41,8 @@ class Follower:
         q: npt.ArrayLike,
         *,
         continuous: Sequence[bool] | Array | None = None,
-        blend: float = DEFAULT_BLEND,
-        stop: float = DEFAULT_STOP,
+        blend: float = DEFAULT_BLEND_S,
+        stop: float = DEFAULT_STOP_S,
         within: Bounds | None = None,
     ) -> None:
         self.joint_names = tuple(joint_names)

@@ -14,10 +14,8 @@ from time import monotonic
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.trajectory.follower import Follower
 from robot_dynamics.trajectory.trajectory import Trajectory
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from robot_dynamics.trajectory.waypoints import Waypoints
-
-SECOND = 1_000_000_000
-"""In ns."""
 
 MAX_STEP_BACK_S = 0.1
 """Step back of a clock that is more than a correction."""
@@ -204,11 +202,11 @@ class MotionClock:
 
     def seconds(self, ns: int) -> float:
         """A time of the other clock, on this one, s."""
-        return (ns - self.epoch) / SECOND
+        return (ns - self.epoch) / NS_PER_S
 
     def nanoseconds(self, seconds: float) -> int:
         """A time of this clock, on the other one, ns."""
-        return self.epoch + round(seconds * SECOND)
+        return self.epoch + round(seconds * NS_PER_S)
 
     def tick(self, ns: int, steady: float) -> float:
         """Go on to another time.
@@ -223,7 +221,7 @@ class MotionClock:
         gone, self._steady = steady - self._steady, steady
         step = self.seconds(ns) - self.now
         if step > MAX_STEP_AHEAD_S + MAX_CLOCK_RATE * gone:
-            self.epoch += round(step * SECOND)
+            self.epoch += round(step * NS_PER_S)
             return step
         self.now += step
         return step if step < -MAX_STEP_BACK_S else 0.0

@@ -20,7 +20,7 @@ from robot_dynamics.trajectory.waypoints import Waypoints
 Effort = Callable[[State], Array]
 """Joint efforts, shape (N, n), that a motion needs; for instance `Dynamics.inverse` of a state."""
 
-CHECK_RATE = 200.0
+CHECK_RATE_HZ = 200.0
 """Samples per second: between two, an acceleration of 10 rad/s^2 hides 3e-5 rad."""
 
 CHUNK = 4096
@@ -172,7 +172,7 @@ def slowed_to_fit(
 
 def _samples(trajectory: Trajectory) -> Iterator[tuple[Array, State]]:
     """Times and states over the whole motion, its breaks included."""
-    count = 1 + max(round((trajectory.end - trajectory.start) * CHECK_RATE), 1)
+    count = 1 + max(round((trajectory.end - trajectory.start) * CHECK_RATE_HZ), 1)
     spread = np.linspace(trajectory.start, trajectory.end, count)
     t = np.union1d(spread, trajectory.breaks)
     for k in range(0, len(t), CHUNK):

@@ -17,16 +17,16 @@ from robot_dynamics.trajectory.interpolation import FULL_TURN, interpolate, quin
 from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
-DEFAULT_BLEND = 0.2
+DEFAULT_BLEND_S = 0.2
 """Time in which a motion that does not start at the present state is joined, s."""
 
-DEFAULT_STOP = 0.5
+DEFAULT_STOP_S = 0.5
 """Time in which a motion is brought to rest, s."""
 
-SETTLE = 0.1
+SETTLE_S = 0.1
 """Time in which the acceleration at the end of a motion fades out, s: 10 rad/s^2 is 2 mrad."""
 
-SHORTEST_STOP = 0.05
+SHORTEST_STOP_S = 0.05
 """Least time to stop a joint that would rest beyond the end of its range, s."""
 
 AT_REST = 1e-5
@@ -46,8 +46,8 @@ def replaced(
     *,
     delay: float = 0.0,
     continuous: Sequence[bool] | Array | None = None,
-    blend: float = DEFAULT_BLEND,
-    stop: float = DEFAULT_STOP,
+    blend: float = DEFAULT_BLEND_S,
+    stop: float = DEFAULT_STOP_S,
 ) -> Trajectory:
     """The motion from now on, when new waypoints come while `current` is at time t.
 
@@ -109,7 +109,7 @@ def replaced(
 
 
 def stopped(
-    current: Trajectory, t: float, stop: float = DEFAULT_STOP, within: Bounds | None = None
+    current: Trajectory, t: float, stop: float = DEFAULT_STOP_S, within: Bounds | None = None
 ) -> Trajectory:
     """The motion from now on, when the joints are to come to rest over `stop` seconds.
 
@@ -145,7 +145,7 @@ def at_rest_after(
         return usual
     # A velocity that falls by a cubic goes half of what it would go if it stayed
     T = np.full_like(state.q, stop)
-    T[beyond] = np.clip(2.0 * ((end - state.q) / state.qd)[beyond], SHORTEST_STOP, stop)
+    T[beyond] = np.clip(2.0 * ((end - state.q) / state.qd)[beyond], SHORTEST_STOP_S, stop)
     breaks = np.array([0.0, *np.unique(T)])
     coefficients = np.empty((len(breaks) - 1, len(T), ORDER))
     none = np.zeros_like(end)
@@ -157,15 +157,15 @@ def at_rest_after(
     return Trajectory(joint_names, breaks, coefficients)
 
 
-def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP) -> Trajectory:
+def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP_S) -> Trajectory:
     """The same motion, continued over `stop` seconds to rest if it does not end at rest.
 
     A motion that ends without velocity but under acceleration, as a cubic does, is at its goal
-    already: acceleration fades out within `SETTLE`, and every joint returns to where it was.
+    already: acceleration fades out within `SETTLE_S`, and every joint returns to where it was.
     """
     end = trajectory.sample(trajectory.end)
     moves = np.abs(end.qd) >= AT_REST
-    T = stop if moves.any() else min(stop, SETTLE)
+    T = stop if moves.any() else min(stop, SETTLE_S)
     at_rest = not moves.any() and np.abs(end.qdd).max(initial=0.0) < 1e-6
     if at_rest or T <= 0.0:
         return trajectory

@@ -17,7 +17,8 @@ import yaml
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, Waypoints, read_points
 
-NANOSECONDS = 1_000_000_000
+NS_PER_S = 1_000_000_000
+"""Nanoseconds of a second."""
 
 CSV_COLUMNS = {"positions": "q", "velocities": "qd", "accelerations": "qdd", "effort": "tau"}
 """Prefix of a column for each field: `q.joint1`."""
@@ -124,7 +125,7 @@ def _point(k: int, entry: Any) -> Point:
     time = entry.get("time_from_start")
     if isinstance(time, dict):
         time = _number(k, "time_from_start", time.get("sec", 0)) + (
-            _number(k, "time_from_start", time.get("nanosec", 0)) / NANOSECONDS
+            _number(k, "time_from_start", time.get("nanosec", 0)) / NS_PER_S
         )
     fields = []
     for field in FIELDS:
@@ -149,7 +150,7 @@ def _to_yaml(waypoints: Waypoints) -> str:
         for at, field in enumerate(FIELDS):
             values = ", ".join(repr(float(x)) for x in getattr(point, field))
             lines.append(f"{'  ' if at else '- '}{field}: [{values}]")
-        seconds, nanoseconds = divmod(round(point.time * NANOSECONDS), NANOSECONDS)
+        seconds, nanoseconds = divmod(round(point.time * NS_PER_S), NS_PER_S)
         lines.append(f"  time_from_start: {{sec: {seconds}, nanosec: {nanoseconds}}}")
     return "\n".join(lines) + "\n"
 

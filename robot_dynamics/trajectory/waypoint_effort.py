@@ -16,7 +16,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
-FINEST = 1e-3
+FINEST_S = 1e-3
 """Shortest time between two added points, s: the period of a fast controller."""
 
 CONTINUOUS = 1e-6
@@ -28,7 +28,7 @@ def with_effort(
     effort: Callable[[State], Array],
     *,
     tolerance: float | Array = 0.5,
-    finest: float = FINEST,
+    finest: float = FINEST_S,
 ) -> Waypoints:
     """Waypoints of the same motion with efforts between which a straight line is close enough.
 

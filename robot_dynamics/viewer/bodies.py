@@ -21,7 +21,7 @@ from robot_dynamics.viewer.link_shapes import Shape
 STILL = 1e-4
 """Motion of a joint that nobody sees, rad or m: a tenth of a pixel."""
 
-GROWTH = 0.004
+GROWTH_M = 0.004
 """By how much a ghost is larger than the robot, m."""
 
 
@@ -105,7 +105,7 @@ class Bodies:
 def grown(shape: Shape) -> Shape:
     """A little larger all round, so that a ghost does not flicker through the link in it."""
     mesh = trimesh.Trimesh(shape.vertices, shape.faces, process=True, merge_norm=True)
-    return Shape(mesh.vertices + GROWTH * mesh.vertex_normals, mesh.faces, shape.colour)
+    return Shape(mesh.vertices + GROWTH_M * mesh.vertex_normals, mesh.faces, shape.colour)
 
 
 def by_colour(shapes: list[Shape]) -> list[Shape]:

@@ -25,7 +25,7 @@ from robot_dynamics.viewer.plots import Plots
 from robot_dynamics.viewer.scene import RobotScene
 from robot_dynamics.viewer.snapshot import Snapshot
 
-RATE = 25.0
+RATE_HZ = 25.0
 """Moments shown a second."""
 
 DRAW_EVERY = 3
@@ -158,9 +158,9 @@ class Page:
 
 
 def tick_until(ended: threading.Event, tick: Callable[[float], None]) -> None:
-    """Let time pass at `RATE`: tick gets the seconds since it was last called, one at most."""
+    """Let time pass at `RATE_HZ`: tick gets the seconds since it was last called, one at most."""
     last = time.monotonic()
-    while not ended.wait(max(0.0, last + 1.0 / RATE - time.monotonic())):
+    while not ended.wait(max(0.0, last + 1.0 / RATE_HZ - time.monotonic())):
         now = time.monotonic()
         tick(min(now - last, 1.0))
         last = now

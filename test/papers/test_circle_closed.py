@@ -6,7 +6,7 @@ import pytest
 from robot_dynamics import Dynamics
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.papers.paper_arms import INCH, puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 from robot_dynamics.trajectory.motions import circle_law
 
 STEPS = 180  # of 50 ms each, by the rule of Runge and Kutta
@@ -18,8 +18,8 @@ def travelled():
     """Wanted joints at the ends of the steps, and where direct dynamics has taken them."""
     zero = puma_type_arm()
     arm = Dynamics(zero.robot, "zero_reference")
-    wanted = circle_motion(zero, np.linspace(0.0, CIRCLE_TIME, 2 * STEPS + 1))
-    h, n = CIRCLE_TIME / STEPS, 6
+    wanted = circle_motion(zero, np.linspace(0.0, CIRCLE_TIME_S, 2 * STEPS + 1))
+    h, n = CIRCLE_TIME_S / STEPS, 6
 
     def rate(state, k):
         q, qd = state[:n], state[n:]
@@ -39,7 +39,7 @@ def travelled():
 
 
 def test_the_hand_is_on_the_circle_all_the_way(travelled):
-    psi = circle_law(np.linspace(0.0, CIRCLE_TIME, STEPS + 1)).angle
+    psi = circle_law(np.linspace(0.0, CIRCLE_TIME_S, STEPS + 1)).angle
     circle = INCH * np.column_stack((34.0 + 0 * psi, 6.0 * np.sin(psi), 6.0 * np.cos(psi)))
     robot = puma_type_arm().robot
     hand = np.array([frame_pose(robot, q, "hand").translation for q in travelled[1]])

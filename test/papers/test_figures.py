@@ -13,9 +13,9 @@ from robot_dynamics.papers.paper_arms import (
     thomas_tesar_arm,
 )
 from robot_dynamics.papers.paper_motions import (
-    CIRCLE_TIME,
-    LINE_TIME,
-    STANFORD_TIME,
+    CIRCLE_TIME_S,
+    LINE_TIME_S,
+    STANFORD_TIME_S,
     circle_motion,
     line_motion,
     stanford_motion,
@@ -39,7 +39,7 @@ def pinocchio_torques(robot, motion):
 
 def test_the_puma_type_arm_on_its_circle():
     arm = puma_type_arm()
-    motion = circle_motion(arm, np.linspace(0.0, CIRCLE_TIME, POINTS))
+    motion = circle_motion(arm, np.linspace(0.0, CIRCLE_TIME_S, POINTS))
     expected = pinocchio_torques(arm.robot, motion) / POUND_INCH
     figure = figure_named(CIRCLE, "torques")
     drawn = np.array([line.get_ydata() for axis in figure.axes for line in axis.lines]).T
@@ -49,8 +49,8 @@ def test_the_puma_type_arm_on_its_circle():
 @pytest.mark.parametrize(
     ("example", "arm", "readings", "motion_of", "duration"),
     [
-        (STANFORD, stanford_arm, ("legible", "classic"), stanford_motion, STANFORD_TIME),
-        (THOMAS_TESAR, thomas_tesar_arm, ("printed", "distal"), line_motion, LINE_TIME),
+        (STANFORD, stanford_arm, ("legible", "classic"), stanford_motion, STANFORD_TIME_S),
+        (THOMAS_TESAR, thomas_tesar_arm, ("printed", "distal"), line_motion, LINE_TIME_S),
     ],
     ids=["stanford", "thomas_tesar"],
 )

@@ -10,8 +10,8 @@ from robot_dynamics.papers.paper_arms import INCH, puma_type_arm, thomas_tesar_a
 from robot_dynamics.papers.paper_motions import (
     LINE_KNOTS,
     LINE_LAWS,
-    LINE_TIME,
-    STANFORD_TIME,
+    LINE_TIME_S,
+    STANFORD_TIME_S,
     circle_motion,
     line_law,
     line_motion,
@@ -24,7 +24,7 @@ from robot_dynamics.robot.zero_position import ZeroReference
 
 
 def test_the_stanford_arm_moves_by_the_printed_amounts():
-    motion = stanford_motion([0.0, STANFORD_TIME])
+    motion = stanford_motion([0.0, STANFORD_TIME_S])
     degrees = np.degrees(motion.q[1] - motion.q[0])
     assert_allclose(degrees[[0, 1, 3, 4, 5]], [60, -30, 60, 60, 60])
     assert_allclose(motion.q[:, 2], [0.0, 0.1], atol=1e-16)
@@ -44,7 +44,7 @@ def test_stanford_rates_are_derivatives():
 
 @pytest.mark.parametrize("law", LINE_LAWS)
 def test_the_tip_of_the_thomas_tesar_arm_moves_along_the_line_without_turning(law):
-    arm, t = thomas_tesar_arm(), np.linspace(0.0, LINE_TIME, 21)
+    arm, t = thomas_tesar_arm(), np.linspace(0.0, LINE_TIME_S, 21)
     y = line_law(t, law)[0]
     for k, q in enumerate(line_motion(t, law).q):
         tip = frame_pose(arm, q, "link_6")
@@ -66,7 +66,7 @@ def test_thomas_tesar_rates_are_derivatives(law):
 
 @pytest.mark.parametrize("law", LINE_LAWS)
 def test_the_line_starts_and_ends_at_rest(law):
-    y, yd, ydd = line_law([0.0, LINE_TIME], law)
+    y, yd, ydd = line_law([0.0, LINE_TIME_S], law)
     assert_allclose(y, [-1.0, 1.0], atol=1e-14)
     assert_allclose([yd, ydd], 0.0, atol=1e-13)
 
@@ -74,8 +74,8 @@ def test_the_line_starts_and_ends_at_rest(law):
 def test_the_normal_spline_has_an_acceleration_of_straight_lines():
     """A cubic spline that is natural and complete at once: 0, 9, -9, 0 for a path of length 1."""
     ends = np.array([0.0, *LINE_KNOTS, 1.0])
-    assert_allclose(line_law(ends * LINE_TIME)[2], [0.0, 18.0, -18.0, 0.0], atol=1e-12)
-    t = np.linspace(0.0, LINE_TIME, 301)
+    assert_allclose(line_law(ends * LINE_TIME_S)[2], [0.0, 18.0, -18.0, 0.0], atol=1e-12)
+    t = np.linspace(0.0, LINE_TIME_S, 301)
     assert_allclose(line_law(t)[2], np.interp(t, ends, [0.0, 18.0, -18.0, 0.0]), atol=1e-12)
 
 
@@ -87,10 +87,10 @@ def test_an_unknown_law_of_the_line_is_named():
 def test_the_printed_start_angles_are_those_of_the_ends_of_the_line():
     # Table 3 mixes two poses: theta_2 = 68.5 and theta_4 = 39.6 belong to |y| = 1 m (to the last
     # printed digit, on the rounded line), the others to y = 0
-    ends = np.degrees(line_motion([0.0, LINE_TIME]).q)
+    ends = np.degrees(line_motion([0.0, LINE_TIME_S]).q)
     assert_allclose(ends[:, 1], 68.5, atol=0.1)
     assert_allclose(ends[:, 3], 39.6, atol=0.1)
-    middle = np.degrees(line_motion([LINE_TIME / 2]).q[0])
+    middle = np.degrees(line_motion([LINE_TIME_S / 2]).q[0])
     assert_allclose(middle, [0, 90, -135, 45, 90, 90], atol=0.2)
 
 

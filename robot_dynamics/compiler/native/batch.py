@@ -22,7 +22,7 @@ from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_
 from robot_dynamics.compiler.native.rows import rows_at
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
 
-_MOST_STACK = 65_536  # bytes; threads of some platforms have little
+_MOST_STACK_BYTES = 65_536  # bytes; threads of some platforms have little
 
 
 def batch_functions(program: Program, lanes: Lanes, host: Host, finite: bool) -> list[str]:
@@ -92,7 +92,7 @@ def _remainder(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[st
     code = Code(host.typed_pointers)
     sample = {name: size * lanes.bytes for name, size in {**sizes, **results}.items()}
     total = sum(64 * -(-lanes.width * size // 64) for size in sample.values())
-    on_stack = total <= _MOST_STACK
+    on_stack = total <= _MOST_STACK_BYTES
     start = code.stack("i8", total) if on_stack else code.let(f"call i64 @malloc(i64 {total})")
     if not on_stack:
         code.branch_rarely(code.let(f"icmp eq i64 {start}, 0"), "no_memory", "ready")

@@ -47,8 +47,8 @@ _MAGIC = b"robot_dynamics kernel 2\n"
 _SUFFIX, _UNFINISHED = ".kernel", ".tmp"
 # A pipe must not keep the reader waiting for a writer
 _READ_NO_LINK = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_LARGEST = 256 * 2**20  # bytes; beyond, the oldest files go until half of it is left
-_ABANDONED = 3600.0  # s; an unfinished file that old belongs to a process that was killed
+_LARGEST_BYTES = 256 * 2**20  # bytes; beyond, the oldest files go until half of it is left
+_ABANDONED_S = 3600.0  # s; an unfinished file that old belongs to a process that was killed
 
 
 def folder() -> Path | None:
@@ -166,12 +166,12 @@ def _make_room(place: Path) -> None:
             state = entry.stat()
             if entry.name.endswith(_SUFFIX):
                 files.append((state.st_mtime, state.st_size, entry.path))
-            elif entry.name.endswith(_UNFINISHED) and now - state.st_mtime > _ABANDONED:
+            elif entry.name.endswith(_UNFINISHED) and now - state.st_mtime > _ABANDONED_S:
                 os.unlink(entry.path)
     total = sum(size for _, size, _ in files)
-    if total > _LARGEST:
+    if total > _LARGEST_BYTES:
         for _, size, path in sorted(files):
-            if total <= _LARGEST // 2:
+            if total <= _LARGEST_BYTES // 2:
                 break
             with contextlib.suppress(OSError):
                 os.unlink(path)

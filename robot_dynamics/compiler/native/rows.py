@@ -14,7 +14,7 @@ from typing import Protocol
 from robot_dynamics.compiler.native.ir import Code, Lanes
 from robot_dynamics.compiler.native.program_ir import FiniteCheck
 
-_CHUNK = 32  # bytes of a row that are transposed together; half as many are slower
+_CHUNK_BYTES = 32  # bytes of a row that are transposed together; half as many are slower
 
 _SIFTED = 16
 """Lanes of the vectors that short rows are sifted into: blends are cheap in 512 bits only."""
@@ -99,7 +99,7 @@ class _Transposed:
         self.length = length
         self.check = check
         self.row_of_lane = _row_of_lane(lanes)
-        most = min(_CHUNK // lanes.bytes, lanes.width, max(1, length))
+        most = min(_CHUNK_BYTES // lanes.bytes, lanes.width, max(1, length))
         self.piece = Lanes(lanes.scalar, 1 << (most.bit_length() - 1))
         self._columns: dict[int, str] = {}
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane, by_lane, lane, packed
 
-LIMIT = 1e5  # rad; the reduction is exact below, and no joint turns that far
+LIMIT_RAD = 1e5  # rad; the reduction is exact below, and no joint turns that far
 
 
 @dataclass(frozen=True)
@@ -138,13 +138,13 @@ def _any_huge(code: Code, lanes: Lanes, angles: list[str]) -> str:
     huge = ""
     for x in angles:
         size = code.let(f"call {kind} @llvm.fabs.{lanes.suffix}({kind} {x})")
-        this = code.let(f"fcmp uge {kind} {size}, {lanes.number(LIMIT)}")
+        this = code.let(f"fcmp uge {kind} {size}, {lanes.number(LIMIT_RAD)}")
         huge = this if not huge else code.let(f"or {flags} {huge}, {this}")
     return any_lane(code, lanes, huge)
 
 
 def _polynomials(code: Code, lanes: Lanes, x: str) -> tuple[str, str]:
-    """Sine and cosine of x, right for |x| < LIMIT."""
+    """Sine and cosine of x, right for |x| < LIMIT_RAD."""
     f, kind, whole, number = _FORMATS[lanes.scalar], lanes.type, lanes.integer, lanes.number
 
     def fma(a: str, b: str, c: str) -> str:

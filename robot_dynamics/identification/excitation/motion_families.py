@@ -21,7 +21,7 @@ from robot_dynamics.robot.robot import Robot
 FREE = np.pi
 """Half the range of a joint without limits that turns, rad; one that slides has a tenth, m."""
 
-STOPPING = 0.5
+STOPPING_S = 0.5
 """Time from the highest velocity to rest where no acceleration is given, s."""
 
 FASTEST = 2.0
@@ -55,7 +55,7 @@ class Room:
             robot: The robot.
             share: Of the range of positions.
             speed: Of the velocity limits.
-            acceleration: Highest, shape (n,); by default velocities are reached in `STOPPING`.
+            acceleration: Highest, shape (n,); by default velocities are reached in `STOPPING_S`.
 
         Raises:
             ArgumentError: If a share is not between 0 and 1.
@@ -71,7 +71,7 @@ class Room:
         upper = np.where(np.isfinite(limits.upper) & ~endless, limits.upper, free)
         middle, half = 0.5 * (lower + upper), np.minimum(0.5 * share * (upper - lower), free)
         velocity = speed * np.where(np.isfinite(limits.velocity), limits.velocity, fastest)
-        highest = velocity / STOPPING if acceleration is None else np.asarray(acceleration)
+        highest = velocity / STOPPING_S if acceleration is None else np.asarray(acceleration)
         return Room(middle - half, middle + half, velocity, highest)
 
     def about(self, pose: Array) -> Room:

@@ -29,7 +29,7 @@ PRIOR = np.array([30.0, 10.0, 10.0, 10.0])
 CLEAR = 3.0
 """Standard deviations of a mass that is told from none."""
 
-NEXT_TO_NONE = 0.2
+NEXT_TO_NONE_KG = 0.2
 """A mass that is certainly smaller than this is known, too, kg."""
 
 UNITS = [Inertia(u[0], u[1:], np.zeros((3, 3))) for u in np.vstack([np.zeros(4), np.eye(4)])]
@@ -73,7 +73,7 @@ class EstimatedLoad:
     @property
     def known(self) -> bool:
         """Whether there is a mass that is told from none, or next to none."""
-        return CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE)
+        return CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE_KG)
 
     def __str__(self) -> str:
         com = (

@@ -21,7 +21,7 @@ from robot_dynamics.identification.signals import (
 )
 from robot_dynamics.robot.robot import Robot
 
-SLOW = 50.0
+SLOW_HZ = 50.0
 """Hz: sampling below it blurs what friction does where a joint turns back."""
 
 STILL = 0.05
@@ -92,7 +92,7 @@ def refuse_hopeless(found: Sequence[Doubt]) -> None:
 
 def _of_times(recording: Recording) -> Iterator[Doubt]:
     source, step = recording.source, np.diff(recording.time)
-    if recording.rate < SLOW:
+    if recording.rate < SLOW_HZ:
         yield Doubt(f"{source}: {recording.rate:.0f} samples per second are few; 100 show friction")
     found = gaps(recording.time)
     if len(found):

@@ -47,18 +47,14 @@ from robot_dynamics.nodes.controller.standby import Standby, Watch
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
-from robot_dynamics.nodes.ros.messages import (
-    COMMAND_TOPIC,
-    NAMED_TOPIC,
-    SECOND,
-    JointReader,
-)
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, JointReader
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node says so."""
@@ -270,7 +266,7 @@ class ControllerNode(ControllerBase):
         Stamps differ by what messages take; at speed that would look like a tracking error.
         """
         reference = self.reference
-        then = self._history.at(self.states.stamp / SECOND)
+        then = self._history.at(self.states.stamp / NS_PER_S)
         q, qd = then or (reference.position, reference.velocity)
         return Reference(q, qd, reference.effort)
 
@@ -287,15 +283,15 @@ class ControllerNode(ControllerBase):
             self.throttled_log.warn("joint_states", error)
 
     def _measure_states(self, stamp: int, now: float) -> None:
-        age = (self.nanoseconds - stamp) / SECOND
-        self.tuning.feed(stamp / SECOND if stamp else now, age, self._unmeasured)
+        age = (self.nanoseconds - stamp) / NS_PER_S
+        self.tuning.feed(stamp / NS_PER_S if stamp else now, age, self._unmeasured)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
     def _on_reference(self, values: JointState | JointValues) -> None:
         try:
             reference = self.reference
             if reference.read(values) and reference.complete:
-                stamp = reference.stamp / SECOND
+                stamp = reference.stamp / NS_PER_S
                 self._history.add(stamp, reference.position, reference.velocity)
             self._reference_at = monotonic()
         except RobotDynamicsError as error:

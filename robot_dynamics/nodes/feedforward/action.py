@@ -21,10 +21,11 @@ from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
-from robot_dynamics.nodes.ros.messages import SECOND, duration_msg, nanoseconds
+from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerance, Tolerances, Verdict
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 ACTION_NAME = "~/follow_joint_trajectory"
 
@@ -190,7 +191,7 @@ class GoalServer:
             {one.name: Tolerance(one.position, one.velocity) for one in given}
             for given in (request.path_tolerance, request.goal_tolerance)
         )
-        time = nanoseconds(request.goal_time_tolerance) / SECOND
+        time = nanoseconds(request.goal_time_tolerance) / NS_PER_S
         names = self._executor.goals.joint_names
         return self._tolerances.now().with_goal(names, path, goal, time)
 

@@ -34,7 +34,6 @@ from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import (
-    SECOND,
     JointReader,
     nanoseconds,
     time_msg,
@@ -50,6 +49,7 @@ from robot_dynamics.trajectory import Follower, State, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
 from robot_dynamics.trajectory.limit_policies import LIMITS, check_finite, check_start
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
 JOINT_STATES_OVERDUE_S = 2.0
@@ -332,7 +332,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         stamp = nanoseconds(msg.header.stamp)
         if stamp:
             now = self.get_clock().now().nanoseconds
-            check_start(stamp / SECOND, waypoints.duration, now / SECOND)
+            check_start(stamp / NS_PER_S, waypoints.duration, now / NS_PER_S)
         motion = self._plan(follower, waypoints, stamp, what)
         if self._with_effort.get_subscription_count() > 0:
             tolerance = self.parameters.effort_tolerance

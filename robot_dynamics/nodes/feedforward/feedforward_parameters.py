@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.trajectory.limit_policies import LIMITS
-from robot_dynamics.trajectory.replacement import DEFAULT_BLEND
+from robot_dynamics.trajectory.replacement import DEFAULT_BLEND_S
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class FeedforwardParameters(ModelParameters):
     """Parameters of feedforward_node."""
 
     blend: float = parameter(
-        DEFAULT_BLEND,
+        DEFAULT_BLEND_S,
         "Time to join a trajectory that does not start at the present state, s",
         low=1e-3,
         high=10.0,

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.nodes.ros.messages import SECOND
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 ENCAPSULATION = b"\x00\x01\x00\x00"
 """What plain little-endian CDR begins with."""
@@ -130,7 +130,7 @@ class Layout:
     def read_stamp(self, data: bytes) -> int:
         """The stamp of a message that fits, ns."""
         seconds, nanoseconds = STAMP.unpack_from(data, self._stamp)
-        return int(seconds * SECOND + nanoseconds)
+        return int(seconds * NS_PER_S + nanoseconds)
 
     def rows(self, data: bytes | bytearray) -> Array:
         """The sequences of numbers of a message that fits, as rows of a view into its bytes.
@@ -157,4 +157,4 @@ class Layout:
 
     def write_stamp(self, data: bytearray, ns: int) -> None:
         """Put a stamp, ns, into a message of this layout."""
-        STAMP.pack_into(data, self._stamp, *divmod(ns, SECOND))
+        STAMP.pack_into(data, self._stamp, *divmod(ns, NS_PER_S))

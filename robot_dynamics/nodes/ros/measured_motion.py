@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.nodes.ros.messages import SECOND, JointReader
+from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 STATES = 20
 """Last states that are looked at: accelerations are the slope of their velocities."""
@@ -38,7 +39,7 @@ class MeasuredMotion(JointReader):
         """See `JointReader.read`."""
         ours = super().read(msg)
         if ours and self.complete:
-            self._velocities.append((self.stamp / SECOND, self.qd))
+            self._velocities.append((self.stamp / NS_PER_S, self.qd))
         return ours
 
     @property

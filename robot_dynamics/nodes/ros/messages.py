@@ -15,10 +15,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.trajectory import Point, Waypoints, read_points
-from robot_dynamics.trajectory.trajectory_files import points_of
-
-SECOND = 1_000_000_000
-"""Nanoseconds."""
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S, points_of
 
 COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 """Efforts in an agreed order, as ros2_control takes them; and with names and the stamp of the state
@@ -27,18 +24,18 @@ that they answer, as our own nodes prefer them."""
 
 def nanoseconds(time: Time | Duration) -> int:
     """A stamp or duration as one whole number, ns."""
-    return int(time.sec) * SECOND + int(time.nanosec)
+    return int(time.sec) * NS_PER_S + int(time.nanosec)
 
 
 def time_msg(ns: int) -> Time:
     """Stamp of a time in ns."""
-    return Time(sec=ns // SECOND, nanosec=ns % SECOND)
+    return Time(sec=ns // NS_PER_S, nanosec=ns % NS_PER_S)
 
 
 def duration_msg(seconds: float) -> Duration:
     """Duration of a time in s, rounded to the nearest ns."""
-    ns = round(seconds * SECOND)
-    return Duration(sec=ns // SECOND, nanosec=ns % SECOND)
+    ns = round(seconds * NS_PER_S)
+    return Duration(sec=ns // NS_PER_S, nanosec=ns % NS_PER_S)
 
 
 Places = Array | slice
@@ -121,9 +118,9 @@ class JointReader:
                 self._check_named(ordinary)
             return False
         back = self._stamps.get(names, 0) - stamp
-        if 0 < back < SECOND and stamp:
+        if 0 < back < NS_PER_S and stamp:
             raise ArgumentError(
-                f"{self.topic}: the stamp goes back by {back / SECOND:g} s; the message came out "
+                f"{self.topic}: the stamp goes back by {back / NS_PER_S:g} s; the message came out "
                 "of order and is ignored"
             )
         rows, absent = (msg.rows, msg.absent) if ordinary is None else self._rows_of(ordinary)
@@ -361,7 +358,7 @@ def waypoints_from_msg(
     """
     points = [
         Point(
-            nanoseconds(point.time_from_start) / SECOND,
+            nanoseconds(point.time_from_start) / NS_PER_S,
             point.positions,
             point.velocities,
             point.accelerations,

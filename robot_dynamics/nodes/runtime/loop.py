@@ -21,7 +21,7 @@ from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
 from robot_dynamics.nodes.runtime.exchange import Exchange, Inlet
-from robot_dynamics.nodes.runtime.loop_statistics import NS, Timing
+from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Timing
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2.0
@@ -72,7 +72,7 @@ class Task:
         self.tick = tick
         self.inputs = tuple(inputs)
         self.triggers = tuple(triggers)
-        self.period = round(1.0 / (rate * NS))
+        self.period = round(1.0 / (rate * S_PER_NS))
         self.timing = Timing(rate)
         self.restart(monotonic_ns())
 

@@ -18,7 +18,7 @@ from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 WINDOW_CYCLES = 8192
 """Cycles that medians and percentiles look back on; counts and maxima cover every cycle."""
 
-NS = 1e-9
+S_PER_NS = 1e-9
 
 STALE_AFTER_S = 1.0
 """Age at which an input that had been coming counts as stale, s."""
@@ -129,18 +129,18 @@ class Timing:
             if after.cycles
             else (self._first, now.cycles - 1)
         )
-        span = (now.last - begin) * NS
+        span = (now.last - begin) * S_PER_NS
         return TimingReport(
             asked=self.rate,
             held=periods / span if span > 0.0 else 0.0,
             cycles=now.cycles - after.cycles,
             missed=now.missed - after.missed,
-            late_median=float(late[len(late) // 2]) * NS,
-            late_p99=float(late[int(0.99 * len(late))]) * NS,
-            late_max=float(late[-1] if since else self._late_max) * NS,
-            busy_median=float(busy[len(busy) // 2]) * NS,
-            busy_p99=float(busy[int(0.99 * len(busy))]) * NS,
-            busy_max=float(busy[-1] if since else self._busy_max) * NS,
+            late_median=float(late[len(late) // 2]) * S_PER_NS,
+            late_p99=float(late[int(0.99 * len(late))]) * S_PER_NS,
+            late_max=float(late[-1] if since else self._late_max) * S_PER_NS,
+            busy_median=float(busy[len(busy) // 2]) * S_PER_NS,
+            busy_p99=float(busy[int(0.99 * len(busy))]) * S_PER_NS,
+            busy_max=float(busy[-1] if since else self._busy_max) * S_PER_NS,
         )
 
 

@@ -11,11 +11,12 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, SECOND, stamp_of
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, stamp_of
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, LOCKSTEP_QOS
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.effort_commands import Commands, Pairing
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 
 class CommandInput:
@@ -99,5 +100,5 @@ class CommandInput:
         if parameters.lockstep:
             return self.pairing.is_first_answer(stamp)
         allowed = parameters.command_timeout * max(1.0, parameters.real_time_factor)
-        self.pairing.check(stamp, self._time(), round(allowed * SECOND))
+        self.pairing.check(stamp, self._time(), round(allowed * NS_PER_S))
         return True

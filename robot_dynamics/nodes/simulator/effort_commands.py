@@ -19,11 +19,11 @@ from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     NAMED_TOPIC,
-    SECOND,
     EffortReader,
     NamedEffortReader,
 )
 from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 
 class Form(Enum):
@@ -203,4 +203,4 @@ class Pairing:
 
 def _apart(stamp: int, last: int) -> str:
     """In few digits, so that a stream of such messages is one complaint."""
-    return f"{abs(stamp - last) / SECOND:.2g} s {'after' if stamp > last else 'before'}"
+    return f"{abs(stamp - last) / NS_PER_S:.2g} s {'after' if stamp > last else 'before'}"

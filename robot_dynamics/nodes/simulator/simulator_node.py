@@ -28,7 +28,7 @@ from robot_dynamics.errors import SimulationError
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import publishers_of
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.messages import SECOND, time_msg
+from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
 from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
@@ -49,6 +49,7 @@ from robot_dynamics.nodes.simulator.simulator_parameters import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 MAX_DRIFT_STEPS = 0.75
 """Steps by which simulated time may differ from the clock before it is put right."""
@@ -187,7 +188,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             steps = self._steps
             if not self._paused:
                 self._cycles += 1
-                self._time = round(self._cycles * SECOND / self.parameters.rate)
+                self._time = round(self._cycles * NS_PER_S / self.parameters.rate)
         else:
             now = self.nanoseconds
             if standing:
@@ -199,7 +200,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _steps_until(self, now: int) -> int:
         """Bring simulated time to that of the clock, to within a step; the steps that it takes."""
-        step = self._step * SECOND
+        step = self._step * NS_PER_S
         behind = (now - self._time) / step
         # The usual number, unless time has drifted: jitter must not make it 0 and 2 by turns
         usual = abs(behind - self._steps) < MAX_DRIFT_STEPS
@@ -307,7 +308,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             "order of effort_command": commands.names,
             "paused": self._paused,
             "age of the command (s)": age,
-            "simulated time (s)": f"{self._time / SECOND:.3f}",
+            "simulated time (s)": f"{self._time / NS_PER_S:.3f}",
             "real_time_factor": parameters.real_time_factor,
             "lockstep": parameters.lockstep,
             "states answered twice": self._input.pairing.twice,

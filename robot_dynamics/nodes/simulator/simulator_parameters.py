@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.load_messages import check_gravity
-from robot_dynamics.nodes.ros.messages import SECOND
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.simulation import Imperfections
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 HOLD, ZERO_EFFORT = "hold", "zero_effort"
 
@@ -131,7 +131,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
             position_resolution=self.position_resolution,
             velocity_resolution=self.velocity_resolution,
             effort_resolution=self.effort_resolution,
-            time_jitter=self.stamp_jitter * SECOND,
+            time_jitter=self.stamp_jitter * NS_PER_S,
             delay=round(self.delay * self.rate),
             loss=self.loss,
             seed=self.noise_seed,

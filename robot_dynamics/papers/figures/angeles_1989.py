@@ -19,8 +19,8 @@ from robot_dynamics.papers.figures.curves import (
 )
 from robot_dynamics.papers.paper_arms import stanford_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import (
-    LINE_TIME,
-    STANFORD_TIME,
+    LINE_TIME_S,
+    STANFORD_TIME_S,
     line_law,
     line_motion,
     stanford_motion,
@@ -31,7 +31,7 @@ from robot_dynamics.papers.paper_motions import (
 
 def stanford_figures(points: int) -> Iterator[PaperFigure]:
     """Figures 4 and 5, at so many points of the motion."""
-    t = np.linspace(0.0, STANFORD_TIME, points)
+    t = np.linspace(0.0, STANFORD_TIME_S, points)
     motion = stanford_motion(t)
     figure = Figure(figsize=(9.0, 3.2), layout="constrained")
     angles, boom = figure.subplots(1, 2)
@@ -68,7 +68,7 @@ the motion lowers the boom; "classic" is the arm as it was built, and the motion
 
 def thomas_tesar_figures(points: int) -> Iterator[PaperFigure]:
     """Figures 6 to 8, at so many points of the motion."""
-    t = np.linspace(0.0, LINE_TIME, points)
+    t = np.linspace(0.0, LINE_TIME_S, points)
     figure = Figure(figsize=(9.0, 2.8), layout="constrained")
     labels = ("y (m)", "velocity (m/s)", "acceleration (m/s$^2$)")
     laws = zip(line_law(t), line_law(t, "polynomial"), labels, strict=True)

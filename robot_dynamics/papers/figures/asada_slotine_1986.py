@@ -24,7 +24,7 @@ from robot_dynamics.statics import (
 STIFFNESS = (1.0, 1.0)
 """Of both joints, N m/rad."""
 
-MASS = 1.0
+MASS_KG = 1.0
 """Of each link, a uniform rod, kg."""
 
 LABELS = {"A": (1.9, 0.06), "B": (0.16, 0.04), "C": (0.04, 0.2), "D": (0.06, 1.9)}
@@ -82,7 +82,7 @@ def _ellipsoid(shape: str, q: Array) -> Ellipsoid:
     if shape == "compliance":
         deflections, axes = principal_compliances(endpoint_compliance(J, STIFFNESS))
         return Ellipsoid(axes, deflections)
-    coupling, own = 0.5 * MASS * np.cos(q[1]), MASS / 3.0  # (5-12) of two uniform rods
+    coupling, own = 0.5 * MASS_KG * np.cos(q[1]), MASS_KG / 3.0  # (5-12) of two uniform rods
     M = np.array([[5.0 * own + 2.0 * coupling, own + coupling], [own + coupling, own]])
     return inertia_ellipsoid(J, M)
 

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from robot_dynamics.formulations import zero_reference
 from robot_dynamics.papers.figures.curves import PaperFigure, WorkedExample, draw_joints, torques
 from robot_dynamics.papers.paper_arms import POUND_INCH, puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 
 
 def circle_figures(points: int) -> Iterator[PaperFigure]:
     """Joints 1 to 3 in part (a), 4 to 6 in part (b), at so many points of the motion."""
-    arm, t = puma_type_arm(), np.linspace(0.0, CIRCLE_TIME, points)
+    arm, t = puma_type_arm(), np.linspace(0.0, CIRCLE_TIME_S, points)
     motion = circle_motion(arm, t)
     tau = torques(zero_reference.inverse_dynamics, arm.robot, motion) / POUND_INCH
     for number, title, name, label, values in (

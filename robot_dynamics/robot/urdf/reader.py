@@ -27,7 +27,12 @@ from urdf_parser_py.urdf import URDF
 
 from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
 from robot_dynamics.robot.link import Link
-from robot_dynamics.robot.plausibility import LONG, body_faults, inertialess_joints, massless_links
+from robot_dynamics.robot.plausibility import (
+    LONG_M,
+    body_faults,
+    inertialess_joints,
+    massless_links,
+)
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 from robot_dynamics.robot.urdf.element_check import checked_copy
@@ -118,7 +123,7 @@ def _pose(origin: Any) -> Pose:
 def _joint(document: Document, element: Element, joint: Any) -> Joint:
     kind, origin = JointType(joint.type), _pose(joint.origin)
     distance = np.linalg.norm(origin.translation)
-    if distance > LONG:
+    if distance > LONG_M:
         problem = f"lies {distance:.4g} m from its parent link; are the lengths in millimetres?"
         document.warn(element, problem)
     if kind is JointType.FIXED:

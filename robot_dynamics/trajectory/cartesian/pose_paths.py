@@ -20,7 +20,7 @@ POSITION = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
 QUATERNION = ("qx", "qy", "qz", "qw")
 
-RATE = 50.0
+RATE_HZ = 50.0
 """Poses per second, unless another number is given."""
 
 
@@ -38,7 +38,7 @@ class PosePath(NamedTuple):
     positions: Array
 
 
-def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE) -> PosePath:
+def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE_HZ) -> PosePath:
     """Move in a line and turn about one axis, by the polynomial 10 u^3 - 15 u^4 + 6 u^5.
 
     At rest and without acceleration at both ends.
@@ -63,7 +63,7 @@ def circle(
     duration: float,
     *,
     turning: bool = True,
-    rate: float = RATE,
+    rate: float = RATE_HZ,
 ) -> PosePath:
     """Move once round an axis by the law of [Gupta1986], eqs. (32) to (34).
 
@@ -97,7 +97,7 @@ def pose_spline(
     rotations: npt.ArrayLike,
     positions: npt.ArrayLike,
     *,
-    rate: float = RATE,
+    rate: float = RATE_HZ,
 ) -> PosePath:
     """Pass through poses at given times, smoothly, at rest at both ends.
 

@@ -19,7 +19,7 @@ from robot_dynamics.identification.recordings.bag_files import (
 )
 from robot_dynamics.identification.recordings.mcap_records import BagMessage, Wanted
 from robot_dynamics.trajectory import Waypoints
-from robot_dynamics.trajectory.trajectory_files import points_of
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S, points_of
 from robot_dynamics.trajectory.waypoints import Point, read_points
 from robot_dynamics.viewer.recording.mcap_file import McapFile
 from robot_dynamics.viewer.recording.recorded_motion import JointRows, read_motion
@@ -31,8 +31,6 @@ FOLLOWED = ("reference", "joint_states")
 
 SPACING_S = 0.02
 """Least time between waypoints that are taken from joint values, s."""
-
-NANOSECONDS = 1_000_000_000
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +144,7 @@ def _messages(path: Path, wanted: Wanted) -> Iterator[BagMessage]:
 def _waypoints(path: Path, message: Any, known: Sequence[str]) -> Waypoints:
     points = [
         Point(
-            point.time_from_start.sec + point.time_from_start.nanosec / NANOSECONDS,
+            point.time_from_start.sec + point.time_from_start.nanosec / NS_PER_S,
             *(
                 np.asarray(values).tolist()
                 for values in (point.positions, point.velocities, point.accelerations, point.effort)
@@ -165,7 +163,7 @@ def _waypoints(path: Path, message: Any, known: Sequence[str]) -> Waypoints:
 def _followed(rows: JointRows, known: Sequence[str]) -> Waypoints:
     names = [name for name in rows.joint_names if name in known]
     rows = rows.ordered(names)
-    t = (rows.stamp - rows.stamp[0]) / NANOSECONDS
+    t = (rows.stamp - rows.stamp[0]) / NS_PER_S
     kept, last = [], -np.inf
     for k in np.flatnonzero(np.isfinite(rows.position).all(axis=1)):
         if t[k] >= last + SPACING_S:
@@ -181,7 +179,7 @@ def _message_bytes(header: Any, waypoints: Waypoints) -> bytes:
     types = store.types
     points = []
     for point in points_of(waypoints):
-        seconds, rest = divmod(round(point.time * NANOSECONDS), NANOSECONDS)
+        seconds, rest = divmod(round(point.time * NS_PER_S), NS_PER_S)
         points.append(
             types["trajectory_msgs/msg/JointTrajectoryPoint"](
                 positions=np.array(point.positions, dtype=float),

@@ -33,7 +33,7 @@ from robot_dynamics.errors import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
 
-LARGEST_CHUNK = 4 * 2**20
+LARGEST_CHUNK_BYTES = 4 * 2**20
 """Size from where on a chunk is written before its time, bytes."""
 
 FLUSH_PERIOD_S = 0.5
@@ -110,7 +110,7 @@ class McapFile:
         self._counts[channel] += 1
         first, last = self._chunk_span or (stamp, stamp)
         self._chunk_span = min(first, stamp), max(last, stamp)
-        if self._chunk.count > LARGEST_CHUNK:
+        if self._chunk.count > LARGEST_CHUNK_BYTES:
             self.flush()
 
     def flush(self) -> None:

@@ -346,7 +346,7 @@ def test_files_that_killed_processes_left_are_tidied_up(folder, short_arm):
 
 
 def test_the_oldest_kernels_go_when_there_are_too_many(folder, monkeypatch):
-    monkeypatch.setattr(cache, "_LARGEST", 5_000)
+    monkeypatch.setattr(cache, "_LARGEST_BYTES", 5_000)
     for k in range(6):
         cache.store(f"key{k}", {}, bytes(1000))
         os.utime(folder / f"key{k}.kernel", (k + 1.0, k + 1.0))

@@ -143,7 +143,9 @@ def test_results_do_not_depend_on_the_order_of_instructions(monkeypatch):
 
 def test_rows_too_long_for_the_stack(monkeypatch):
     """A remainder of such rows goes through memory from the heap."""
-    monkeypatch.setattr(batch, "_MOST_STACK", 1_000)  # rows that really are take half a minute
+    monkeypatch.setattr(
+        batch, "_MOST_STACK_BYTES", 1_000
+    )  # rows that really are take half a minute
     program = trace("outer", lambda x: {"y": np.outer(x, x)}, {"x": (9,)})
     x = np.random.default_rng(0).normal(size=(13, 9))
     found = compile_native(program, use_cache=False)(x)

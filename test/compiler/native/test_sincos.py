@@ -7,7 +7,7 @@ import pytest
 
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.compiler.native.sincos import LIMIT
+from robot_dynamics.compiler.native.sincos import LIMIT_RAD
 
 pytest.importorskip("llvmlite")
 
@@ -60,7 +60,7 @@ def test_single_calls_are_accurate_to_two_units_in_the_last_place(waves):
     assert ulps(np.array([r.c for r in results]), np.cos(x.astype(np.longdouble))).max() < ULPS
 
 
-HUGE = [LIMIT, -LIMIT, 1.5e5, 1e22, -1e300, 2.0**100]
+HUGE = [LIMIT_RAD, -LIMIT_RAD, 1.5e5, 1e22, -1e300, 2.0**100]
 
 
 @pytest.mark.parametrize("huge", HUGE)

@@ -16,7 +16,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.nodes.ros.messages import (
-    SECOND,
     EffortReader,
     JointReader,
     NamedEffortReader,
@@ -29,6 +28,7 @@ from robot_dynamics.nodes.ros.messages import (
     trajectory_msg,
     waypoints_from_msg,
 )
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 ARM = ("shoulder", "elbow", "wrist")
 
@@ -283,7 +283,7 @@ def test_a_message_that_came_out_of_order_is_refused_and_a_clock_that_was_set_is
 
     def state(seconds, q, names=("a",)):
         msg = JointState(name=list(names), position=[q] * len(names))
-        msg.header.stamp = time_msg(round(seconds * SECOND))
+        msg.header.stamp = time_msg(round(seconds * NS_PER_S))
         return msg
 
     reader.read(state(10.0, 1.0))

@@ -12,15 +12,16 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import read_urdf
-from robot_dynamics.nodes.ros.messages import SECOND, nanoseconds
+from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.compiled_plant import fastest_plant
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import Peer, wait_for
 
 RATE = 100.0
-CYCLE = round(SECOND / RATE)
+CYCLE = round(NS_PER_S / RATE)
 STARTS = {"left": [0.5, 0.1], "right": [-0.3, 0.7]}
 
 

@@ -12,10 +12,11 @@ from builtin_interfaces.msg import Time
 from robot_dynamics import read_urdf
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.nodes.ros.messages import SECOND, effort_msg, named_effort_msg
+from robot_dynamics.nodes.ros.messages import effort_msg, named_effort_msg
 from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters, actuators_of
 from robot_dynamics.nodes.simulator.effort_commands import Commands, Form, Pairing
 from robot_dynamics.robot import find_robot
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 PLANAR = find_robot("planar_2r")
 ROBOT = read_urdf(PLANAR)
@@ -25,7 +26,7 @@ TURNED = np.array([1, 0])  # joint_2 first
 REMOTE = [1.0, 0.0, 1.0, 1.0]
 """Both motors on the base: p1 = q1, p2 = q1 + q2."""
 
-TENTH = SECOND // 10
+TENTH = NS_PER_S // 10
 
 GEARED = PLANAR.read_text().replace(
     "</robot>",
@@ -163,9 +164,9 @@ def test_in_lockstep_only_the_first_answer_to_a_state_counts():
 
 def test_in_lockstep_an_answer_to_no_state_is_refused():
     pairing = Pairing()
-    pairing.published(3 * SECOND)
+    pairing.published(3 * NS_PER_S)
     with pytest.raises(ArgumentError) as error:
-        pairing.is_first_answer(SECOND)
+        pairing.is_first_answer(NS_PER_S)
     assert str(error.value) == (
         "effort_command_named: stamp is 2 s before that of the last joint_states; the message is "
         "ignored; in lockstep copy the stamp of the joint_states that it answers, or leave it zero"
@@ -184,12 +185,12 @@ def test_in_lockstep_an_answer_from_before_a_reset_does_not_count():
 
 def test_a_command_of_another_time_is_refused():
     pairing = Pairing()
-    pairing.published(10 * SECOND)
-    pairing.check(10 * SECOND - TENTH, 10 * SECOND, TENTH)
-    pairing.check(10 * SECOND + TENTH, 10 * SECOND, TENTH)
-    for stamp, apart in ((9 * SECOND, "1 s before"), (12 * SECOND, "2 s after")):
+    pairing.published(10 * NS_PER_S)
+    pairing.check(10 * NS_PER_S - TENTH, 10 * NS_PER_S, TENTH)
+    pairing.check(10 * NS_PER_S + TENTH, 10 * NS_PER_S, TENTH)
+    for stamp, apart in ((9 * NS_PER_S, "1 s before"), (12 * NS_PER_S, "2 s after")):
         with pytest.raises(ArgumentError) as error:
-            pairing.check(stamp, 10 * SECOND, TENTH)
+            pairing.check(stamp, 10 * NS_PER_S, TENTH)
         assert str(error.value) == (
             f"effort_command_named: stamp is {apart} that of the last joint_states; the message "
             "is ignored; copy the stamp of the joint_states that it answers, and set use_sim_time "
@@ -200,30 +201,30 @@ def test_a_command_of_another_time_is_refused():
 def test_late_states_have_timely_answers():
     """With delayed sensors the last state is old, and an answer may have its stamp or the time."""
     pairing = Pairing()
-    pairing.published(9 * SECOND)
-    pairing.check(9 * SECOND, 10 * SECOND, TENTH)
-    pairing.check(10 * SECOND, 10 * SECOND, TENTH)
+    pairing.published(9 * NS_PER_S)
+    pairing.check(9 * NS_PER_S, 10 * NS_PER_S, TENTH)
+    pairing.check(10 * NS_PER_S, 10 * NS_PER_S, TENTH)
 
 
 def test_a_command_that_was_overtaken_is_refused():
     pairing = Pairing()
-    pairing.published(SECOND)
-    pairing.check(SECOND, SECOND, TENTH)
-    pairing.check(SECOND, SECOND, TENTH)  # the same state, answered anew
+    pairing.published(NS_PER_S)
+    pairing.check(NS_PER_S, NS_PER_S, TENTH)
+    pairing.check(NS_PER_S, NS_PER_S, TENTH)  # the same state, answered anew
     with pytest.raises(ArgumentError, match="older than the one before; the message is ignored"):
-        pairing.check(SECOND - 1, SECOND, TENTH)
+        pairing.check(NS_PER_S - 1, NS_PER_S, TENTH)
 
 
 def test_a_controller_that_no_state_reaches_may_go_on_from_its_last_one():
     pairing = Pairing()
-    for time in (SECOND, 2 * SECOND, 3 * SECOND):
+    for time in (NS_PER_S, 2 * NS_PER_S, 3 * NS_PER_S):
         pairing.published(time)
-        pairing.check(SECOND, time, TENTH)
+        pairing.check(NS_PER_S, time, TENTH)
 
 
 def test_when_time_goes_back_commands_go_on():
     pairing = Pairing()
-    for time in (100 * SECOND, 50 * SECOND):
+    for time in (100 * NS_PER_S, 50 * NS_PER_S):
         pairing.published(time)
         pairing.check(time, time, TENTH)
 

@@ -11,13 +11,14 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics import read_urdf
-from robot_dynamics.nodes.ros.messages import SECOND, named_effort_msg, nanoseconds, time_msg
+from robot_dynamics.nodes.ros.messages import named_effort_msg, nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.compiled_plant import fastest_plant
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 100.0
-CYCLE = round(SECOND / RATE)
+CYCLE = round(NS_PER_S / RATE)
 START = [0.5, 0.1]
 ROBOT = {"urdf_path": "planar_2r", "rate": RATE, "initial_positions": START}
 JOINTS = ["joint_1", "joint_2"]
@@ -223,7 +224,7 @@ def test_when_both_stop_the_last_plain_one_is_not_mistaken_for_news(simulated, p
             "once",
         ),
         (
-            lambda state: named([1.0, 1.0], 5 * SECOND),
+            lambda state: named([1.0, 1.0], 5 * NS_PER_S),
             "before that of the last joint_states; the message is ignored; copy the stamp of the "
             "joint_states that it answers, and set use_sim_time alike in all nodes",
         ),

@@ -12,7 +12,7 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.messages import SECOND, nanoseconds
+from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import markdown
 from robot_dynamics.nodes.simulator.simulated_robot import check_in_range
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
@@ -20,6 +20,7 @@ from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParamet
 from robot_dynamics.robot.catalogue import find_robot, share_folder
 from robot_dynamics.simulation import Imperfections, Reading, Sensor, perturbed
 from robot_dynamics.simulation.compiled_plant import fastest_plant
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 100.0
@@ -29,7 +30,7 @@ ROBOT = {"urdf_path": "planar_2r", "rate": RATE, "initial_positions": START}
 
 def cycle(state):
     """Number of the cycle that a state was measured in, where time starts at zero."""
-    return round(nanoseconds(state.header.stamp) * RATE / SECOND)
+    return round(nanoseconds(state.header.stamp) * RATE / NS_PER_S)
 
 
 def test_noise_and_losses_are_those_of_the_seed(start, peer, namespace):

@@ -17,14 +17,15 @@ from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.messages import SECOND, nanoseconds
+from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.compiled_plant import fastest_plant
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 100.0
-CYCLE = round(SECOND / RATE)
+CYCLE = round(NS_PER_S / RATE)
 START = [0.5, 0.1]
 ROBOT = {"urdf_path": "planar_2r", "rate": RATE, "initial_positions": START}
 
@@ -178,7 +179,7 @@ def test_simulated_time_is_slower_by_the_real_time_factor(start, peer, namespace
     first, begin = stamp(states[-1]), monotonic()
     wait_for(lambda: stamp(states[-1]) >= first + 20 * CYCLE, "20 cycles")
     real = monotonic() - begin
-    simulated = (stamp(states[-1]) - first) / SECOND
+    simulated = (stamp(states[-1]) - first) / NS_PER_S
     # A busy machine only makes simulated time slower still. Five cycles, 0.5 s of real time, are
     # for a first message that was read late; at full speed the 0.2 s would be over in 0.2 s.
     assert simulated <= 0.1 * real + 0.05

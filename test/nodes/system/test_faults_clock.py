@@ -11,7 +11,8 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from rosgraph_msgs.msg import Clock
 
 from arm_system import AT_REST, FAR, LIMITS, NAMES, RATE, START, series, shaken_arm
-from robot_dynamics.nodes.ros.messages import SECOND, time_msg
+from robot_dynamics.nodes.ros.messages import time_msg
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import PATIENCE, wait_for
 
 # Between two messages the arm goes 2 mrad; a busy machine may lose a fifth of a second of them.
@@ -36,7 +37,7 @@ class SetClock:
     def _run(self):
         while not self._ended.wait(1.0 / RATE):
             self._now += 1.0 / RATE
-            self._out.publish(Clock(clock=time_msg(round(self._now * SECOND))))
+            self._out.publish(Clock(clock=time_msg(round(self._now * NS_PER_S))))
 
     def end(self):
         self._ended.set()

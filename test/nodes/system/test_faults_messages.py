@@ -24,8 +24,9 @@ from arm_system import (
     shaken_arm,
 )
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.nodes.ros.messages import SECOND, time_msg
+from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.robot import find_robot
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -78,11 +79,11 @@ def arm(running, relay, peer):
 
 def go(arm, peer, goal=FAR, duration=1.5):
     """Send the arm from START to a goal; the reference that must come of it, as a function."""
-    begin = peer.node.get_clock().now().nanoseconds + SECOND // 4
+    begin = peer.node.get_clock().now().nanoseconds + NS_PER_S // 4
     arm.send(NAMES, (0.0, START), (duration, goal), stamp=time_msg(begin))
 
     def expected(t):
-        s = np.clip((t - begin / SECOND) / duration, 0.0, 1.0)[:, None]
+        s = np.clip((t - begin / NS_PER_S) / duration, 0.0, 1.0)[:, None]
         return START + (goal - START) * s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
 
     return expected

@@ -11,12 +11,13 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Status
-from robot_dynamics.nodes.ros.messages import SECOND, nanoseconds, time_msg
+from robot_dynamics.nodes.ros.messages import nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
+from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 200.0
-CYCLE = round(SECOND / RATE)
+CYCLE = round(NS_PER_S / RATE)
 START = [0.3, 0.4]
 COMMON = {"urdf_path": "planar_2r", "rate": RATE}
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -52,7 +53,7 @@ def test_a_command_carries_the_stamp_of_the_states_that_it_answers(start, peer, 
     states = peer.publisher(JointState, f"{name}/joint_states")
     for second in range(1, 4):
         msg = JointState(name=list(ROBOT.joint_names), position=START, velocity=[0.0, 0.0])
-        msg.header.stamp = time_msg(second * SECOND + 123)
+        msg.header.stamp = time_msg(second * NS_PER_S + 123)
 
         def answered(msg=msg):
             states.publish(msg)
@@ -61,7 +62,7 @@ def test_a_command_carries_the_stamp_of_the_states_that_it_answers(start, peer, 
         wait_for(answered, "the answer")
     stamps = [stamp(msg) for msg in commands]
     assert stamps == sorted(stamps)
-    assert set(stamps) <= {second * SECOND + 123 for second in range(1, 4)}
+    assert set(stamps) <= {second * NS_PER_S + 123 for second in range(1, 4)}
 
 
 def test_a_command_that_answers_no_state_any_more_carries_the_time_of_its_own(
@@ -72,7 +73,7 @@ def test_a_command_that_answers_no_state_any_more_carries_the_time_of_its_own(
     process = start("controller_node", {**COMMON, "state_timeout": 0.1}, arguments)
     states = peer.publisher(JointState, f"{name}/joint_states")
     msg = JointState(name=list(ROBOT.joint_names), position=START, velocity=[0.0, 0.0])
-    msg.header.stamp = time_msg(7 * SECOND)
+    msg.header.stamp = time_msg(7 * NS_PER_S)
     wait_for(lambda: states.publish(msg) or commands, "commands")
     process.wait_for_log(Status.BLIND.value)
     begin = peer.node.get_clock().now().nanoseconds

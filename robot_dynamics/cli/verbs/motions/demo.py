@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from robot_dynamics.nodes.runtime.composition import Composed
     from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 
-APPROACH = 0.3
+APPROACH_S = 0.3
 """Time from sending a motion to its first point, s."""
 
 
@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     motion = {
         "duration": arguments.duration,
         "share": arguments.share,
-        "approach": APPROACH,
+        "approach": APPROACH_S,
         "wait": True,
     }
     masses = {

@@ -22,7 +22,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_robot, load_robot
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.papers.model_comparison import ModelComparison, compare_models
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME, circle_motion
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 from robot_dynamics.papers.recommended_models import recommended_models
 from robot_dynamics.papers.simplified_models import TERMS, SimplifiedModel, simplified_model
 from robot_dynamics.robot import Robot
@@ -32,7 +32,7 @@ from robot_dynamics.trajectory import excitation, interpolate
 POINTS = 181
 """Of the motion that models are compared along."""
 
-DURATION = 8.0
+DURATION_S = 8.0
 """Of the motion in which all joints swing, s."""
 
 
@@ -90,11 +90,11 @@ def _chosen(robot: Robot, arguments: argparse.Namespace) -> SimplifiedModel:
 
 
 def _circle(robot: Robot) -> tuple[Array, Array, Array]:
-    return circle_motion(ZeroReference.from_robot(robot), np.linspace(0.0, CIRCLE_TIME, POINTS))
+    return circle_motion(ZeroReference.from_robot(robot), np.linspace(0.0, CIRCLE_TIME_S, POINTS))
 
 
 def _swing(robot: Robot) -> tuple[Array, Array, Array]:
-    trajectory = interpolate(excitation(robot, DURATION, share=0.5, speed_share=0.5))
+    trajectory = interpolate(excitation(robot, DURATION_S, share=0.5, speed_share=0.5))
     return trajectory.sample(np.linspace(0.0, trajectory.end, POINTS))
 
 

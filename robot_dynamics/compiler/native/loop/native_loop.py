@@ -16,7 +16,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import Record, Step
 from robot_dynamics.compiler.native.loop.writer import LoopWriter, nested
 from robot_dynamics.compiler.native.parallel import run_blocks
 
-_ALIGNMENT = 64  # bytes, of a vector
+_ALIGNMENT_BYTES = 64  # bytes, of a vector
 
 
 class NativeLoop:
@@ -183,8 +183,8 @@ def _built(
 def _aligned(shape: tuple[int, ...]) -> Array:
     """Zeros that begin where vectors may."""
     size = int(np.prod(shape))
-    room = np.zeros(size + _ALIGNMENT // 8)
-    first = -_address(room) % _ALIGNMENT // 8
+    room = np.zeros(size + _ALIGNMENT_BYTES // 8)
+    first = -_address(room) % _ALIGNMENT_BYTES // 8
     return room[first : first + size].reshape(shape)
 
 

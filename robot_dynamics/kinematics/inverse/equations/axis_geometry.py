@@ -13,7 +13,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
 )
 from robot_dynamics.kinematics.inverse.equations.subproblems import Vector
 
-MEETING = 1e-7
+MEETING_M = 1e-7
 """Distance, m, below which axes count as meeting; what that leaves is polished away."""
 
 
@@ -28,7 +28,7 @@ def common_point(axes: Sequence[Axis]) -> Vector:
     normal = np.concatenate([np.eye(3) - np.outer(axis.h, axis.h) for axis in axes])
     right = np.concatenate([np.array(axis.p) for axis in axes])
     point, _, rank, _ = np.linalg.lstsq(normal, right, rcond=SAME)
-    if rank < 3 or np.abs(normal @ point - right).max() > MEETING:
+    if rank < 3 or np.abs(normal @ point - right).max() > MEETING_M:
         raise NoClosedForm("axes of a wrist meet in one point")
     return tuple(float(x) for x in np.where(np.abs(point) < 1e-12, 0.0, point))
 
