@@ -37,6 +37,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
             executable_path=chromium,
             args=list(SWITCHES),
             viewport={"width": 900, "height": 560},
+            device_scale_factor=0.5,  # a quarter of what software has to draw
         )
         yield context
         context.close()

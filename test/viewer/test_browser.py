@@ -70,7 +70,7 @@ def picture(tab) -> np.ndarray:
 
 def drawn(tab) -> bool:
     """Whether the middle of the scene holds something as dark or as coloured as a robot is."""
-    scene = picture(tab)[150:500, 300:460].astype(int)
+    scene = picture(tab)[75:250, 150:230].astype(int)
     return bool((np.ptp(scene, axis=2) > 40).mean() > 0.002)
 
 

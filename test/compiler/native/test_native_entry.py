@@ -21,7 +21,7 @@ from robot_dynamics.robot import find_robot
 
 pytest.importorskip("llvmlite")
 
-CALLS = int(os.environ.get("NATIVE_ENTRY_FUZZ_CALLS", "30000"))
+CALLS = int(os.environ.get("NATIVE_ENTRY_FUZZ_CALLS", "10000"))
 
 
 @pytest.mark.skipif(not array_layout.available(), reason="this Python has no native entries")

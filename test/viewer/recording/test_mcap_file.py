@@ -20,12 +20,12 @@ from robot_dynamics.viewer.recording.mcap_file import McapFile  # noqa: E402
 from robot_dynamics.viewer.recording.recorded_motion import read_motion  # noqa: E402
 
 JOINT_STATE = "sensor_msgs/msg/JointState"
+STORE = get_typestore(Stores.ROS2_JAZZY)
 
 
 def joint_state(k: int) -> bytes:
     """A message whose numbers tell its place in the file."""
-    store = get_typestore(Stores.ROS2_JAZZY)
-    types = store.types
+    types = STORE.types
     stamp = types["builtin_interfaces/msg/Time"](sec=k, nanosec=5)
     message = types[JOINT_STATE](
         header=types["std_msgs/msg/Header"](stamp=stamp, frame_id=""),
@@ -34,7 +34,7 @@ def joint_state(k: int) -> bytes:
         velocity=np.array([]),
         effort=np.array([2.0 * k]),
     )
-    return bytes(store.serialize_cdr(message, JOINT_STATE))
+    return bytes(STORE.serialize_cdr(message, JOINT_STATE))
 
 
 def write(file: McapFile, first: int, last: int, channel: int) -> None:
