@@ -49,6 +49,17 @@ def new_file(text: str | Path) -> Path:
     return output_file(path)
 
 
+def new_recording(text: str) -> Path:
+    """A recording to make.
+
+    Raises:
+        RobotDynamicsError: As of `new_file`; or if the name says that it is none.
+    """
+    if Path(text).suffix != ".mcap":
+        raise RobotDynamicsError(f"{text}: is to hold a recording; name it {Path(text).stem}.mcap")
+    return new_file(text)
+
+
 def _try(folder: Path, named: Path, remedy: str) -> None:
     """Make a file, which vanishes: permissions alone do not tell, least of all root."""
     try:

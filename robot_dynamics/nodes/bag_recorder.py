@@ -77,8 +77,8 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
 
     def check(self, value: BagRecorderParameters) -> None:
         """See `RobotNode.check`."""
-        if not value.file:
-            raise ArgumentError("parameter 'file' is empty; name the MCAP file to write")
+        if not value.file.endswith(".mcap"):
+            raise ArgumentError(f"parameter 'file' is '{value.file}'; name the .mcap to write")
 
     def configure(self) -> None:
         """Make the file and open the topics."""

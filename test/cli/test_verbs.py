@@ -184,6 +184,14 @@ def test_the_help_of_every_verb_has_examples_that_its_parser_takes(verb, capsys)
             "range of floating-point numbers; give smaller values",
         ),
         (["info", "."], "robot-dynamics info: . is a folder; give the path of a URDF"),
+        (
+            ["plot", "run.mcap", "--output", "run.xyz"],
+            "robot-dynamics plot: run.xyz: no kind of picture; use .png, .pdf or .svg",
+        ),
+        (
+            ["simulate", "planar_2r", "--record", "run.bag"],
+            "robot-dynamics simulate: run.bag: is to hold a recording; name it run.mcap",
+        ),
     ],
 )
 def test_bad_input_is_answered_with_one_line(words, message, capsys):
@@ -274,9 +282,10 @@ def test_help_teaches_by_example(capsys):
 )
 def test_a_place_that_cannot_be_written_is_refused_before_any_work(words, tmp_path, capsys):
     (tmp_path / "file").write_text("mine")
-    status, out, err = run(capsys, *words, str(tmp_path / "file" / "run.csv"))
+    place = f"{tmp_path}/file/run.{'mcap' if '--record' in words else 'csv'}"
+    status, out, err = run(capsys, *words, place)
     assert (status, out) == (1, "")
-    said = f"{tmp_path}/file/run.csv: cannot be written (Not a directory); name a f"
+    said = f"{place}: cannot be written (Not a directory); name a f"
     assert err.startswith(f"robot-dynamics {words[0]}: {said}")
     assert err.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -8,9 +8,11 @@ import pytest
 pytest.importorskip("viser")
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics import Dynamics
@@ -18,6 +20,7 @@ from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
+from robot_dynamics.nodes.viewer_requests import SHARE, StackRequests
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.viewer.effort_causes import CAUSES
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL, SWING, ball
@@ -98,6 +101,22 @@ def test_motion_that_is_chosen_on_the_page_is_followed_until_it_is_to_hold_still
     wait_for(lambda: np.abs(desired.position - before).max() > 0.02, "motion")
     viewer._controls.motion.value = STILL
     wait_for(lambda: not desired.velocity.any(), "rest")
+
+
+def test_motion_of_the_page_gives_an_arm_that_is_far_away_the_time_to_its_start(domain):
+    peer, robot = Peer(domain), read_urdf(find_robot("planar_2r"))
+    asker = rclpy.create_node("asker", context=peer.context, namespace="far")
+    heard = peer.listen(JointTrajectory, "far/joint_trajectory")
+    requests = StackRequests(asker, robot.tips[0], lambda _: None)
+    wait_for(lambda: asker.count_subscribers("joint_trajectory"), "somebody who listens")
+    requests.choose(SWING, robot, np.zeros(2))
+    requests.keep_moving(np.array([0.0, 40.0]), robot)
+    wait_for(lambda: heard, "a motion")
+    peer.close()
+    asker.destroy_node()
+    start = heard[0].points[0].time_from_start
+    way = abs(40.0 - heard[0].points[0].positions[1])
+    assert start.sec + 1e-9 * start.nanosec >= way / (SHARE * robot.limits.velocity[1]) - 1e-9
 
 
 def test_sliders_lead_the_arm_while_it_is_moved_by_hand(nodes, viewer):

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_motion, add_server, load_robot, positive
 from robot_dynamics.cli.companions import companion, wait_for_page
-from robot_dynamics.cli.destinations import new_file, output_folder
+from robot_dynamics.cli.destinations import new_recording, output_folder
 from robot_dynamics.cli.following import follow, progress_bar
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.picture import draw
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--record",
-        type=new_file,
+        type=new_recording,
         metavar="FILE",
         help="an .mcap to write, for replay, plot, Foxglove, PlotJuggler and ros2 bag",
     )

@@ -15,6 +15,7 @@ import numpy as np
 from robot_dynamics.cli.arguments import load_robot
 from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.control import effort_limits
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
 
 if TYPE_CHECKING:
@@ -37,12 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
+    from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415
+
     from robot_dynamics.viewer.recording.recorded_motion import read_motion  # noqa: PLC0415
 
+    output = arguments.output or arguments.recording.with_suffix(".png")
+    if output.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise ArgumentError(f"{output}: no kind of picture; use .png, .pdf or .svg")
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)
-    output = arguments.output or output_file(arguments.recording.with_suffix(".png"))
-    figure(motion, robot).savefig(output)
+    figure(motion, robot).savefig(output_file(output))
     print(f"picture: {output}")
     return 0
 

@@ -15,7 +15,7 @@ from rich.progress import track
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import add_motion, add_robot, load_robot, text_of_robot
-from robot_dynamics.cli.destinations import new_file, output_folder
+from robot_dynamics.cli.destinations import new_recording, output_folder
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=output_folder, help="folder for a picture (default: none)")
     parser.add_argument(
         "--record",
-        type=new_file,
+        type=new_recording,
         metavar="FILE",
         help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
     )

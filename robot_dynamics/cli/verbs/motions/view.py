@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robot_dynamics.cli.arguments import add_robot, add_server, load_robot, text_of_robot
-from robot_dynamics.cli.destinations import new_file
+from robot_dynamics.cli.destinations import new_recording
 from robot_dynamics.cli.serving import serve
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Robot
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_server(parser)
     parser.add_argument(
         "--record",
-        type=new_file,
+        type=new_recording,
         metavar="FILE",
         help="an .mcap to write meanwhile; another robot that is chosen goes into another one",
     )
