@@ -84,7 +84,7 @@ def _block(
         rows_at(code, lanes, argument(name), results[name]).store(values)
     code.do("ret i1 false")
     parameters = ", ".join(f"i64 {argument(name)}" for name in (*sizes, *results))
-    return code.function(f"define internal i1 @block({parameters})", "noinline nounwind")
+    return code.function(f"define internal i1 @block({parameters})", "noinline")
 
 
 def _remainder(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
@@ -120,7 +120,7 @@ def _remainder(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[st
     code.do(f"ret i1 {bad}")
     parameters = ", ".join(f"i64 {argument(name)}" for name in sample)
     signature = f"define internal i1 @remainder(i64 %count, {parameters})"
-    return code.function(signature, "noinline nounwind")
+    return code.function(signature, "noinline")
 
 
 def _batch(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
@@ -159,4 +159,4 @@ def _batch(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, i
     parameters = [f"i64 {argument(name)}" for name in everything]
     parameters += [f"i64 %step.{name}" for name in sizes]
     signature = f"define i64 @batch(i64 %count, {', '.join(parameters)})"
-    return code.function(signature, "nounwind")
+    return code.function(signature)

@@ -175,9 +175,14 @@ class Code:
         return f"@llvm.mem{what}{f'.{suffix}' * places}.i64"
 
     def function(self, signature: str, attributes: str = "") -> str:
-        """The finished function, e.g. of the signature `define void @f(i64 %x)`."""
+        """The finished function, e.g. of the signature `define void @f(i64 %x)`.
+
+        No exception of C++ goes through it, so it brings no table for unwinding: those are known
+        to the whole process, and looking one up, for an exception of any other library, has
+        crashed after code was let go (libgcc of GCC 13 and later).
+        """
         body = "\n".join(self.lines)
-        return f"{signature} {attributes} {{\nentry:\n{body}\n}}\n"
+        return f"{signature} nounwind {attributes} {{\nentry:\n{body}\n}}\n"
 
 
 def argument(name: str) -> str:

@@ -95,5 +95,5 @@ def single_functions(
     types = dict.fromkeys([lanes, Lanes(scalar, width)])
     return [
         *(exact_functions(t, host.typed_pointers) for t in types),
-        code.function(f"define i32 @single({parameters})", "nounwind"),
+        code.function(f"define i32 @single({parameters})"),
     ]

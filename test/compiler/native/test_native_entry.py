@@ -155,6 +155,13 @@ def test_results_that_somebody_holds_stay_as_they_are():
         np.testing.assert_array_equal(np.asarray(raw), expected)
 
 
+def test_several_results_have_no_hash_as_arrays_have_none():
+    """Python 3.14 keeps the hash of a tuple in it."""
+    several = compile_native(trace("two", lambda x: {"a": 2.0 * x, "b": x + 1.0}, {"x": (2,)}))
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(several(np.zeros(2)))
+
+
 def test_parts_of_a_result_that_somebody_holds_stay_as_they_are():
     kernel = compile_native(everything_program(), use_cache=False)
     arguments = [random_inputs(kernel.inputs, seed) for seed in range(10)]

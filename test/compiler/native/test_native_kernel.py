@@ -381,6 +381,16 @@ def test_a_kernel_is_freed_with_its_code(arm):
     assert code() is None
 
 
+def test_the_code_of_a_kernel_brings_no_tables_for_unwinding(arm, tmp_path, monkeypatch):
+    """One that outlived its code crashed the next exception of any library of C++."""
+    monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", str(tmp_path / "cache"))
+    kernel = compile_native(inverse_program(arm))
+    kernel(*random_motion(arm, 4, samples=19))
+    files = list((tmp_path / "cache").iterdir())
+    assert len(files) == 2  # one sample, and a batch
+    assert not any(b".eh_frame" in file.read_bytes() for file in files)
+
+
 def test_calls_do_not_leak(arm, kernel, mixed):
     q, qd, qdd = random_motion(arm, 29)
     arguments = random_inputs(EVERYTHING_INPUTS, seed=29)

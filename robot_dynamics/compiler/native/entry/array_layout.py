@@ -23,6 +23,7 @@ import numpy as np
 REFERENCES, TYPE, DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 0, 8, 16, 24, 32, 56, 64
 WEAK_REFERENCES = 72
 TUPLE_SIZE = 16
+TUPLE_HASH = 24 if tuple.__basicsize__ > 24 else 0  # Python 3.14 keeps it; -1: not computed yet
 C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
 MOST_DIMENSIONS = 64  # of any array of NumPy
 

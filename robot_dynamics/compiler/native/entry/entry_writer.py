@@ -23,6 +23,7 @@ from robot_dynamics.compiler.native.entry.array_layout import (
     OBJECTS,
     REFERENCES,
     REMEMBERED,
+    TUPLE_HASH,
     TUPLE_SIZE,
     TYPE,
     WRITEABLE,
@@ -217,6 +218,8 @@ class EntryWriter:
         code, kind = self.code, self.object("results")
         answer = code.let(f"call i64 @PyType_GenericAlloc(i64 {kind}, i64 {len(arrays)})")
         self.fail_if_null(answer)
+        if TUPLE_HASH:
+            code.store("i64", "-1", answer, TUPLE_HASH)
         for i, array in enumerate(arrays):
             code.let(f"call i32 @PyTuple_SetItem(i64 {answer}, i64 {i}, i64 {array})")
         return answer

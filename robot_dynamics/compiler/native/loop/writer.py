@@ -93,7 +93,7 @@ class LoopWriter:
             f"define void @run(i64 %memory, i64 %first, i64 %last, i64 %mask, i64 %record{rings})"
         )
         exact = exact_functions(self.lanes, self.host.typed_pointers)
-        return [exact, *self._functions, code.function(signature, "nounwind")]
+        return [exact, *self._functions, code.function(signature)]
 
     def _write(self, steps: Iterable[Step]) -> None:
         for step in steps:
@@ -124,7 +124,7 @@ class LoopWriter:
         code.do("ret void")
         rows = "".join(f", i64 %row.{target}" for target in sorted(self._shared))
         signature = f"define internal void @{name}(i64 %memory{rows})"
-        self._functions.append(code.function(signature, "noinline nounwind"))
+        self._functions.append(code.function(signature, "noinline"))
         self._code.do(f"call void @{name}(i64 %memory{rows})")
 
     def _program(self, code: Code, step: Run) -> None:
