@@ -15,13 +15,23 @@ from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 
+LARGEST = 1e5
+"""What no drive of an arm exceeds, in SI units: more is a slip of the unit or of the hand."""
+
 
 @dataclass(frozen=True)
 class RotorParameters:
     """Motor of one joint."""
 
-    inertia: float = parameter(0.0, "Inertia of motor and gears at the motor, kg m^2", low=0.0)
-    ratio: float = parameter(1.0, "Turns of the motor per rad or m of the joint, rad/rad or rad/m")
+    inertia: float = parameter(
+        0.0, "Inertia of motor and gears at the motor, kg m^2", low=0.0, high=LARGEST
+    )
+    ratio: float = parameter(
+        1.0,
+        "Turns of the motor per rad or m of the joint, rad/rad or rad/m",
+        low=-LARGEST,
+        high=LARGEST,
+    )
 
 
 @dataclass(frozen=True)
@@ -29,21 +39,36 @@ class FrictionParameters:
     """Friction of one joint, where it is known better than the URDF has it."""
 
     viscous: float = parameter(
-        -1.0, "Viscous friction, N m s/rad or N s/m; negative for that of the URDF"
+        -1.0,
+        "Viscous friction, N m s/rad or N s/m; negative for that of the URDF",
+        low=-1.0,
+        high=LARGEST,
     )
-    coulomb: float = parameter(-1.0, "Sliding friction, N m or N; negative for that of the URDF")
+    coulomb: float = parameter(
+        -1.0,
+        "Sliding friction, N m or N; negative for that of the URDF",
+        low=-1.0,
+        high=LARGEST,
+    )
     stiction: float = parameter(
         0.0,
         "By how much friction near rest exceeds sliding friction, N m or N; below zero where "
         "friction bends as it rises, but by no more than coulomb",
+        low=-LARGEST,
+        high=LARGEST,
     )
     stribeck: float = parameter(
-        DEFAULT_WIDTH, "Speed at which that excess has fallen to 1/e, rad/s or m/s", low=1e-6
+        DEFAULT_WIDTH,
+        "Speed at which that excess has fallen to 1/e, rad/s or m/s",
+        low=1e-6,
+        high=LARGEST,
     )
     load: float = parameter(
         0.0, "Sliding friction per effort that the bodies ask of the joint", low=0.0, high=0.9
     )
-    offset: float = parameter(0.0, "Effort in one direction at all speeds, N m or N")
+    offset: float = parameter(
+        0.0, "Effort in one direction at all speeds, N m or N", low=-LARGEST, high=LARGEST
+    )
     width: float = parameter(
         0.0, "As friction_width, of this joint; zero for that of all", low=0.0, high=10.0
     )

@@ -83,11 +83,11 @@ def running(start_for_module, peer):
     parameters = {
         "urdf_path": "planar_2r",
         "rate": 200.0,
-        # What the 100 Hz of the states bear; the default gains they do not
-        "gains.joint_1.p": 600.0,
-        "gains.joint_1.d": 120.0,
-        "gains.joint_2.p": 60.0,
-        "gains.joint_2.d": 12.0,
+        # What states bear that come at 100 Hz and late, on a busy machine
+        "gains.joint_1.p": 60.0,
+        "gains.joint_1.d": 40.0,
+        "gains.joint_2.p": 6.0,
+        "gains.joint_2.d": 4.0,
         "fade": 0.05,
         "state_timeout": 10.0,  # a busy machine may let this process wait
         "reference_timeout": 10.0,
@@ -145,10 +145,10 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
 
 
 def test_efforts_change_no_faster_than_their_limit(arm, peer):
-    rate = 20.0
+    rate = 1.5
     arm.use(limits__joint_1__effort_rate=rate, limits__joint_2__effort_rate=rate)
-    arm.node.wait_for_log("limits.joint_1.effort_rate of 20 is reached by the feedback of an error")
-    arm.node.wait_for_log("limits.joint_2: effort_rate 20, soft_margin 0, velocity 0, tracking_err")
+    arm.node.wait_for_log("limits.joint_1.effort_rate of 1.5 is reached by the feedback of an error")
+    arm.node.wait_for_log("limits.joint_2: effort_rate 1.5, soft_margin 0, velocity 0, tracking_err")
     arm.moves(gains(peer, "p"))
     count = len(arm.named)
     arm.q_d = Q + 0.05
