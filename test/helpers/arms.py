@@ -97,7 +97,7 @@ ANY_WRIST = Arm(  # neighbouring axes neither meet nor are parallel: a quartic
     ),
     TOOL,
     (4, 8),
-    "spherical wrist",
+    "spherical wrist: the axes of joint_4, joint_5, joint_6 meet in one point, with a quartic",
 )
 SHORT = {  # fewer than six joints: a pose is reached by those that made it
     "planar_2r": (lambda: arm_of("RR", (0.5, 0.4), (0, 0), (0, 0))),

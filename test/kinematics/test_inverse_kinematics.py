@@ -19,7 +19,7 @@ POSES = int(os.environ.get("KINEMATICS_POSES", "300"))
 REACHED = 1e-9  # what is promised; worst of 10000 poses of every arm: 1e-10 away from singularities
 SAME = 1e-5  # rad, m: next to a double root a pose to the last digit leaves the angle half of them
 
-ARMS = {**SIX_JOINTS, "panda": PANDA}
+ARMS = {**SIX_JOINTS, "any_wrist": ANY_WRIST, "panda": PANDA}
 
 
 def random_positions(robot, joints, rng, count):
@@ -69,15 +69,20 @@ def test_all_solutions_are_found_and_are_right(name):
     assert set(found.valid.sum(axis=1)) <= set(arm.counts)
 
 
-def test_arms_with_a_quartic_have_all_their_solutions():
-    ik = InverseKinematics(ANY_WRIST.robot, ANY_WRIST.frame)
-    assert ik.structure.endswith("with a quartic")
-    q = random_positions(ANY_WRIST.robot, ik.joint_names, np.random.default_rng(1), POSES)
-    R, p = poses_of(ANY_WRIST.robot, ANY_WRIST.frame, ik, q)
+@pytest.mark.thorough
+@pytest.mark.parametrize("offset", [1e-7, 3e-6, 1e-4, 1e-2])
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
+def test_axes_of_a_calibrated_shoulder_that_nearly_meet_lose_no_solution(offset):
+    lengths = (offset, 0.35, 0.08, 0.0, 0.0, 0.0)
+    robot = arm_of("RRRRRR", lengths, (-70, 35, -80, 90, -90, 0), (0.4, 0.12, 0.05, 0.42, 0.0, 0.1))
+    ik = InverseKinematics(robot, TOOL)
+    q = random_positions(robot, ik.joint_names, np.random.default_rng(12), 3000)
+    R, p = poses_of(robot, TOOL, ik, q)
     found = ik(R, p)
-    assert_reached(ANY_WRIST.robot, ANY_WRIST.frame, ik, found, R, p)
-    assert apart(ANY_WRIST.robot, ik, found, q).max() < SAME
-    assert set(found.valid.sum(axis=1)) <= set(ANY_WRIST.counts)
+    assert_reached(robot, TOOL, ik, found, R, p)
+    # each root of the arm without the offset is two; where two come together too, next to the rim
+    # of the workspace, one pose of 3000 is known to fewer digits than their distance
+    assert (apart(robot, ik, found, q) < SAME).mean() > 0.998
 
 
 @pytest.mark.parametrize("name", SHORT)

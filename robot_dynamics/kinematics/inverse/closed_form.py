@@ -32,7 +32,7 @@ class ReversedEquations:
     """A structure seen from the hand: the same equations for the displacement back."""
 
     def __init__(self, equations: Equations, n: int) -> None:
-        self.equations, self.n, self.closed = equations, n, equations.closed
+        self.equations, self.n, self.quartic = equations, n, equations.quartic
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """All motions of the joints, counted from the root."""
@@ -70,8 +70,8 @@ class Structure:
 def find_structure(chain: AxisChain) -> Structure | None:
     """The closed form of a chain, found from its axes; None if there is none.
 
-    Where several fit, one that can be traced comes before one with a quartic, and a wrist before
-    parallel axes before a shoulder.
+    Where several fit, one without a quartic comes first, and a wrist before parallel axes before a
+    shoulder.
     """
     return _best([make(chain) for make in _CANDIDATES])
 
@@ -93,7 +93,7 @@ def arm_angle_structure(chain: AxisChain) -> Structure | None:
 
 def _best(found: Sequence[Structure | None]) -> Structure | None:
     known = [structure for structure in found if structure is not None]
-    return min(known, key=lambda structure: not structure.equations.closed, default=None)
+    return min(known, key=lambda structure: structure.equations.quartic, default=None)
 
 
 def _wrist(
@@ -113,7 +113,7 @@ def _wrist(
     meet = f"the axes of {', '.join(joints)} meet in one point"
     what = meet if k > 1 else f"up to three joints before {joints[0]}" if k else "positions only"
     kind = ("spherical shoulder" if backwards else "spherical wrist") if k == 3 else "short arm"
-    quartic = "" if equations.closed else ", with a quartic"
+    quartic = ", with a quartic" if equations.quartic else ""
     if backwards:
         equations = ReversedEquations(equations, len(chain))
     return Structure(f"{kind}: {what}{quartic}", equations, parameter=given is not None)

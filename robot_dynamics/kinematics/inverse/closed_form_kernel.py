@@ -61,7 +61,7 @@ class Branches(NamedTuple):
 
 
 class ClosedFormKernel:
-    """The closed form of a chain, compiled where it can be traced.
+    """The closed form of a chain, compiled.
 
     Args:
         chain: Joints from root to frame.
@@ -94,14 +94,12 @@ class ClosedFormKernel:
         with np.errstate(all="ignore"):
             start = self.ways(np.eye(3), np.zeros(3), some, NOT_TURNED)
         self.branches = tuple(_branch_name(way) for way in start)
-        self._compile: Any = None
+        self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
         self._inputs = {"rotation": (3, 3), "position": (3,)}
         self._inputs |= {"redundant": (1,)} if parameter else {}
-        self.entry: Callable[..., Branches | None] = unusual
-        if structure.equations.closed:
-            self._compile = functools.partial(compile_program, use_cache=cache, backend=backend)
-            text = "Every branch of a pose; None where arguments are unusual."
-            self.entry = self._usual.native_entry("branches(*pose)", text, unusual) or unusual
+        text = "Every branch of a pose; None where arguments are unusual."
+        entry = self._usual.native_entry("branches(*pose)", text, unusual)
+        self.entry: Callable[..., Branches | None] = entry or unusual
 
     def __call__(
         self, R: Array, p: Array, redundant: Array | None = None, free: Array | None = None
@@ -137,8 +135,6 @@ class ClosedFormKernel:
         return self._compiled("inverse_kinematics_family", self._equations_of_pose, inputs)
 
     def _compiled(self, name: str, equations: Any, inputs: dict[str, tuple[int, ...]]) -> Any:
-        if self._compile is None:
-            return functools.partial(_on_arrays, equations, tuple(inputs))
         return self._compile(trace(name, equations, inputs))
 
     def ways(
@@ -239,22 +235,10 @@ def unusual(*_: Any) -> None:
     """What an entry answers to arguments that are not for it."""
 
 
-def _on_arrays(equations: Any, names: tuple[str, ...], *pose: Array) -> tuple[Array, ...]:
-    """The equations on N poses as arrays, where they cannot be traced."""
-    columns = {"rotation": pose[0].transpose(1, 2, 0)}
-    for name, x in zip(names[1:], pose[1:], strict=True):
-        columns[name] = np.broadcast_to(x, (len(pose[0]), *np.shape(x)[-1:])).T
-    with np.errstate(all="ignore"):
-        results = equations(**columns)
-    return tuple(np.moveaxis(array.astype(float), -1, 0) for array in results.values())
-
-
 def _stacked(rows: Sequence[Any]) -> Array:
-    """Scalars, or scalars in rows, as an array; if some are arrays of N, with N last."""
+    """Scalars, or scalars in rows, as an array."""
     flat = [x for row in rows for x in (row if isinstance(row, list) else [row])]
     shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
-    if any(isinstance(x, np.ndarray) and x.ndim for x in flat):
-        return np.stack(np.broadcast_arrays(*flat)).reshape(*shape, -1)
     array = np.empty(len(flat), dtype=object)
     array[:] = flat
     return array.reshape(shape)

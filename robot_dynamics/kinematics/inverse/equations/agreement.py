@@ -18,8 +18,8 @@ Frees = tuple[Turn, Turn]
 class Equations(Protocol):
     """The closed form of one structure."""
 
-    closed: bool
-    """Whether it can be traced; the quartic cannot."""
+    quartic: bool
+    """Whether more than square roots are taken."""
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
         """All motions of the joints, counted from 0, whose product is the displacement.

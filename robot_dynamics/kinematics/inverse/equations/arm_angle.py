@@ -45,7 +45,7 @@ ARM_ANGLE = "arm angle"
 class ArmAngleEquations:
     """Seven revolute axes: three through the shoulder, the elbow, three through the wrist."""
 
-    closed = True
+    quartic = False
 
     def __init__(self, axes: Sequence[Axis]) -> None:
         if len(axes) != 7 or not all(axis.rotates for axis in axes):

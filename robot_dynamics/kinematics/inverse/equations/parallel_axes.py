@@ -43,7 +43,7 @@ class ParallelEquations:
     """Three parallel revolute axes, and slides along them; one joint before, two after at most."""
 
     def __init__(self, axes: Sequence[Axis], names: tuple[str, str, str]) -> None:
-        self.axes, self.names, self.closed = list(axes), names, True
+        self.axes, self.names, self.quartic = list(axes), names, False
         for self.start, self.end in parallel_runs(axes):
             self.before, self.after = axes[: self.start], axes[self.end :]
             group = axes[self.start : self.end]

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.graph.piecewise import select
 from robot_dynamics.kinematics.inverse.axis_chain import Axis
+from robot_dynamics.kinematics.inverse.equations.circle_and_ellipse import circle_and_ellipse
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     NoClosedForm,
@@ -25,11 +27,13 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
 )
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
+    NEAR,
     Crossing,
     Turn,
     Vector,
     circle_and_line,
     cross,
+    direction,
     dot,
     minus,
     plus,
@@ -38,6 +42,10 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
     times,
 )
 from robot_dynamics.lazy import imported
+
+MEETING = 3e-6
+"""Ratio below which neighbouring axes count as meeting or parallel; what that leaves is polished
+away. Farther apart, what a quartic leaves is less."""
 
 
 class _Second(NamedTuple):
@@ -78,7 +86,7 @@ class Positioning:
         self, axes: Sequence[Axis], w: Vector, names: tuple[str, str], held: Held | None = None
     ) -> None:
         self.axes, self.w, self.names, self.held = list(axes), w, names, held
-        self.closed = True
+        self.quartic = False
         if held is not None and len(self.axes) != 3:
             raise NoClosedForm("a joint is given beside three others")
         if len(self.axes) > 1:
@@ -126,7 +134,7 @@ class Positioning:
                 return
         if len(self.axes) == 2:
             return
-        self.closed = False
+        self.quartic = True
         full = min(np.linalg.svd(M)[1][1] for M in self._coefficients(self._samples()[0])) > SAME
         if not (full and first.rotates and self.axes[2].rotates):
             raise NoClosedForm("both equations have the same unknowns, and one is a slide")
@@ -215,7 +223,7 @@ class Positioning:
 
     def _first_and_last(self, t: Vector, free: Turn, given: Any) -> Iterator[Partial]:
         y_rows, x_rows = self._rows_of_y(t, given), self._rows_of_x(given)
-        if not self.closed:
+        if self.quartic:
             yield from self._quartic(y_rows, x_rows, free)
             return
         pivot = self._free_of_first if self._free_of_first is not None else self._free_of_last
@@ -256,29 +264,26 @@ class Positioning:
         return square_and_line(row[1], row[2], d)
 
     def _quartic(self, y_rows: list[Row], x_rows: list[Row], free: Turn) -> Iterator[Partial]:
-        """Both equations at once: eliminating q_1 leaves a quartic in exp(i q_3)."""
-        (k_1, a_11, a_12), (k_2, a_21, a_22) = [np.broadcast_arrays(*row) for row in y_rows]
+        """Both equations at once: an ellipse of q_3 has to meet the circle of q_1."""
+        (k_1, a_11, a_12), (k_2, a_21, a_22) = y_rows
         (x_1, *b_1), (x_2, *b_2) = x_rows
         right = [(x_1 - k_1, *b_1), (x_2 - k_2, *b_2)]
         det = a_11 * a_22 - a_12 * a_21
         # det (c_1, s_1) = v_0 + v_1 c_3 + v_2 s_3
-        c = [a_22 * r - a_12 * s for r, s in zip(right[0], right[1], strict=True)]
-        s = [a_11 * u - a_21 * r for r, u in zip(right[0], right[1], strict=True)]
-
-        def product(i: int, j: int) -> Any:
-            return c[i] * c[j] + s[i] * s[j]
-
-        # |v|^2 = det^2, with c = (z + 1 / z) / 2 and s = (z - 1 / z) / 2i
-        square = 0.25 * (product(1, 1) - product(2, 2)) - 0.5j * product(1, 2)
-        linear = product(0, 1) - 1j * product(0, 2)
-        middle = product(0, 0) + 0.5 * (product(1, 1) + product(2, 2)) - det * det + 0j
-        for number, z in enumerate(_roots([square, linear, middle, linear.conj(), square.conj()])):
-            last = Turn(z.real / np.abs(z), z.imag / np.abs(z))
-            w = [v[0] + v[1] * last.c + v[2] * last.s for v in (c, s)]
-            first, size = direction_of(det, w, free)
-            miss = np.abs(np.log(np.abs(z)))
-            step = Step(2, self.names[1], str(number + 1), 1.0, 1.0 + miss)
-            yield Partial({2: last, 0: first}, (step, Step(0, "", "", size)))
+        v_0, v_1, v_2 = [
+            (a_22 * r_1 - a_12 * r_2, a_11 * r_2 - a_21 * r_1)
+            for r_1, r_2 in zip(*right, strict=True)
+        ]
+        side = select(det, 0.0, -1.0, 1.0)
+        number = 0
+        for found in circle_and_ellipse(v_0, v_1, v_2, det):
+            for last in found.solutions:
+                number += 1
+                of_both = zip(v_0, v_1, v_2, strict=True)
+                x, y = (side * (a + b * last.c + c * last.s) for a, b, c in of_both)
+                first, size = direction(x, y, free, NEAR * NEAR)
+                step = Step(2, self.names[1], str(number), found.size, found.d, unit="")
+                yield Partial({2: last, 0: first}, (step, Step(0, "", "", size)))
 
     # -- q_2 ------------------------------------------------------------------------------------
 
@@ -296,27 +301,6 @@ class Positioning:
             return way.extended(joint, dot(axis.h, minus(y, x)), Step(joint, "", "", 1.0))
         turn, size = point_to_point(axis.h, minus(x, axis.p), minus(y, axis.p), free)
         return way.extended(joint, turn, Step(joint, "", "", size))
-
-
-def direction_of(det: Any, w: Sequence[Any], free: Turn) -> tuple[Turn, Any]:
-    """The turn (c, s) of det (c, s) = w."""
-    sign = np.where(det < 0.0, -1.0, 1.0)
-    size = np.sqrt(w[0] * w[0] + w[1] * w[1]) + 1e-300
-    x, y = sign * w[0] / size, sign * w[1] / size
-    lost = size < 1e-150
-    return Turn(np.where(lost, free.c, x), np.where(lost, free.s, y)), size
-
-
-def _roots(coefficients: Sequence[Array]) -> list[Array]:
-    """The four roots of N quartics, highest power first, shape (N,) each."""
-    table = np.stack(np.broadcast_arrays(*coefficients), axis=-1)
-    shape, table = table.shape[:-1], table.reshape(-1, 5)
-    lead = np.where(np.abs(table[:, :1]) < 1e-300, 1e-300, table[:, :1])
-    companion = np.zeros((len(table), 4, 4), complex)
-    companion[:, 0] = -table[:, 1:] / lead
-    companion[:, [1, 2, 3], [0, 1, 2]] = 1.0
-    roots = np.linalg.eigvals(companion)
-    return [roots[:, k].reshape(shape) for k in range(4)]
 
 
 def nearest(axis: Axis, other: Axis) -> Vector:
@@ -337,7 +321,7 @@ def _free_of(A: Array, B: Array) -> Array | None:
     None if there is none.
     """
     U, values, _ = np.linalg.svd(A)
-    if values[1] > SAME or values[0] < SAME or np.abs(U[:, 1] @ B).max() < SAME:
+    if values[1] > MEETING or values[0] < SAME or np.abs(U[:, 1] @ B).max() < SAME:
         return None
     near = np.round(U[:, 1])
     return np.where(np.abs(U[:, 1] - near) < SAME, near, U[:, 1])
@@ -346,7 +330,7 @@ def _free_of(A: Array, B: Array) -> Array | None:
 def _always(found: Sequence[Array | None]) -> Array | None:
     """A combination that is the same whatever is given; None if there is no such."""
     first, *others = found
-    if first is None or any(x is None or np.abs(x - first).max() > SAME for x in others):
+    if first is None or any(x is None or np.abs(x - first).max() > MEETING for x in others):
         return None
     return first
 

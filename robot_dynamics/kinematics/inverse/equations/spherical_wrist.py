@@ -61,7 +61,7 @@ class WristEquations:
         held = None if given is None else Held(axes[given], given)
         others = [axis for j, axis in enumerate(self.arm) if j != given]
         self.position = Positioning(others, self.centre, names[:2], held) if others else None
-        self.closed = self.position is None or self.position.closed
+        self.quartic = self.position is not None and self.position.quartic
         last = axes[-1].h
         self.missed = missed_by(axes, (n, len(axes)), (last, across(last)))
 
