@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,9 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.study import StudyPlan, StudyTable, first_order, parts, quantiles
-from robot_dynamics.study.replay import replay
+from robot_dynamics.study import StudyTable, first_order, parts, quantiles
+from robot_dynamics.study.replay import Replay
+from robot_dynamics.study.study_files import write
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 _WORST = 5
@@ -107,19 +110,17 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.set_axis_off()
     figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is broken")
     figure.tight_layout()
-    place = folder / "study.png"
-    figure.savefig(place)
-    return place
+    return _saved(figure, folder / "study.png")
 
 
-def draw_run(plan: StudyPlan, run: int, folder: Path, console: Console) -> Path:
-    """Do one run again, for every mode: print what varied, write the motion, draw the errors."""
+def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
+    """One run again, in every mode: print what varied, write the motion, draw the errors."""
     folder.mkdir(parents=True, exist_ok=True)
+    plan, run = replays[0].table.plan, int(replays[0].table["run"][0])
     figure = Figure(figsize=(11, 3.2 * len(plan.modes)), dpi=110)
     FigureCanvasAgg(figure)
     axes = figure.subplots(len(plan.modes), 2, squeeze=False, sharex=True)
-    for row, mode in zip(axes, plan.modes, strict=True):
-        again = replay(plan, run, mode)
+    for row, mode, again in zip(axes, plan.modes, replays, strict=True):
         table = again.table
         if mode == plan.modes[0]:
             for column in plan.dimensions():
@@ -139,6 +140,12 @@ def draw_run(plan: StudyPlan, run: int, folder: Path, console: Console) -> Path:
         axis.set_xlabel("time, s")
     figure.suptitle(f"{plan.robot.name}, run {run}")
     figure.tight_layout()
-    place = folder / f"run_{run}.png"
-    figure.savefig(place)
+    return _saved(figure, folder / f"run_{run}.png")
+
+
+def _saved(figure: Figure, place: Path) -> Path:
+    """A picture in its place, in whole or not at all."""
+    content = io.BytesIO()
+    figure.savefig(content)
+    write(place, content.getvalue())
     return place

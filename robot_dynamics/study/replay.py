@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.effort_limits import effort_limits
+from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.simulation.closed_loop import Log
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import Chunk, bench
 from robot_dynamics.study.study_table import StudyTable, table_of
@@ -25,6 +28,7 @@ class Replay(NamedTuple):
         qd: Velocities, shape (N, n).
         tau: Efforts that acted, shape (N, n), N m or N.
         q_d: Desired positions, shape (N, n).
+        qd_d: Desired velocities, shape (N, n).
         table: Its row.
     """
 
@@ -33,7 +37,16 @@ class Replay(NamedTuple):
     qd: Array
     tau: Array
     q_d: Array
+    qd_d: Array
     table: StudyTable
+
+    @property
+    def log(self) -> Log:
+        """The run as the scalar simulation tells one."""
+        robot = self.table.plan.robot
+        saturated = np.abs(self.tau) >= effort_limits(robot)
+        what = (self.t, self.q, self.qd, self.q_d, self.qd_d, self.tau, saturated)
+        return Log(robot.joint_names, *what, continuous_joints(robot))
 
     def waypoints(self, rate: float = 100.0) -> Waypoints:
         """The motion as points of a trajectory, to be shown or sent; so many a second.
@@ -65,7 +78,8 @@ def replay(plan: StudyPlan, run: int, mode: str = "") -> Replay:
     chunk = Chunk(plan.modes.index(mode), run, run + 1)
     table = table_of(plan, {chunk: dict(lanes.statistics)})
     n = plan.robot.dof
-    q_d = own.references[run % len(plan.motions)][:, :n]
+    reference = own.references[run % len(plan.motions)]
+    q_d, qd_d = reference[:, :n], reference[:, n : 2 * n]
     t = np.arange(plan.steps) * plan.plant_step
     kept = {name: values[:, 0] for name, values in lanes.record.items()}
-    return Replay(t, kept["q"], kept["qd"], kept["tau"], q_d, table)
+    return Replay(t, kept["q"], kept["qd"], kept["tau"], q_d, qd_d, table)

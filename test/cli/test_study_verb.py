@@ -6,6 +6,7 @@ import resource
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from robot_dynamics.cli import main
@@ -39,6 +40,22 @@ def test_a_program_reads_what_a_study_says(capsys):
     assert set(found["variance"]) == {"payload"}
 
 
+def test_a_run_is_recorded_with_joints_that_are_locked_where_they_stand(tmp_path, capsys):
+    pytest.importorskip("mcap")
+    motions = pytest.importorskip("robot_dynamics.viewer.recording.recorded_motion")
+    file = tmp_path / "run.mcap"
+    command = ["study", "ur5", "--lock", "wrist_3_joint=0.5", "--payload", "0..2", *FEW]
+    command += ["--output", str(tmp_path), "--replay", "3", "--modes", "feedforward,pd"]
+    assert main([*command, "--record", str(file)]) == 0
+    assert f"recording: {file}" in capsys.readouterr().out
+    recorded = motions.read_motion(file)
+    states = recorded.states_of(recorded.robot())
+    assert len(states.position) == 2 * 400  # of both modes, a state a period
+    assert (states.position[:, states.joint_names.index("wrist_3_joint")] == 0.5).all()
+    passed = read_trajectory(tmp_path / "run_3_feedforward.csv").positions
+    np.testing.assert_allclose(states.position[:400:10, :5], passed[:40], rtol=0.0, atol=1e-12)
+
+
 def test_the_largest_bandwidth_is_printed_as_parameters_of_the_controller(capsys):
     command = ["study", "planar_2r", "--delay", "0..4ms", *FEW, "--max-error", "0.5"]
     assert main([*command, "--keep", "0.95"]) == 0
@@ -65,6 +82,7 @@ def test_a_study_follows_a_motion_from_a_file(tmp_path, capsys):
         (["--payload", "heavy"], "--payload: 'heavy' is no spread; write A..B"),
         (["--motion", "jump"], "no motion 'jump' in robot_dynamics.study"),
         (["--scheduler", "nowhere"], "no scheduler answers at nowhere"),
+        (["--record", "run.mcap"], "--record writes one run; say which with --replay"),
         (["--resume"], "--resume goes on with what is in a folder; name it with --output"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,14 +40,22 @@ class SimulatedRecording:
         path: File to make.
         description: URDF text.
         dynamics: The equations of the robot.
+        still: Positions of other joints of the URDF, which are locked, by name.
 
     Raises:
         RecordingError: If the file exists, or cannot be written.
     """
 
-    def __init__(self, path: str | os.PathLike[str], description: str, dynamics: Dynamics) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        description: str,
+        dynamics: Dynamics,
+        still: Mapping[str, float] | None = None,
+    ) -> None:
         self._file = file = McapFile(path)
         self._names = list(dynamics.robot.joint_names)
+        self._still = {} if still is None else still
         self._store = get_typestore(Stores.ROS2_JAZZY)
         self._start = time.time_ns()
         text = file.channel("/robot_description", "std_msgs/msg/String")
@@ -70,7 +78,7 @@ class SimulatedRecording:
             feedforward: Efforts of feedforward, shape (n,), N m or N, likewise.
         """
         stamp = self._start + round(1e9 * now.time)
-        self._joints(self._states, stamp, now.q, now.qd, now.tau)
+        self._joints(self._states, stamp, now.q, now.qd, now.tau, self._still)
         if now.q_d is not None and qd_d is not None and feedforward is not None:
             self._joints(self._reference, stamp, now.q_d, qd_d, feedforward)
         if now.time >= self._due:
@@ -89,14 +97,27 @@ class SimulatedRecording:
         self._file.close()
 
     def _joints(
-        self, channel: int, stamp: int, position: Array, velocity: Array, effort: Array
+        self,
+        channel: int,
+        stamp: int,
+        position: Array,
+        velocity: Array,
+        effort: Array,
+        still: Mapping[str, float] | None = None,
     ) -> None:
         types = self._store.types
         seconds, rest = divmod(stamp, 1_000_000_000)
         when = types["builtin_interfaces/msg/Time"](sec=seconds, nanosec=rest)
         header = types["std_msgs/msg/Header"](stamp=when, frame_id="")
-        values = {"position": position, "velocity": velocity, "effort": effort}
-        self._put(channel, stamp, JOINT_STATE, header=header, name=self._names, **values)
+        still = still or {}
+        more, none = np.array(list(still.values())), np.zeros(len(still))
+        values = {
+            "position": np.append(position, more),
+            "velocity": np.append(velocity, none),
+            "effort": np.append(effort, none + np.nan),  # nobody says
+        }
+        names = [*self._names, *still]
+        self._put(channel, stamp, JOINT_STATE, header=header, name=names, **values)
 
     def _put(self, channel: int, stamp: int, kind: str, **fields: Any) -> None:
         message = self._store.types[kind](**fields)
@@ -109,6 +130,7 @@ def write_runs(
     model: Model,
     trajectory: Trajectory,
     runs: Iterable[Log],
+    still: Mapping[str, float] | None = None,
 ) -> None:
     """Write runs, one behind the other, into a new MCAP file.
 
@@ -118,11 +140,12 @@ def write_runs(
         model: What the law knew of the robot, with the joints of the runs.
         trajectory: What the runs were to follow.
         runs: What happened.
+        still: As of `SimulatedRecording`.
 
     Raises:
         RecordingError: If the file exists, or cannot be written.
     """
-    recording = SimulatedRecording(path, description, model.dynamics)
+    recording = SimulatedRecording(path, description, model.dynamics, still)
     begin = 0.0
     try:
         for log in runs:

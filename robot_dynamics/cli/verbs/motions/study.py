@@ -4,6 +4,7 @@ robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs
 robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
 robot-dynamics study out/study.yaml --resume          go on after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     one run again, with a picture
+robot-dynamics study out/study.yaml --replay 4711 --record run.mcap   for replay, plot, Foxglove
 robot-dynamics study panda --payload 0..3 --keep 0.99  the largest bandwidth for 99 % of the runs
 
 A spread is A..B (any value between), M+-S (normal) or A,B,C (these values), with units such as ms,
@@ -22,8 +23,8 @@ import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robot_dynamics.cli.arguments import load_robot
-from robot_dynamics.cli.destinations import output_folder
+from robot_dynamics.cli.arguments import load_robot, text_of_robot
+from robot_dynamics.cli.destinations import new_recording, output_folder
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control import MODES
@@ -44,7 +45,8 @@ from robot_dynamics.study import (
 )
 from robot_dynamics.study.bandwidth_search import largest_bandwidth
 from robot_dynamics.study.conduct import Conductor
-from robot_dynamics.study.runs import chunks_of
+from robot_dynamics.study.replay import Replay, replay
+from robot_dynamics.study.runs import chunks_of, model_of
 from robot_dynamics.study.study_files import StudyFolder, read_options
 from robot_dynamics.study.study_table import table_of
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
@@ -120,6 +122,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     where.add_argument("--resume", action="store_true", help="go on with what is done in it")
     where.add_argument("--replay", type=int, metavar="RUN", help="one run again, with a picture")
+    where.add_argument(
+        "--record", type=new_recording, metavar="FILE", help="an .mcap of it to write"
+    )
     add_json(parser)
 
 
@@ -130,6 +135,8 @@ def run(arguments: argparse.Namespace) -> int:
     plan = _plan(options)
     if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):
         arguments.output = Path(arguments.robot).parent
+    if arguments.record is not None and arguments.replay is None:
+        raise ArgumentError("--record writes one run; say which with --replay")
     if arguments.replay is not None:
         return _replay(plan, options, arguments, console)
     if arguments.keep is not None:
@@ -202,8 +209,7 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
     robot = load_robot(str(options["robot"]))
     check_physical(robot)
     if options["lock"]:
-        pairs = (part.partition("=") for part in str(options["lock"]).split(","))
-        robot = robot.with_locked({name.strip(): _number("lock", at) for name, _, at in pairs})
+        robot = robot.with_locked(_locked(options))
     vary = {
         name: spread_of(_flag(name), str(options[name]), symmetric=QUANTITIES[name].symmetric)
         for name in _SPREADS
@@ -229,6 +235,12 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
             )
         },
     )
+
+
+def _locked(options: dict[str, Any]) -> dict[str, float]:
+    """Positions of joints that are locked, rad or m."""
+    pairs = (part.partition("=") for part in str(options["lock"]).split(",") if part)
+    return {name.strip(): _number("lock", at) for name, _, at in pairs}
 
 
 def _motion(text: str, robot: Robot) -> str | Waypoints:
@@ -283,11 +295,32 @@ def _replay(
         raise ArgumentError(
             f"--replay {arguments.replay}: the study has runs 0 to {plan.count - 1}"
         )
-    place = draw_run(plan, arguments.replay, arguments.output or Path(), console)
+    replays = [replay(plan, arguments.replay, mode) for mode in plan.modes]
+    place = draw_run(replays, arguments.output or Path(), console)
     motion = place.with_name(f"{place.stem}_{plan.modes[0]}.csv")
     console.print(f"picture: {place}", soft_wrap=True)
     console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}",
                   soft_wrap=True)  # fmt: skip
+    if arguments.record is not None:
+        _record(arguments.record, str(options["robot"]), _locked(options), replays)
+        console.print(f"recording: {arguments.record}", soft_wrap=True)
     if arguments.json:
-        print_json({"picture": str(place), "motion": str(motion)})
+        recording = None if arguments.record is None else str(arguments.record)
+        print_json({"picture": str(place), "motion": str(motion), "recording": recording})
     return 0
+
+
+def _record(path: Path, source: str, locked: dict[str, float], replays: list[Replay]) -> None:
+    """Write runs, one behind the other, with joints that were locked where they stood."""
+    from robot_dynamics.viewer.recording import simulated_runs  # noqa: PLC0415  # needs mcap
+
+    table = replays[0].table
+    motions = table.plan.trajectories()
+    simulated_runs.write_runs(
+        path,
+        text_of_robot(source),
+        model_of(table.plan),
+        motions[table["run"][0] % len(motions)],
+        [again.log for again in replays],
+        still=locked,
+    )
