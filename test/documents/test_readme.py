@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,24 @@ def commands(*pages):
 def test_every_command_is_understood(words):
     arguments = parser(words[0]).parse_args(words)
     assert arguments.verb == words[0]
+
+
+def made():
+    """The lines of the README that call make, in code blocks and in sentences; once each."""
+    return sorted(
+        set(re.findall(r"(?:^|`)(make [a-z]+(?: \w+=\w+)?)(?=`| +#)", README.read_text(), re.M))
+    )
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="no make on the PATH")
+@pytest.mark.parametrize("line", made())
+def test_what_is_to_be_made_is_understood(line):
+    done = subprocess.run(
+        [*line.split(), "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for command in re.findall(r"bin/robot-dynamics (.*)", done.stdout):
+        assert parser("demo").parse_args(shlex.split(command)).verb == "demo"
 
 
 @pytest.mark.parametrize("verb", ["info", "torque", "equations"])

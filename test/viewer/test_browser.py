@@ -2,9 +2,13 @@
 
 import io
 import os
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from time import monotonic, sleep
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -138,6 +142,22 @@ def test_browser_that_comes_back_and_a_second_one_see_the_same(view, browser):
     until(lambda: not view.page.watched, "browsers that have left")
     at = view.arm.time
     until(lambda: view.arm.time > at + 0.2, "an arm that goes on")
+
+
+@pytest.mark.thorough  # it loads the meshes of a Panda
+def test_the_verb_serves_its_page_until_it_is_interrupted(free_port):
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    words = [sys.executable, "-m", "robot_dynamics", "view", "panda", "--port", str(free_port)]
+    verb = subprocess.Popen(
+        words, stdout=subprocess.PIPE, text=True, env={**os.environ, "DISPLAY": ""}
+    )
+    address = f"http://127.0.0.1:{free_port}"
+    assert verb.stdout.readline() == f"viewer: {address} (this machine only)\n"
+    with urlopen(address, timeout=PATIENCE_S) as page:
+        assert "<html" in page.read().decode()
+    verb.send_signal(signal.SIGINT)
+    assert verb.communicate(timeout=PATIENCE_S)[0] == ""
+    assert verb.returncode == 130
 
 
 def test_port_in_use_is_one_clear_line(view):
