@@ -21,7 +21,7 @@ from robot_dynamics.nodes.trajectory_motions import MOTIONS, TrajectoryParameter
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
-TIMER_PERIOD_S = 0.1
+LOOK_S = 0.1
 """Time between two looks whether somebody follows and whether it is time to send again, s."""
 
 ACKNOWLEDGEMENT_TIMEOUT_S = 1.0
@@ -66,7 +66,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._next_attempt = self._remind_at = 0.0  # steady times, s
         self._acknowledgements: Subscription | None = None
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
-        self._timer = self.create_timer(TIMER_PERIOD_S, self._on_timer)
+        self.every(LOOK_S, self._look)
         self.create_service(Trigger, "~/send", self._on_send)
         self.get_logger().info(
             f"motion '{parameters.motion}' of robot '{robot.name}': "
@@ -74,15 +74,10 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         )
 
     def activate(self) -> None:
-        """See `ManagedNode.activate`: a timer sends the motion once somebody follows."""
+        """See `ManagedNode.activate`: the motion is sent once somebody follows."""
         self._ends_at = None
         if not self.parameters.wait:
             self._start_sending()
-        self._timer.reset()
-
-    def changed(self, value: TrajectoryParameters) -> None:
-        """See `RobotNode.changed`: perhaps it is to be repeated now."""
-        self._timer.reset()
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: from the next time on, send the motion of the new robot."""
@@ -98,7 +93,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
     def send(self) -> None:
         """Send the motion to whoever listens now."""
         self._publisher.publish(self._msg)
-        duration = round((self.waypoints.duration + TIMER_PERIOD_S) * NS_PER_S)
+        duration = round((self.waypoints.duration + LOOK_S) * NS_PER_S)
         self._ends_at = self.get_clock().now().nanoseconds + duration
         self.get_logger().info(
             f"sent '{self.parameters.motion}': {len(self.waypoints.times)} points, "
@@ -136,7 +131,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             self._due = False
             self.get_logger().info(f"'{self.parameters.motion}' is followed")
 
-    def _on_timer(self) -> None:
+    def _look(self) -> None:
         if not self.active:
             return
         ended = self._ends_at is not None and self.get_clock().now().nanoseconds > self._ends_at
@@ -147,8 +142,6 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         elif self._acknowledgements is not None:
             self.destroy_subscription(self._acknowledgements)
             self._acknowledgements = None
-        if not self._due and not self.parameters.repeat and self._acknowledgements is None:
-            self._timer.cancel()  # where nodes share a process, every look takes time from the loop
 
     def _try_to_send(self) -> None:
         """Send the motion if somebody follows, and again while nobody takes it."""
@@ -188,7 +181,6 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         )
         if followers:
             self._start_sending()
-            self._timer.reset()
         return response
 
 

@@ -14,7 +14,6 @@ from dataclasses import replace
 from time import monotonic, sleep
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -140,10 +139,8 @@ class ControllerNode(ControllerBase):
         self.standby = Standby(self, self.command.topic) if parameters.standby else None
         self.watch = None if parameters.standby else Watch(self, self.command.topic)
         self.report = ControllerReport(self)
-        self.create_timer(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
-        self.create_timer(
-            RETUNE_PERIOD_S, self._retune, clock=Clock(clock_type=ClockType.STEADY_TIME)
-        )
+        self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
+        self.every(RETUNE_PERIOD_S, self._retune)
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""

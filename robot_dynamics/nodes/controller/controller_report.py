@@ -9,7 +9,7 @@ import numpy as np
 from robot_dynamics.control import Status, position_error
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.graph import other_publishers_of
+from robot_dynamics.nodes.ros.graph import UNKNOWN_NODE, other_publishers_of
 
 AT_STOP = 0.01
 """Distance from the end of its range at which a joint stands at its stop, rad or m."""
@@ -24,7 +24,7 @@ RELIEVED = "relieved: a controller that stood by commands"
 class ControllerReport:
     """Tells of a controller node, each thing once when it changes.
 
-    `log` belongs to the loop, all else to the executor's thread.
+    `log` belongs to the loop, all else to the threads beside it.
 
     Args:
         node: The node.
@@ -38,6 +38,7 @@ class ControllerReport:
     def __init__(self, node: ControllerBase) -> None:
         self._node = node
         self.standbys = 0
+        self._counted: int | None = None  # listeners of which it is known who stands by
         self._others: frozenset[str] = frozenset()
         self._cycles, self._saturated = 0, node.saturated.copy()
         self.forget()
@@ -187,14 +188,19 @@ class ControllerReport:
         return [Fault(Level.WARN, line)]
 
     def count_standbys(self) -> None:
-        """Count the controllers that stand by."""
-        topic = self._node.command.topic
-        listeners = self._node.get_subscriptions_info_by_topic(topic)
-        self.standbys = sum(stands_by(info.node_name) for info in listeners)
+        """Count the controllers that stand by, if listeners have come or gone: it takes 0.5 ms."""
+        count = self._node.command.publisher.get_subscription_count()
+        if count == self._counted:
+            return
+        listeners = self._node.get_subscriptions_info_by_topic(self._node.command.topic)
+        names = [info.node_name for info in listeners]
+        self.standbys = sum(map(stands_by, names))
+        self._counted = None if UNKNOWN_NODE in names else len(names)
 
     def look_for_others(self) -> None:
         """Warn, once, of nodes that publish commands to the same topics."""
         node = self._node
+        self._counted = None  # one may have taken the place of another
         topics = [node.command.topic, node.named.topic]
         if node.standby is not None:
             return

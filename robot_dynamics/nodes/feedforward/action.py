@@ -1,9 +1,9 @@
 """The action FollowJointTrajectory: goals in, feedback and results out.
 
 As joint_trajectory_controller offers it to MoveIt and others. Nothing here
-waits: goals are answered as they come, a timer that runs while there is a goal
-sends feedback and the result, and what has become of a goal is decided by
-`trajectory.goal` in the thread that follows it.
+waits: goals are answered as they come, a chore sends feedback and the result,
+and what has become of a goal is decided by `trajectory.goal` in the thread
+that follows it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
-from rclpy.clock import Clock, ClockType
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
@@ -149,10 +148,7 @@ class GoalServer:
             cancel_callback=self._on_cancel,
             result_timeout=RESULT_TIMEOUT_S,
         )
-        # On steady time: results come even while a simulated clock stands
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._timer = node.create_timer(1.0 / rate, self.report, clock=steady)
-        self._timer.cancel()
+        node.every(1.0 / rate, self.report)
 
     def end(self, reason: str) -> None:
         """Abort the goal that is under way, if any, and say so to its client."""
@@ -163,7 +159,6 @@ class GoalServer:
     def close(self) -> None:
         """Offer the action no longer."""
         self.end("the action is no longer offered")
-        self._node.destroy_timer(self._timer)
         self._server.destroy()
 
     # -- what clients ask for ---------------------------------------------------------------
@@ -183,7 +178,6 @@ class GoalServer:
         before = self._executor.goals.accept(goal)
         if before is not None:
             self._send_result(before)
-        self._timer.reset()
         return GoalResponse.ACCEPT
 
     def _tolerances_of(self, request: Any) -> Tolerances:
@@ -222,8 +216,8 @@ class GoalServer:
         if ended is not None:
             self._send_result(ended)
         if active is None:
-            self._timer.cancel()
-        elif active.client is None:  # the answer could not be sent: its client has gone
+            return
+        if active.client is None:  # the answer could not be sent: its client has gone
             goals.end(Verdict.INVALID_GOAL, "its client has gone")
             self._executor.stop()
         elif active.moment is not None:

@@ -1,6 +1,6 @@
 """Diagnostics: what a node says of itself on /diagnostics, once a second.
 
-Everything here runs in the executor's thread and only reads what the loop
+Everything here runs beside the loop and only reads what the loop
 counts anyway, so that the loop never waits for a report.
 """
 

@@ -74,11 +74,18 @@ class Task:
         self.triggers = tuple(triggers)
         self.period = round(1.0 / (rate * S_PER_NS))
         self.timing = Timing(rate)
-        self.restart(monotonic_ns())
+        self.restart(0, 0)
 
-    def restart(self, now: int) -> None:
-        """Start counting from now: the first cycle is due at once."""
-        self._due = now
+    def restart(self, now: int, epoch: int) -> None:
+        """Start counting from now: the first cycle is due at once, the next ones on the grid.
+
+        All tasks of a loop that have one rate are due together, so that it wakes once for them.
+
+        Args:
+            now: Present time.
+            epoch: When grids begin.
+        """
+        self._due = now if self.triggers else now - (now - epoch) % self.period
         # When the last cycle was due, once messages pace the task: not when it began, so that one
         # late message neither delays the next one nor counts as a missed cycle
         self._last: int | None = None
@@ -184,6 +191,7 @@ class Loop:
         self._at_work: tuple[Task, ...] | None = None  # what the thread of `run` works on
         self._timings: dict[str, Timing] = {}
         self._stopped = False
+        self._epoch = monotonic_ns()
         self._wake = GuardCondition(None, None, context=context)
 
     def add(
@@ -275,7 +283,7 @@ class Loop:
             now = monotonic_ns()
             for task in tasks:
                 if task not in before:
-                    task.restart(now)
+                    task.restart(now, self._epoch)
             triggers = [trigger for task in tasks for trigger in task.triggers]
             while self._tasks is tasks and going():
                 for task in tasks:

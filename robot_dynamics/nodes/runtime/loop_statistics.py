@@ -1,6 +1,6 @@
 """Loop statistics: how a task keeps its rate and how its inputs come, gathered without allocating.
 
-The loop counts; reports are made in the executor's thread, so that the loop never waits for one.
+The loop counts; reports are made in another thread, so that the loop never waits for one.
 """
 
 from __future__ import annotations

@@ -10,28 +10,27 @@ import threading
 from ast import literal_eval
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import sleep
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.nodes.runtime.chores import SlowExecutor
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 POLL_PERIOD_S = 0.1
 """Time between two looks whether the process is to end, s; each takes the loop's interpreter."""
 
-SPIN_TIMEOUT_S = 1.0
+SPIN_TIMEOUT_S = 10.0
 """Time after which an executor without work looks again, s: every look takes milliseconds, in which
 the loop competes for the interpreter."""
-
 
 DESTROY_TIMEOUT_S = 3.0
 """Time within which the middleware must let go of the nodes of a process that ends, s.
@@ -41,7 +40,9 @@ keeps the interpreter's lock. By then arms are at rest and everything is said.""
 
 
 class Process:
-    """Nodes whose fast work runs in one loop, and all the rest in an executor in a second thread.
+    """Nodes whose fast work runs in one loop, and all the rest beside it, one thing at a time.
+
+    Callbacks run in an executor in a second thread, chores in a third one.
 
     Use it in a `with` statement; leaving it destroys the nodes and joins the threads.
 
@@ -69,8 +70,11 @@ class Process:
         # A function of its own: rclpy forgets a method whose object is gone with a traceback
         context.on_shutdown(lambda: self._ended.set())  # noqa: PLW0108
         self._leaving = threading.Event()
-        self._executor = SingleThreadedExecutor(context=context)
-        self._thread = threading.Thread(target=self._spin, name="executor", daemon=True)
+        self._executor = SlowExecutor(context)
+        self._threads = [
+            threading.Thread(target=self._spin, name="executor", daemon=True),
+            threading.Thread(target=self._do_chores, name="chores", daemon=True),
+        ]
         self._loop_thread: threading.Thread | None = None
 
     def __enter__(self) -> Process:
@@ -84,7 +88,8 @@ class Process:
             self._executor.add_node(node)
         if self.loop.priority or self.loop.cpus or self.loop.lock_memory:
             self.loop.on_scheduled = self._log_scheduling
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(
@@ -100,7 +105,8 @@ class Process:
             self._loop_thread.join()
         self._leaving.set()
         self._executor.create_task(lambda: None)  # ends its wait, which waking does not
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
         self._executor.shutdown()
         if self._destroy_timeout is not None:  # watched by a thread that needs no interpreter
             faulthandler.dump_traceback_later(self._destroy_timeout, exit=True)
@@ -154,9 +160,24 @@ class Process:
     def _spin(self) -> None:
         try:
             # Left before the executor is shut down, which frees what a wait under way still uses
-            while self.context.ok() and not self._leaving.is_set():
-                self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+            with self._executor.at_work:
+                while self.context.ok() and not self._leaving.is_set():
+                    self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
         except BaseException as error:  # a fault in a callback ends the process, not only a thread
+            self._fail(error)
+
+    def _do_chores(self) -> None:
+        try:
+            left = 0.0
+            while self.context.ok() and not self._leaving.wait(left):
+                now = monotonic()
+                with self._executor.at_work:
+                    chores = [chore for node in self.nodes for chore in node.chores]
+                    for chore in chores:
+                        chore.do(now)
+                due = min((chore.due for chore in chores), default=now + POLL_PERIOD_S)
+                left = min(max(due - monotonic(), 0.0), POLL_PERIOD_S)  # there may be new ones
+        except BaseException as error:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_policy_name_from_kind
@@ -29,6 +28,7 @@ from robot_dynamics.nodes.ros.diagnostics import (
 from robot_dynamics.nodes.ros.message_bytes import READERS
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
+from robot_dynamics.nodes.runtime.chores import Chore
 from robot_dynamics.nodes.runtime.exchange import Inlet, Outlet
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
@@ -97,6 +97,7 @@ class RobotNode(ManagedNode, Generic[P]):
         robot: The robot, its joints that are not to move locked; known once configured.
         loop: Runs the fast work; set by the process.
         task: Name of the fast work in the loop.
+        chores: Slow work at steady times; see `every`.
         inputs: The topics that the loop reads.
         growth: For reports: which counters have grown since the last one.
     """
@@ -125,9 +126,8 @@ class RobotNode(ManagedNode, Generic[P]):
         self._recent: RecentTiming | None = None
         self._without_clock = False
         self._reports = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
-        # On steady time: a node whose /clock does not come must be able to say so
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(REPORT_PERIOD_S, self._report, clock=steady)
+        self.chores: list[Chore] = []
+        self.every(REPORT_PERIOD_S, self._report)
 
     @property
     def nanoseconds(self) -> int:
@@ -198,6 +198,13 @@ class RobotNode(ManagedNode, Generic[P]):
         timing = self.loop.add(self.task, rate or self.parameters.rate, tick, **io)  # type: ignore[attr-defined]
         self._recent = RecentTiming(timing)
 
+    def every(self, period: float, work: Callable[[], object]) -> None:
+        """Do slow work every `period` s, by steady time, until `cleanup`.
+
+        Instead of a timer, which costs the loop far more; see `Chore`.
+        """
+        self.chores.append(Chore(period, work))
+
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`."""
         self.loop.remove(self.task)
@@ -208,6 +215,7 @@ class RobotNode(ManagedNode, Generic[P]):
         for group in self._groups:
             group.close()
         self._groups.clear()
+        del self.chores[1:]  # all but the report, which is made from the first moment on
         self.inputs.clear()
         self.loop.exchange.leave(self)
         self._ends.clear()
@@ -299,7 +307,7 @@ class RobotNode(ManagedNode, Generic[P]):
             throttle_duration_sec=REPEAT_AFTER_S,
         )
 
-    # -- diagnostics, in the executor's thread ------------------------------------------------
+    # -- diagnostics, a chore -----------------------------------------------------------------
 
     def diagnostics(self) -> Mapping[str, object]:
         """What the node reports of itself, by name; called once a second while it is active.

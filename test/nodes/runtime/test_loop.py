@@ -80,6 +80,22 @@ def test_due_tasks_run_in_the_order_in_which_they_were_added(loop):
     assert order[:3] == ["first", "second", "third"]
 
 
+def test_tasks_of_one_rate_run_together_whenever_they_were_added(loop):
+    rate, half_a_period = 20.0, 0.025
+    first, second = [], []
+    loop.add("first", rate, lambda: first.append(time.monotonic()))
+    thread = threading.Thread(target=loop.run)
+    thread.start()
+    wait_for(lambda: first, "the first task")
+    time.sleep(half_a_period)
+    loop.add("second", rate, lambda: second.append(time.monotonic()))
+    wait_for(lambda: len(second) >= 9, "the second task")
+    loop.stop()
+    thread.join()
+    gaps = [min(abs(a - b) for b in first) for a in second]
+    assert sorted(gaps)[len(gaps) // 2] < 0.4 * half_a_period
+
+
 def test_inputs_are_taken_before_every_tick(loop, topic):
     publish, inlet, received = topic
     seen = []

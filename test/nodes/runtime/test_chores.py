@@ -1,0 +1,77 @@
+"""Chores: slow work of nodes beside the loop, when it is due, and never beside a callback."""
+
+import threading
+import time
+
+import pytest
+
+rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from rclpy.parameter import Parameter  # noqa: E402
+
+from robot_dynamics.nodes.runtime.chores import Chore  # noqa: E402
+from robot_dynamics.nodes.runtime.process import Process  # noqa: E402
+from robot_dynamics.nodes.trajectory_node import TrajectoryNode  # noqa: E402
+from ros_system import wait_for  # noqa: E402
+
+PERIOD = 0.01
+
+
+@pytest.fixture
+def process(context):
+    """A process with one node that has nothing to do."""
+    given = [Parameter("urdf_path", value="planar_2r"), Parameter("wait", value=True)]
+    node = TrajectoryNode(context=context, parameter_overrides=given)
+    with Process([node], context) as process:
+        assert process.start()
+        yield process
+
+
+def test_a_chore_is_done_when_it_is_due_and_what_was_missed_is_left_out():
+    done = []
+    chore = Chore(1.0, lambda: done.append(1))
+    start = chore.due
+    for now, times in ((-0.1, 0), (0.0, 1), (0.9, 1), (1.5, 2), (7.5, 3), (7.9, 3), (8.1, 4)):
+        chore.do(start + now)
+        assert len(done) == times, now
+
+
+def test_no_chore_is_done_while_a_callback_of_the_executor_runs(process):
+    (node,), done, meanwhile = process.nodes, [], []
+
+    def callback():
+        before = len(done)
+        time.sleep(10 * PERIOD)
+        meanwhile.append(len(done) - before)
+
+    node.every(PERIOD, lambda: done.append(threading.get_native_id()))
+    wait_for(lambda: done, "the chore")
+    timer = node.create_timer(PERIOD, callback)
+    wait_for(lambda: meanwhile, "the callback")
+    timer.cancel()
+    count = len(done)
+    wait_for(lambda: len(done) > count, "the chore to go on")
+    assert meanwhile[0] == 0
+    assert threading.get_native_id() not in done
+
+
+def test_a_node_that_is_cleaned_up_has_no_chores_but_its_report(process):
+    (node,), done = process.nodes, []
+    node.every(PERIOD, lambda: done.append(1))
+    wait_for(lambda: done, "the chore")
+    node.trigger_deactivate()
+    node.trigger_cleanup()
+    time.sleep(2 * PERIOD)  # one may be under way
+    count = len(done)
+    time.sleep(20 * PERIOD)
+    assert len(done) == count
+    assert len(node.chores) == 1
+
+
+def test_what_a_chore_raises_ends_the_process(process):
+    def fail():
+        raise RuntimeError("broken")
+
+    process.nodes[0].every(PERIOD, fail)
+    with pytest.raises(RuntimeError, match="broken"):
+        process.wait()
