@@ -83,6 +83,8 @@ class RecorderNode(RobotNode[RecorderParameters]):
             self.create_inlet(JointState, "joint_states", self._on_joint_states, RECORDER_QOS),
             self.create_inlet(JointState, "reference", self._on_reference, RECORDER_QOS),
         ]
+        for inlet in self._inputs:
+            inlet.keep(False)
 
     def start(self) -> None:
         """Forget what was recorded and record from now on."""
@@ -90,6 +92,7 @@ class RecorderNode(RobotNode[RecorderParameters]):
         self.loop.remove(self.task)
         for inlet in self._inputs:
             inlet.take()  # what has come meanwhile
+            inlet.keep(True)
         self._measured.clear()
         self._desired.clear()
         self._epoch = self.get_clock().now().nanoseconds
@@ -104,6 +107,8 @@ class RecorderNode(RobotNode[RecorderParameters]):
         """
         self._recording = False
         self.loop.remove(self.task)
+        for inlet in self._inputs:
+            inlet.keep(False)
         measured, desired = self._measured.array, self._desired.array
         if len(measured) < 2 or len(desired) < 2:
             raise RobotDynamicsError(

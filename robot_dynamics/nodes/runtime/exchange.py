@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from math import inf
+from threading import Lock
 from time import monotonic, time_ns
 from typing import Any
 
@@ -18,29 +19,11 @@ from rclpy.subscription import Subscription
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.message_bytes import WRITERS, writes_cdr
 
-LOOK_S = 5e-3
-"""Time from one look who else publishes or listens to the next, s: each asks the middleware."""
+LOOK_NS = 5_000_000
+"""Time from one look who else publishes or listens to the next, ns: each asks the middleware."""
 
 SENT_KEPT = 256
 """Messages of ours that are told from those of others when the middleware brings them back."""
-
-
-class Count:
-    """How many others the middleware has found, which takes time to ask and changes rarely.
-
-    Args:
-        count: Asks it.
-    """
-
-    def __init__(self, count: Callable[[], float]) -> None:
-        self._count, self._last, self._until = count, 0.0, 0.0
-
-    def __call__(self) -> float:
-        """As many as at the last look, or now."""
-        now = monotonic()
-        if now >= self._until:
-            self._last, self._until = self._count(), now + LOOK_S
-        return self._last
 
 
 class Inlet:
@@ -53,6 +36,10 @@ class Inlet:
         refused: Told why bytes are no such message.
         period: Time from one look at the middleware to the next, s, where messages are rare, or
             may wait; zero to look whenever asked.
+
+    Attributes:
+        handed: Values of this process that wait to be taken, with the system time, ns, at which
+            they were handed over.
     """
 
     def __init__(
@@ -71,10 +58,10 @@ class Inlet:
         self._refused = refused
         depth = subscription.qos_profile.depth
         self._turns = range(depth)
-        self._handed: deque[tuple[int, Any]] = deque(maxlen=depth)
+        self.handed: deque[tuple[int, Any]] = deque(maxlen=depth)
         self._read = read
         # Where they cannot be counted (Humble), there may always be others
-        self._publishers = Count(getattr(self.handle, "get_publisher_count", lambda: inf))
+        self._publishers = getattr(self.handle, "get_publisher_count", lambda: inf)
         self._foreign = False
         self.period, self._next = period, 0.0
 
@@ -86,17 +73,19 @@ class Inlet:
     def connect(self, senders: tuple[Outlet, ...]) -> None:
         """Take what these outlets of this process hand over, and nothing older."""
         if senders != self.senders:
-            self._handed.clear()
+            self.handed.clear()
             self.senders = senders
 
-    @property
-    def waits(self) -> bool:
-        """Whether values of this process wait to be taken."""
-        return bool(self._handed)
+    def keep(self, keeps: bool) -> None:
+        """Keep what is handed over until it is taken, or let it go: nobody is going to take it."""
+        self.handed = deque(maxlen=self._turns.stop if keeps else 0)
 
-    def hand(self, values: Any) -> None:
-        """Take values from an outlet of this process."""
-        self._handed.append((time_ns(), values))
+    def look(self) -> None:
+        """Ask the middleware whether others than ours publish."""
+        foreign = bool(self.senders) and self._publishers() > len(self.senders)
+        if foreign and not self._foreign:  # what waits are mostly old ones of ours
+            self._drop()
+        self._foreign = foreign
 
     def take(self) -> int | None:
         """Give every message that waits to the callback.
@@ -105,18 +94,14 @@ class Inlet:
             When the first one was received, system time in ns (0 if the middleware does not say);
             None if there was none.
         """
-        if not self.senders:
-            return self._take_from_middleware()
-        received = None
-        while self._handed:
-            at, values = self._handed.popleft()
+        received, handed = None, self.handed
+        while handed:
+            at, values = handed.popleft()
             received = received or at
             self._callback(values)
-        foreign = self._publishers() > len(self.senders)
-        if foreign and not self._foreign:  # what waits are mostly old ones of ours
-            self._drop()
-        self._foreign = foreign
-        return self._take_from_middleware() or received if foreign else received
+        if self.senders and not self._foreign:
+            return received
+        return self._take_from_middleware() or received
 
     def _take_from_middleware(self) -> int | None:
         if self.period:
@@ -148,7 +133,7 @@ class Inlet:
 
     def discard(self) -> None:
         """Drop the messages that wait."""
-        self._handed.clear()
+        self.handed.clear()
         self._drop()
 
     def _drop(self) -> None:
@@ -161,6 +146,9 @@ class Outlet:
 
     Args:
         publisher: Of a type of message that `WRITERS` knows.
+
+    Attributes:
+        listeners: How many subscriptions receive what is published, as of the last look.
     """
 
     def __init__(self, publisher: Publisher) -> None:
@@ -169,25 +157,27 @@ class Outlet:
         self.receivers: tuple[Inlet, ...] = ()
         self.sent: deque[bytes] = deque(maxlen=SENT_KEPT)
         self._handle = publisher.handle
-        self._count = Count(self._handle.get_subscription_count)
         self._write = WRITERS[self.kind]()
+        self.look()
 
-    @property
-    def listeners(self) -> int:
-        """How many subscriptions receive what is published."""
-        return int(self._count())
+    def look(self) -> None:
+        """Ask the middleware who listens."""
+        self.listeners: int = self._handle.get_subscription_count()
 
     def publish(self, values: Any) -> None:
         """Hand values to who is in this process, and publish them for everybody else."""
-        for receiver in self.receivers:
-            receiver.hand(values)
-        if self._count() <= len(self.receivers):
+        receivers = self.receivers
+        if receivers:
+            handed = time_ns(), values
+            for receiver in receivers:
+                receiver.handed.append(handed)
+        if self.listeners <= len(receivers):
             return
         message = self._write(values)
         if not isinstance(message, bytes):
             self.publisher.publish(message)
             return
-        if self.receivers:
+        if receivers:
             self.sent.append(message)
         self._handle.publish_raw(message)
 
@@ -197,19 +187,39 @@ class Exchange:
 
     def __init__(self) -> None:
         self._ends: tuple[tuple[object, Inlet | Outlet], ...] = ()
+        self._looked = Lock()  # held while ends are looked at, or change
+        self._next = 0
 
     def join(self, owner: object, ends: list[Inlet | Outlet]) -> None:
         """Add those of a node; it does not hand to itself."""
-        if writes_cdr():  # or ours could not be told from those of others
+        with self._looked:
             self._connect((*self._ends, *((owner, end) for end in ends)))
+            self._next = 0
 
     def leave(self, owner: object) -> None:
-        """Take out those of a node."""
-        self._connect(tuple(end for end in self._ends if end[0] is not owner))
+        """Take out those of a node; from then on nobody asks them anything."""
+        with self._looked:
+            self._connect(tuple(end for end in self._ends if end[0] is not owner))
+
+    def look(self, now: int) -> bool:
+        """Have all ends look who else publishes or listens, if it is time to; called by the loop.
+
+        Args:
+            now: Steady time, ns.
+        """
+        if now < self._next:
+            return False
+        with self._looked:
+            self._next = now + LOOK_NS
+            for _, end in self._ends:
+                end.look()
+        return True
 
     def _connect(self, ends: tuple[tuple[object, Inlet | Outlet], ...]) -> None:
         gone = [end for _, end in self._ends if all(end is not other for _, other in ends)]
         self._ends = ends
+        if not writes_cdr():  # ours could not be told from those of others
+            return
         for owner, end in ends:
             others = [
                 other

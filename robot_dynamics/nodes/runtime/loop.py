@@ -25,8 +25,8 @@ from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Timing
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2.0
-"""A task that messages pace runs no sooner than so many of its periods after the last time, and no
-later than so many of theirs; where they do not come, of its own."""
+"""A task that messages pace runs so many of its periods after the last time on average, if they
+come faster, and no later than so many of theirs; where they do not come, of its own."""
 
 MAX_PACE_NS = 25_000_000
 """Longest time between two messages that counts as their pace, ns: the rest is silence."""
@@ -73,6 +73,7 @@ class Task:
         self.inputs = tuple(inputs)
         self.triggers = tuple(triggers)
         self.period = round(1.0 / (rate * S_PER_NS))
+        self._least = round(EARLIEST_PERIODS * self.period)
         self.timing = Timing(rate)
         self.restart(0, 0)
 
@@ -90,6 +91,7 @@ class Task:
         # late message neither delays the next one nor counts as a missed cycle
         self._last: int | None = None
         self._last_triggered: int | None = None  # the same of the last one that a message began
+        self._earliest = 0  # when the next message may be answered
         self._received: int | None = None  # system time of a message that is still to be answered
         self._pace = self.period  # how often messages come, as far as is known
 
@@ -98,34 +100,32 @@ class Task:
         """When the task is to run if no message comes before."""
         return self._due
 
-    def poll(self, now: int) -> bool:
+    def poll(self, now: int) -> None:
         """Run if it is time, or if the message that paces the task is there."""
         if not self.triggers:
-            return self._run_on_time(now) if now >= self._due else False
+            if now >= self._due:
+                self._run_on_time(now)
+            return
         for trigger in self.triggers:
             received = trigger.take()
             if self._received is None:
                 self._received = received
         if self._received is not None:
-            earliest = now
-            if self._last_triggered is not None:
-                earliest = self._last_triggered + round(EARLIEST_PERIODS * self.period)
-            if now < earliest:
-                self._due = min(self._due, earliest)
-                return False
-            self._run_triggered(now)
-        elif now < self._due:
-            return False
-        else:
+            if now >= self._earliest:
+                self._run_triggered(now)
+            else:
+                self._due = min(self._due, self._earliest)
+        elif now >= self._due:
             late, self._due = now - self._due, now + round(LATEST_PERIODS * self.period)
             if self._last is None:  # nothing paces us yet: there is no pace to keep
                 self._work()
             else:
                 self._run_late(now, late)
-        return True
 
     def _run_triggered(self, now: int) -> None:
         """Answer a message; what counts as late is the time for which it has waited."""
+        # One that was late does not hold up the next: the two are answered as they come
+        self._earliest = max(self._earliest, now - self.period) + self._least
         waited, self._received = time_ns() - (self._received or time_ns()), None
         if self._last_triggered is not None:
             interval = min(now - self._last_triggered, MAX_PACE_NS)
@@ -141,13 +141,12 @@ class Task:
         self._last = now - late + skipped * self.period
         self._run(now, late)
 
-    def _run_on_time(self, now: int) -> bool:
+    def _run_on_time(self, now: int) -> None:
         late = now - self._due
         skipped = late // self.period
         self.timing.missed += skipped
         self._due += (skipped + 1) * self.period
         self._run(now, late)
-        return True
 
     def _run(self, now: int, late: int) -> None:
         self._work()
@@ -267,14 +266,14 @@ class Loop:
             stack.callback(self._rest)
 
             def going() -> bool:
-                return not self._stopped and self._context.ok() and not until()
+                return not self._stopped and not until()
 
-            while going():
+            while self._context.ok() and going():
                 self._run_tasks(going)
 
     def _run_tasks(self, going: Callable[[], bool]) -> None:
         """Run the tasks that there are, until there are others."""
-        tasks, before = self._tasks, self._at_work or ()
+        tasks, before, look = self._tasks, self._at_work or (), self.exchange.look
         gc.collect()
         gc.freeze()  # what lives now lives on: collections in the loop need not look at it
         with ExitStack() as stack:
@@ -286,9 +285,14 @@ class Loop:
                     task.restart(now, self._epoch)
             triggers = [trigger for task in tasks for trigger in task.triggers]
             while self._tasks is tasks and going():
+                if look(monotonic_ns()) and not self._context.ok():
+                    return
                 for task in tasks:
                     task.poll(monotonic_ns())
-                if not any(trigger.waits for trigger in triggers):  # a cycle may hand values back
+                for trigger in triggers:
+                    if trigger.handed:  # a cycle may hand values back
+                        break
+                else:
                     due = min((task.due for task in tasks), default=monotonic_ns() + MAX_WAIT_NS)
                     wait(due)
 

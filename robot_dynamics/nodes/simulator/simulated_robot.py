@@ -76,6 +76,23 @@ def build_plant(
     return plant
 
 
+def spread_of(robot: Robot) -> tuple[Array, Array, Array] | None:
+    """How values of independent joints become those of all moving ones, m with their followers.
+
+    Returns:
+        Index of the leader, shape (m,), then factor and offset of position, velocity and effort,
+        shape (3, m): followers bear no effort. None if no joint follows another one.
+    """
+    coupling, follows = robot.coupling, [joint.mimic is not None for joint in robot.moving_joints]
+    if not any(follows):
+        return None
+    factor = np.tile(coupling.multiplier, (3, 1))
+    factor[2] = np.where(follows, 0.0, 1.0)
+    offset = np.zeros_like(factor)
+    offset[0] = coupling.offset
+    return coupling.leader, factor, offset
+
+
 def check_in_range(robot: Robot, q: Array) -> None:
     """Refuse a start beyond the stops; followers have none, and continuous joints no range.
 

@@ -41,6 +41,7 @@ from robot_dynamics.nodes.simulator.simulated_robot import (
     build_plant,
     gravity_of,
     initial_positions,
+    spread_of,
 )
 from robot_dynamics.nodes.simulator.simulator_parameters import (
     HOLD,
@@ -107,8 +108,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._lost = 0
 
         self._names = tuple(joint.name for joint in self.robot.moving_joints)
-        leads = [joint.mimic is None for joint in self.robot.moving_joints]
-        self._leads, self._all_lead = np.flatnonzero(leads), all(leads)
+        self._spread = spread_of(robot)
         self._frame_id = parameters.frame_id or robot.links[0].name
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._input = CommandInput(self, self._commands, lambda: self._time, self._on_command)
@@ -145,7 +145,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: the joints move on with other links between them."""
         plant, actuators = self._build_plant(self.parameters, robot), self._actuators(robot)
-        self._next_plant = plant
+        self._next_plant, self._spread = plant, spread_of(robot)
         self._commands.use(actuators)
 
     @property
@@ -245,7 +245,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _sense(self) -> None:
         """Publish what the sensors report, unless it is lost."""
-        plant, coupling = self.plant, self.robot.coupling
+        plant = self.plant
         reading = self._sensor.read(Reading(plant.q, plant.qd, plant.tau, self._time))
         if reading is None:
             self._lost += 1
@@ -253,13 +253,10 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             return
         stamp = int(reading.time)
         self._input.pairing.published(stamp)
-        if self._all_lead:
-            rows = np.array(reading[:3])
-        else:
-            rows = np.zeros((3, len(self._names)))
-            rows[0] = coupling.positions(reading.q)
-            rows[1] = coupling.rates(reading.qd)
-            rows[2, self._leads] = reading.tau
+        rows = np.array(reading[:3])
+        if self._spread is not None:
+            leader, factor, offset = self._spread
+            rows = rows[:, leader] * factor + offset
         self._publish(JointValues(self._names, stamp, rows, (), self._frame_id))
 
     def _publish(self, state: JointValues) -> None:

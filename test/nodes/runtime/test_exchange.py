@@ -40,7 +40,10 @@ def node(domain):
 
 @pytest.fixture
 def ends(node):
-    """An outlet and an inlet of two owners that hand to each other, and what was received."""
+    """An outlet and an inlet of two owners that hand to each other, and what was received.
+
+    Where a loop would do so, `look` looks who else publishes or listens.
+    """
     received = []
     outlet = Outlet(node.create_publisher(JointState, "handed", DEEP))
     subscription = node.create_subscription(
@@ -51,7 +54,7 @@ def ends(node):
     exchange.join("sender", [outlet])
     exchange.join("receiver", [inlet])
     wait_for(lambda: subscription.get_publisher_count() == 1, "the publisher")
-    yield outlet, inlet, received
+    yield outlet, inlet, received, lambda: exchange.look(time.monotonic_ns())
     exchange.leave("sender")
     exchange.leave("receiver")
     node.destroy_subscription(subscription)
@@ -66,7 +69,7 @@ def peer(domain):
 
 
 def test_values_come_once_as_they_are_and_at_once(ends):
-    outlet, inlet, received = ends
+    outlet, inlet, received, _ = ends
     sent = values(1)
     outlet.publish(sent)
     assert inlet.take()
@@ -75,9 +78,9 @@ def test_values_come_once_as_they_are_and_at_once(ends):
 
 
 def test_an_observer_gets_every_message_and_the_node_none_twice(ends, peer):
-    outlet, inlet, received = ends
+    outlet, inlet, received, look = ends
     heard = peer.listen(JointState, "handed", DEEP)
-    wait_for(lambda: outlet.listeners == 2, "the observer")
+    wait_for(lambda: look() and outlet.listeners == 2, "the observer")
     for stamp in range(1, 6):
         outlet.publish(values(stamp))
         inlet.take()
@@ -90,11 +93,11 @@ def test_an_observer_gets_every_message_and_the_node_none_twice(ends, peer):
 
 
 def test_messages_of_a_foreign_publisher_are_taken_beside_those_of_our_own(ends, peer):
-    outlet, inlet, received = ends
+    outlet, inlet, received, look = ends
     outlet.publish(values(1))
     inlet.take()
     foreign = peer.publisher(JointState, "handed", DEEP)
-    wait_for(lambda: inlet.take() or inlet.listens, "the foreign publisher to be noticed")
+    wait_for(lambda: look() and inlet.listens, "the foreign publisher to be noticed")
     outlet.publish(values(2))
     q = np.array([7.0, 8.0])
     foreign.publish(joint_state_msg(NAMES, q, q, q, time_msg(3)))
@@ -108,11 +111,11 @@ def test_messages_of_a_foreign_publisher_are_taken_beside_those_of_our_own(ends,
     ]
     assert sorted(stamps) == [1, 2, 3, 4]
     peer.node.destroy_publisher(foreign)
-    wait_for(lambda: inlet.take() is None and not inlet.listens, "the foreign publisher to go")
+    wait_for(lambda: look() and not inlet.listens, "the foreign publisher to go")
 
 
 def test_what_was_handed_over_before_a_sender_left_is_not_taken_from_the_next(ends):
-    outlet, inlet, received = ends
+    outlet, inlet, received, _ = ends
     exchange = Exchange()
     exchange.join("sender", [outlet])
     exchange.join("receiver", [inlet])
@@ -131,8 +134,9 @@ def test_a_node_does_not_hand_to_itself_but_hears_itself_through_the_middleware(
         Float64MultiArray, "own", received.append, DEEP, callback_group=LoopCallbackGroup()
     )
     inlet = Inlet(subscription, read=READERS[Float64MultiArray]("own"))
-    Exchange().join("both", [outlet, inlet])
-    wait_for(lambda: outlet.listeners, "the subscription")
+    exchange = Exchange()
+    exchange.join("both", [outlet, inlet])
+    wait_for(lambda: exchange.look(time.monotonic_ns()) and outlet.listeners, "the subscription")
     outlet.publish(np.array([1.0, 2.0]))
     wait_for(inlet.take, "the message")
     np.testing.assert_array_equal(received, [[1.0, 2.0]])
