@@ -1,4 +1,4 @@
-"""An echo and nothing else: joint_states in, their positions out, with a plain executor of rclpy.
+"""An echo and nothing else: joint states in, their positions out, by a plain executor of rclpy.
 
     python -m benchmark.nodes.bare_echo
 
@@ -22,12 +22,12 @@ from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 
 
 class Echo(Node):  # type: ignore[misc]  # rclpy is untyped where it is absent
-    """Answers every joint_states with effort_echo."""
+    """Answers every joint_states_echo with effort_echo."""
 
     def __init__(self) -> None:
         super().__init__("echo")
         self._out = self.create_publisher(Float64MultiArray, "effort_echo", OUTPUT_QOS)
-        self.create_subscription(JointState, "joint_states", self._answer, STATE_QOS)
+        self.create_subscription(JointState, "joint_states_echo", self._answer, STATE_QOS)
 
     def _answer(self, msg: JointState) -> None:
         self._out.publish(Float64MultiArray(data=msg.position))

@@ -1,4 +1,4 @@
-"""An echo of bytes: joint_states in, their positions out, without messages or an executor.
+"""An echo of bytes: joint states in, their positions out, without messages or an executor.
 
     python -m benchmark.nodes.bytes_echo
 
@@ -35,7 +35,7 @@ def main() -> int:
     node = rclpy.create_node("bytes_echo")
     out = node.create_publisher(Float64MultiArray, "effort_bytes", OUTPUT_QOS).handle
     subscription = node.create_subscription(
-        JointState, "joint_states", print, STATE_QOS, callback_group=LoopCallbackGroup()
+        JointState, "joint_states_bytes", print, STATE_QOS, callback_group=LoopCallbackGroup()
     ).handle
     context = node.context
     print("echo of bytes is ready", flush=True)

@@ -3,10 +3,10 @@
     python -m benchmark.nodes.latency_probe ROBOT RATE SECONDS
 
 Publishes joint_states of an arm at rest and waits for effort_command of
-controller_node, for effort_echo of `benchmark.nodes.bare_echo` and for effort_bytes of
-`benchmark.nodes.bytes_echo`. The position of
-one joint carries the number of the message; the effort of that joint, which is
-proportional to it, brings it back. Prints delays as JSON.
+controller_node, and in turn asks `benchmark.nodes.bare_echo` and `benchmark.nodes.bytes_echo` on
+topics of their own: three that answer one message at once would wait for each other. The position
+of one joint carries the number of the message; the effort of that joint, which is proportional to
+it, brings it back. Prints delays as JSON.
 """
 
 from __future__ import annotations
@@ -35,8 +35,12 @@ from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory.motions import middle_pose
 
-ANSWERS = {"command": "effort_command", "echo": "effort_echo", "bytes": "effort_bytes"}
-"""Who answers, on which topic."""
+ANSWERS = {
+    "command": ("joint_states", "effort_command"),
+    "echo": ("joint_states_echo", "effort_echo"),
+    "bytes": ("joint_states_bytes", "effort_bytes"),
+}
+"""Who answers, which topic, and on which one."""
 
 FIRST = 20
 """Where the numbers of a Float64MultiArray begin in its bytes."""
@@ -44,11 +48,13 @@ FIRST = 20
 JOINT = 0
 """The joint whose position carries the number of the message."""
 
-GAIN = 100.0
-"""Gain p that controller_node must have for that joint, N m/rad."""
-
 NUMBERS, STEP = 16, 1e-5
 """Messages are numbered by turns, this many; what one number is in position, rad."""
+
+LAST = NUMBERS - 1
+
+COUNTING = "from now on states count"
+"""What is printed after `WARM_UP`."""
 
 WARM_UP = 3.0
 """Time before the numbers begin, s: both sides answer and the efforts have settled by then."""
@@ -68,10 +74,14 @@ class Probe:
         self._q = middle_pose(tree)
         self._write = JointStateWriter()
         self._node = node
-        self._states = node.create_publisher(JointState, "joint_states", OUTPUT_QOS)
-        self._sent = np.zeros(NUMBERS, dtype=np.int64)  # when each number was published, ns
-        self._open = np.zeros((len(ANSWERS), NUMBERS), dtype=bool)  # which of them await an answer
-        self._at_zero = float("nan")
+        self._states = [
+            node.create_publisher(JointState, topic, OUTPUT_QOS) for topic, _ in ANSWERS.values()
+        ]
+        shape = len(ANSWERS), NUMBERS
+        self._sent = np.zeros(shape, dtype=np.int64)  # when each number was published, ns
+        self._open = np.zeros(shape, dtype=bool)  # which of them await an answer
+        self._number = 0
+        self._levels = {0: float("nan"), LAST: float("nan")}  # efforts that answer these numbers
         self.delays: dict[str, list[int]] = {who: [] for who in ANSWERS}
         group = LoopCallbackGroup()
 
@@ -79,31 +89,36 @@ class Probe:
             node.create_subscription(
                 Float64MultiArray, topic, print, LOCKSTEP_QOS, callback_group=group
             ).handle
-            for topic in ANSWERS.values()
+            for _, topic in ANSWERS.values()
         ]
 
     def _answered(self, who: int, value: float, now: int) -> None:
         """Take the number of the joint that an answer brings."""
         if who == 0 and not self._counting:
-            self._at_zero = value
+            self._levels[self._number] = value
         elif self._counting:
-            number = (self._at_zero - value) / GAIN if who == 0 else value - self._q[JOINT]
-            self._came(who, round(number / STEP), now)
+            first, last = self._levels[0], self._levels[LAST]
+            numbers = (value - self._q[JOINT]) / STEP
+            if who == 0:
+                numbers = LAST * (value - first) / (last - first)
+            self._came(who, round(numbers), now)
 
     def _came(self, who: int, number: int, now: int) -> None:
         if 0 <= number < NUMBERS and self._open[who, number]:
             self._open[who, number] = False
-            self.delays[list(ANSWERS)[who]].append(now - int(self._sent[number]))
+            self.delays[list(ANSWERS)[who]].append(now - int(self._sent[who, number]))
 
     def run(self, rate: float, seconds: float) -> int:
-        """Publish for a while; the number of states that counted."""
+        """Publish for a while, to each at that rate; the number of states to each that counted."""
         sharpen_timers()
-        wait_until(lambda: self._states.get_subscription_count() >= 4, "four who listen")
+        wait_until(lambda: all(x.get_subscription_count() for x in self._states), "who answers")
         context = self._node.context
-        period = round(1e9 / rate)
-        self._counting, count = False, 0
+        turns = len(ANSWERS)
+        period = round(1e9 / rate / turns)
+        self._counting, count, turn = False, 0, 0
         due = time.monotonic_ns() + period
         begin = due + round(WARM_UP * 1e9)
+        half = round(0.5e9 * WARM_UP)
         end = begin + round(seconds * 1e9)
         with ExitStack() as stack:
             for handle in (context.handle, *self._answers):
@@ -117,24 +132,29 @@ class Probe:
                         wait_set.add_subscription(handle)
                     wait_set.wait(left)
                     self._take()
-                if due >= begin and not self._counting:
+                if due >= begin and not self._counting and turn % turns == 0:
                     self._take()
                     self._counting = True
-                number = count % NUMBERS if self._counting else 0
-                self._publish(number)
+                    print(COUNTING, flush=True)
+                if self._counting:
+                    self._number = count // turns % NUMBERS
+                elif due >= begin - half:
+                    self._number = LAST
+                self._publish(turn % turns, self._number)
+                turn += 1
                 count += self._counting
                 due += period * (1 + max(0, time.monotonic_ns() - due) // period)
-        return count - 1  # nobody waits for the answer to the last one
+        return count // turns - 1  # nobody waits for the answer to the last one
 
-    def _publish(self, number: int) -> None:
+    def _publish(self, who: int, number: int) -> None:
         rows = np.zeros((3, len(self._names)))
         rows[0] = self._q
         rows[0, JOINT] += STEP * number
         stamp = self._node.get_clock().now().nanoseconds
         data = self._write(JointValues(self._names, stamp, rows))
-        self._open[:, number] = True
-        self._sent[number] = time.monotonic_ns()
-        self._states.publish(data)
+        self._open[who, number] = True
+        self._sent[who, number] = time.monotonic_ns()
+        self._states[who].publish(data)
 
     def _take(self) -> None:
         for who, handle in enumerate(self._answers):

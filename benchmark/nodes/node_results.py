@@ -51,6 +51,7 @@ class NodeResults:
         busy_timers: Timers as busy as the nodes, without messages.
         published: States of the latency part.
         delays: From joint_states to the answer, by who answers, s.
+        answering_cpu: Processor time per s that answering takes, by who answers.
         composed: One process, by rate and scheduling.
         composed_timers: The timers beside.
         composed_busy_timers: Timers as busy as the process, by themselves.
@@ -68,6 +69,7 @@ class NodeResults:
     busy_timers: list[dict[str, Any]] = field(default_factory=list)
     published: int = 0
     delays: dict[str, np.ndarray] = field(default_factory=dict)
+    answering_cpu: dict[str, float] = field(default_factory=dict)
     composed: dict[str, dict[str, Any]] = field(default_factory=dict)
     composed_timers: dict[str, dict[str, Any]] = field(default_factory=dict)
     composed_busy_timers: dict[str, dict[str, Any]] = field(default_factory=dict)

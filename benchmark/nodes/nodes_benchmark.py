@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmark.nodes import nodes_report
-from benchmark.nodes.latency_probe import ANSWERS, GAIN, JOINT, WARM_UP
+from benchmark.nodes.latency_probe import ANSWERS, COUNTING
 from benchmark.nodes.listener import diagnostics
 from benchmark.nodes.lost_time import lost_time
 from benchmark.nodes.node_results import FULL, NODES, QUICK, Durations, NodeResults
@@ -39,8 +39,6 @@ from benchmark.nodes.processes import (
     system,
 )
 from benchmark.progress import progress_bar, step
-from robot_dynamics import read_urdf
-from robot_dynamics.robot import find_robot
 
 SETTLE = 3.0
 """Time that nodes have to settle before they are measured, s."""
@@ -50,6 +48,9 @@ PRIORITY = 80
 
 CLIMB = (1000.0, 2000.0, 3000.0, 4000.0, 5000.0)
 """Rates at which one process is tried, Hz."""
+
+WHO_ANSWERS = ("controller_node", "bare_echo", "bytes_echo")
+"""The processes behind `ANSWERS`."""
 
 PAGE_PORT = 18411
 """Port of the page that is watched."""
@@ -201,16 +202,21 @@ def timers(
 def latency(results: NodeResults, folder: Path) -> None:
     """From a published state to the command that answers it, beside a bare echo."""
     seconds = results.seconds.latency
-    joint = read_urdf(find_robot(results.robot)).joint_names[JOINT]
     with system(folder) as running:
         common = {"urdf_path": results.robot, "rate": 1000.0}
         running.start("feedforward_node", common)
-        running.start("controller_node", {**common, f"gains.{joint}.p": GAIN})
+        running.start("controller_node", common)
         echo = running.start_module("bare_echo")
         echo.wait_for_log("echo is ready")
         running.start_module("bytes_echo").wait_for_log("echo of bytes is ready")
         probe = running.start_module("latency_probe", results.robot, "1000", str(seconds))
-        probe.wait(seconds + WARM_UP + 60.0)
+        probe.wait_for_log(COUNTING)
+        answering = [running.processes[name] for name in WHO_ANSWERS]
+        begin, before = time.monotonic(), [process.cpu_time() for process in answering]
+        probe.wait(seconds + 60.0)
+        elapsed = time.monotonic() - begin
+        used = [process.cpu_time() - was for process, was in zip(answering, before, strict=True)]
+    results.answering_cpu = {who: x / elapsed for who, x in zip(ANSWERS, used, strict=True)}
     measured = _json(probe)
     results.published = measured["published"]
     results.delays = {who: 1e-9 * np.array(measured[who], dtype=float) for who in ANSWERS}

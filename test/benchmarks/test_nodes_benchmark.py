@@ -36,6 +36,7 @@ def results(missed=3, slower=1.0):
         busy_timers=[timer],
         published=1000,
         delays={"command": 0.8 * slower * echo, "echo": echo, "bytes": 0.7 * echo},
+        answering_cpu={"command": 0.3, "echo": 0.3, "bytes": 0.1},
         composed={"ordinary scheduling": composed},
         composed_timers={"ordinary scheduling": timer},
         composed_busy_timers={"ordinary scheduling": timer},

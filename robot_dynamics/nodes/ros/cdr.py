@@ -39,6 +39,7 @@ class Layout:
         self._stamp = 0
         self._first, self._rows, self._count = 0, 0, 0  # sequences that are not empty: where they
         # begin, how many there are, and how long each is
+        self._shape, self._strides = (0, 0), (DOUBLE, DOUBLE)
         self._parts: tuple[tuple[int, bytes], ...] = ()
 
     # -- building -----------------------------------------------------------------------------
@@ -78,6 +79,7 @@ class Layout:
             at = self._free(DOUBLE * count)
             self._first = self._first or at
             self._rows, self._count = self._rows + 1, count
+            self._shape, self._strides = (self._rows, count), (self._stride, DOUBLE)
         return self
 
     def _align(self, size: int) -> None:
@@ -138,8 +140,7 @@ class Layout:
         Returns:
             Numbers, shape (sequences that are not empty, length).
         """
-        shape, strides = (self._rows, self._count), (self._stride, DOUBLE)
-        return np.ndarray(shape, FLOAT64, data, self._first, strides)
+        return np.ndarray(self._shape, FLOAT64, data, self._first, self._strides)
 
     @property
     def _stride(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -43,3 +44,29 @@ class JointValues(NamedTuple):
         rows = _nothing(len(names)).copy()
         rows[2] = tau
         return cls(names, stamp, rows, FIELDS[:2])
+
+
+Places = Array | slice
+"""Where the entries of a message stand or go."""
+
+ALL = slice(None)
+"""Every place, in order."""
+
+
+def run_of(indices: Sequence[int], count: int) -> Places:
+    """The indices, of so many, as a slice, which is faster, if they follow each other."""
+    if indices and list(indices) == list(range(count)):
+        return ALL
+    if indices and list(indices) == list(range(indices[0], indices[0] + len(indices))):
+        return slice(indices[0], indices[0] + len(indices))
+    return np.array(indices, dtype=np.intp)
+
+
+class Sender:
+    """Messages that list the same joints: where entries stand and go, and the last stamp, ns."""
+
+    __slots__ = ("names", "source", "stamp", "target")
+
+    def __init__(self, names: tuple[str, ...], source: Places, target: Places) -> None:
+        self.names, self.source, self.target = names, source, target
+        self.stamp = 0

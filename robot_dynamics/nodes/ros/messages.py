@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, ShapeError
-from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
+from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Places, Sender, run_of
 from robot_dynamics.trajectory import Point, Waypoints, read_points
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S, points_of
 
@@ -38,22 +38,6 @@ def duration_msg(seconds: float) -> Duration:
     return Duration(sec=ns // NS_PER_S, nanosec=ns % NS_PER_S)
 
 
-Places = Array | slice
-"""Where the entries of a message stand or go."""
-
-ALL = slice(None)
-"""Every place, in order."""
-
-
-def _run_of(indices: Sequence[int], count: int) -> Places:
-    """The indices, of so many, as a slice, which is faster, if they follow each other."""
-    if indices and list(indices) == list(range(count)):
-        return ALL
-    if indices and list(indices) == list(range(indices[0], indices[0] + len(indices))):
-        return slice(indices[0], indices[0] + len(indices))
-    return np.array(indices, dtype=np.intp)
-
-
 class JointReader:
     """Joint values as messages bring them, in the order of one robot.
 
@@ -75,7 +59,8 @@ class JointReader:
         self.joint_names = tuple(joint_names)
         self._required = tuple(required)
         self._column = {name: i for i, name in enumerate(self.joint_names)}
-        self._places: dict[tuple[str, ...], tuple[Places, Places]] = {}
+        self._senders: dict[tuple[str, ...], Sender] = {}  # by names: several may publish
+        self._last = self._sender_of(())
         self.forget()
 
     def forget(self) -> None:
@@ -85,7 +70,8 @@ class JointReader:
         self.position, self.velocity, self.effort = self._values
         self._seen = np.zeros(n, dtype=bool)
         self.complete = n == 0
-        self._stamps: dict[tuple[str, ...], int] = {}  # by list of names: several may publish
+        for sender in self._senders.values():
+            sender.stamp = 0
         self.stamp = 0
         """Stamp of the last message, ns."""
 
@@ -109,15 +95,15 @@ class JointReader:
         """
         ordinary = None if isinstance(msg, JointValues) else msg
         names, stamp = msg.names if ordinary is None else tuple(ordinary.name), stamp_of(msg)
-        places = self._places.get(names)
-        if places is None:
-            places = self._places_of(names)
-        source, target = places
+        sender = self._last
+        if names is not sender.names:  # as a rule they are, and comparing them takes time
+            sender = self._last = self._senders.get(names) or self._sender_of(names)
+        source, target = sender.source, sender.target
         if not isinstance(target, slice) and len(target) == 0:
             if ordinary is not None:
                 self._check_named(ordinary)
             return False
-        back = self._stamps.get(names, 0) - stamp
+        back = sender.stamp - stamp
         if 0 < back < NS_PER_S and stamp:
             raise ArgumentError(
                 f"{self.topic}: the stamp goes back by {back / NS_PER_S:g} s; the message came out "
@@ -136,9 +122,7 @@ class JointReader:
         if not self.complete:
             self._seen[target] = True
             self.complete = bool(self._seen.all())
-        self.stamp = stamp
-        if names in self._places:  # as many as are remembered
-            self._stamps[names] = stamp
+        self.stamp = sender.stamp = stamp
         return True
 
     def _rows_of(self, msg: JointState) -> tuple[Array, tuple[str, ...]]:
@@ -183,17 +167,17 @@ class JointReader:
                     "ignored; name the joint of every entry"
                 )
 
-    def _places_of(self, names: tuple[str, ...]) -> tuple[Places, Places]:
-        """Where the entries of a message stand and where they go; remembered per list of names."""
+    def _sender_of(self, names: tuple[str, ...]) -> Sender:
+        """Who lists these names; remembered."""
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise ArgumentError(f"{self.topic}: joint '{twice}' stands twice; name each joint once")
         source = [i for i, name in enumerate(names) if name in self._column]
         target = [self._column[names[i]] for i in source]
-        places = _run_of(source, len(names)), _run_of(target, len(self.joint_names))
-        if len(self._places) < 64:  # more lists of names than publishers can only be a fault
-            self._places[names] = places
-        return places
+        sender = Sender(names, run_of(source, len(names)), run_of(target, len(self.joint_names)))
+        if len(self._senders) < 64:  # more lists of names than publishers can only be a fault
+            self._senders[names] = sender
+        return sender
 
 
 class EffortReader:

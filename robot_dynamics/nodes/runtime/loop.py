@@ -117,39 +117,38 @@ class Task:
                 self._due = min(self._due, self._earliest)
         elif now >= self._due:
             late, self._due = now - self._due, now + round(LATEST_PERIODS * self.period)
-            if self._last is None:  # nothing paces us yet: there is no pace to keep
-                self._work()
-            else:
-                self._run_late(now, late)
+            self._work()
+            if self._last is not None:  # or nothing paces us yet: there is no pace to keep
+                self._count(now, late, monotonic_ns())
 
     def _run_triggered(self, now: int) -> None:
         """Answer a message; what counts as late is the time for which it has waited."""
         # One that was late does not hold up the next: the two are answered as they come
         self._earliest = max(self._earliest, now - self.period) + self._least
         waited, self._received = time_ns() - (self._received or time_ns()), None
+        self._work()  # first of all: somebody waits for the answer
+        ended = monotonic_ns()
         if self._last_triggered is not None:
             interval = min(now - self._last_triggered, MAX_PACE_NS)
             self._pace = max(interval, self._pace + (interval - self._pace) // 4, self.period)
         self._due = now + round(LATEST_PERIODS * self._pace)
         since = 0 if self._last is None else now - self._last - self.period
-        self._run_late(now, max(0, min(since, waited)))
+        self._count(now, max(0, min(since, waited)), ended)
         self._last_triggered = self._last
 
-    def _run_late(self, now: int, late: int) -> None:
+    def _count(self, now: int, late: int, ended: int) -> None:
+        """Count a cycle that messages pace."""
         skipped = late // self.period
         self.timing.missed += skipped
         self._last = now - late + skipped * self.period
-        self._run(now, late)
+        self.timing.record(now, late, ended - now)
 
     def _run_on_time(self, now: int) -> None:
+        self._work()
         late = now - self._due
         skipped = late // self.period
         self.timing.missed += skipped
         self._due += (skipped + 1) * self.period
-        self._run(now, late)
-
-    def _run(self, now: int, late: int) -> None:
-        self._work()
         self.timing.record(now, late, monotonic_ns() - now)
 
     def _work(self) -> None:
