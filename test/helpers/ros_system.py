@@ -22,6 +22,9 @@ A node needs a second of a processor until it says its first word, which has tak
 other programs shared two processors: more than that is a fault, not a busy machine.
 """
 
+HEARING_PERIOD_S = 0.01
+"""Time from one look at the messages of a topic to the next, s."""
+
 # A run that is killed takes its nodes with it: left over, they would load the machine for ever
 WITH_ITS_PARENT = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
 
@@ -165,6 +168,9 @@ class Peer:
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
         self.heard = {}
+        self._listening = []
+        self._listener = threading.Thread(target=self._hear, daemon=True)
+        self._listener.start()
         self._clients = {}
 
     def _spin(self):
@@ -172,10 +178,23 @@ class Peer:
         while not self._leaving.is_set():
             self._executor.spin_once(timeout_sec=1.0)
 
-    def listen(self, kind, topic, qos=10):
+    def _hear(self):
+        # Not by the executor, which takes longer over a message than a node over its cycle
+        while not self._leaving.wait(HEARING_PERIOD_S):
+            for subscription, messages in tuple(self._listening):
+                take, kind = subscription.handle.take_message, subscription.msg_type
+                while (taken := take(kind, False)) is not None:
+                    messages.append(taken[0])
+
+    def listen(self, kind, topic, qos=100):
         """Collect the messages of a topic; the list grows."""
+        from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+
         messages = self.heard.setdefault(topic, [])
-        self.node.create_subscription(kind, topic, messages.append, qos)
+        subscription = self.node.create_subscription(
+            kind, topic, messages.append, qos, callback_group=LoopCallbackGroup()
+        )
+        self._listening.append((subscription, messages))
         return messages
 
     def publisher(self, kind, topic, qos=10):
@@ -235,6 +254,7 @@ class Peer:
         self._leaving.set()
         self._executor.create_task(lambda: None)  # ends its wait, which waking does not
         self._thread.join()
+        self._listener.join()
         self._executor.shutdown()
         for publisher in tuple(self.node.publishers):
             self.node.destroy_publisher(publisher)
