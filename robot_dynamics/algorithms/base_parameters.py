@@ -122,18 +122,18 @@ def base_columns(tree: Robot) -> tuple[tuple[tuple[int, str], ...], BaseParamete
 # -- energies --------------------------------------------------------------------------------
 
 
-def energy_regressor(tree: Robot, samples: int | None = None) -> Array:
+def energy_regressor(tree: Robot) -> Array:
     """Kinetic and potential energy as linear functions of the inertial parameters.
 
     Args:
         tree: Tree without fixed joints; mimic joints are coupled.
-        samples: Number of random states; by default enough for every parameter.
 
     Returns:
-        Matrix with one row for the kinetic energy of each state and one for its potential energy
-        (less that of the first state), shape (2 samples, 10 links), for links[1:] and `PARAMETERS`.
+        Matrix with one row for the kinetic energy of each of N random states, enough for every
+        parameter, and one for its potential energy (less that of the first state), shape
+        (2 N, 10 links), for links[1:] and `PARAMETERS`.
     """
-    N = samples or 10 * len(tree.joints) + 10
+    N = 10 * len(tree.joints) + 10
     rng = imported("numpy.random").default_rng(0)
     E = tree.coupling.matrix
     q = rng.uniform(-np.pi, np.pi, (N, tree.dof)) @ E.T + tree.coupling.offset

@@ -143,9 +143,7 @@ class SoftLimits:
     damping: Array
 
     @staticmethod
-    def of(
-        robot: Robot, damping: Array, *, margin: float | Array = 0.05, velocity_share: float = 1.0
-    ) -> SoftLimits:
+    def of(robot: Robot, damping: Array, *, margin: float | Array = 0.05) -> SoftLimits:
         """Zones of `margin` (rad or m) inside the limits of a robot.
 
         The spring reaches the effort limit at the hard stop. Where the effort
@@ -156,7 +154,6 @@ class SoftLimits:
             robot: Any robot.
             damping: N m s/rad or N s/m, shape (n,); the kd of the feedback is a good choice.
             margin: Width of the zones, rad or m, one number or shape (n,).
-            velocity_share: Speed to brake above, relative to the velocity limit.
         """
         limits = robot.limits
         width = np.minimum(margin, (limits.upper - limits.lower) / 4.0)
@@ -166,7 +163,7 @@ class SoftLimits:
         return SoftLimits(
             limits.lower + width,
             limits.upper - width,
-            velocity_share * limits.velocity,
+            limits.velocity,
             stiffness,
             np.asarray(damping, dtype=float),
         )

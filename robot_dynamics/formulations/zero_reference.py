@@ -114,12 +114,9 @@ def starred_vectors(zero: ZeroReference, q: Array, collar_before: Collection[int
     return Vectors(R, u, GP, PG, PO, list(zero.inertia), list(zero.axes))
 
 
-def current_vectors(zero: ZeroReference, q: Array, collar_before: Collection[int] = ()) -> Vectors:
-    """Current vectors in base axes: equations (2), (3), (7) and (8).
-
-    Arguments as for `starred_vectors`.
-    """
-    starred = starred_vectors(zero, q, collar_before)
+def current_vectors(zero: ZeroReference, q: Array) -> Vectors:
+    """Current vectors in base axes, equations (2), (3), (7) and (8), at positions (n,)."""
+    starred = starred_vectors(zero, q)
     parents = zero.robot.parents
     R: list[Array] = [np.eye(3)]  # [R_k]: rotation of a link from its zero position
     for k, i in enumerate(parents):

@@ -129,9 +129,6 @@ _TESAR_BODIES: dict[str, tuple[_Body, ...]] = {
     ),
 }
 
-THOMAS_TESAR_READINGS = tuple(_TESAR_BODIES)
-"""How the inertial data of the arm of Thomas and Tesar may be read."""
-
 
 def thomas_tesar_arm(reading: str = "printed") -> Robot:
     """The industrial arm of example 2, six revolute joints.

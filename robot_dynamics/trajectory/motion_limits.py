@@ -30,6 +30,9 @@ QUANTITIES = ("position", "velocity", "effort")
 """In the order in which they are told: a motion far out of range is too fast as well, and takes too
 much effort, but slowing it down does not help."""
 
+SLOWEST = 20.0
+"""Largest factor on time that is tried where a motion is slowed down."""
+
 TOLERANCE = 1e-6
 """A limit may be reached, with this much round-off relative to it."""
 
@@ -137,8 +140,6 @@ def slowed_to_fit(
     waypoints: Waypoints,
     plan: Callable[[Waypoints], Trajectory],
     check: Callable[[Trajectory], list[Violation]],
-    *,
-    slowest: float = 20.0,
 ) -> tuple[Trajectory, float]:
     """Slow waypoints down until the motion through them keeps all limits.
 
@@ -146,7 +147,6 @@ def slowed_to_fit(
         waypoints: The motion as it was asked for.
         plan: Makes a trajectory of waypoints, for instance `Follower.plan`.
         check: Lists what a trajectory violates, for instance `violations`.
-        slowest: Largest factor on time to try.
 
     Returns:
         The trajectory, and by what factor its waypoints are slower than asked.
@@ -162,12 +162,12 @@ def slowed_to_fit(
         if not found:
             return trajectory, factor
         hopeless = [one for one in found if one.quantity == "position"]
-        if hopeless or factor >= slowest:
+        if hopeless or factor >= SLOWEST:
             tried = "" if hopeless else f" (slowing down {factor:.3g} times did not help)"
             raise TrajectoryError(f"{(hopeless or found)[0]}{tried}")
         # Speed falls with the factor, the part of effort that depends on motion with its square
         needed = [one.ratio if one.quantity == "velocity" else one.ratio**0.5 for one in found]
-        factor = min(factor * max(1.02, 1.002 * min(max(needed), 2.0)), slowest)
+        factor = min(factor * max(1.02, 1.002 * min(max(needed), 2.0)), SLOWEST)
 
 
 def _samples(trajectory: Trajectory) -> Iterator[tuple[Array, State]]:

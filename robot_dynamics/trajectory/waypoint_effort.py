@@ -17,7 +17,10 @@ from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 FINEST_S = 1e-3
-"""Shortest time between two added points, s: the period of a fast controller."""
+"""Shortest time between two added points, s: the period of a fast controller.
+
+A step in acceleration cannot be followed any closer.
+"""
 
 CONTINUOUS = 1e-6
 """Largest step in acceleration between two pieces that counts as none, relative to the largest."""
@@ -28,7 +31,6 @@ def with_effort(
     effort: Callable[[State], Array],
     *,
     tolerance: float | Array = 0.5,
-    finest: float = FINEST_S,
 ) -> Waypoints:
     """Waypoints of the same motion with efforts between which a straight line is close enough.
 
@@ -36,15 +38,13 @@ def with_effort(
         trajectory: The motion.
         effort: Efforts that a motion needs, shape (N, n) of a state of shape (N, n).
         tolerance: Largest deviation of the line from the true effort, N m or N, scalar or (n,).
-        finest: Shortest time between added points, s; a step in acceleration cannot be followed
-            any closer than this.
 
     Returns:
         Waypoints from the start of the motion to its end, with velocities and effort; with
         accelerations too unless they have steps, which a quintic through them could not have.
     """
     breaks = trajectory.breaks
-    steps = np.maximum(np.ceil(np.diff(breaks) / finest).astype(int), 1)
+    steps = np.maximum(np.ceil(np.diff(breaks) / FINEST_S).astype(int), 1)
     fine = np.concatenate(
         [
             np.linspace(a, b, k, endpoint=False)

@@ -152,9 +152,9 @@ class Code:
         """Address of a variable of the module."""
         return f"ptrtoint ({self.pointer(kind)} @{variable} to i64)"
 
-    def stack(self, kind: str, count: int, align: int = 64) -> str:
+    def stack(self, kind: str, count: int) -> str:
         """Address of `count` values on the stack; call it in the first block of a function."""
-        pointer = self.let(f"alloca {kind}, i32 {count}, align {align}")
+        pointer = self.let(f"alloca {kind}, i32 {count}, align 64")
         return self.let(f"ptrtoint {self.pointer(kind)} {pointer} to i64")
 
     def copy(self, target: str, source: str, length: str) -> None:

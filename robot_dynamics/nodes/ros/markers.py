@@ -25,12 +25,15 @@ from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 NEUTRAL = (205, 210, 216)
 """Of a joint without load."""
 
+BALL_M = 0.09
+"""Diameter of the ball at a joint."""
+
 GRAVITY_LENGTH = 0.03
 """Length of the arrow of gravity, m for each m/s^2."""
 
 
 def markers(
-    robot: Robot, dynamics: Dynamics, now: Snapshot, share: Array, stamp: Time, size: float = 0.09
+    robot: Robot, dynamics: Dynamics, now: Snapshot, share: Array, stamp: Time
 ) -> MarkerArray:
     """Markers of one moment, in the frame of the root link.
 
@@ -40,7 +43,6 @@ def markers(
         now: What is shown.
         share: Part of its limit that each joint uses, shape (n,); NaN where nobody knows.
         stamp: When that was.
-        size: Diameter of the ball at a joint, m.
     """
     tree = merge_fixed(robot)
     poses = link_poses(tree, now.q)
@@ -49,7 +51,7 @@ def markers(
         load = 0.0 if np.isnan(share[leader]) else float(np.clip(share[leader], 0.0, 1.0))
         ball = _marker(robot, stamp, "load", k, Marker.SPHERE)
         ball.pose.position = _point(poses[link.name].translation)
-        ball.scale.x = ball.scale.y = ball.scale.z = size
+        ball.scale.x = ball.scale.y = ball.scale.z = BALL_M
         ball.color = _colour(tinted(NEUTRAL, load), 0.9)
         shown.append(ball)
     if now.q_d is not None:

@@ -300,34 +300,6 @@ def effort_msg(tau: Array) -> Float64MultiArray:
     return Float64MultiArray(data=tau.tolist())
 
 
-def named_effort_msg(names: Sequence[str], tau: Array, stamp: Time) -> JointState:
-    """Efforts, shape (n,), as a command that says which joints and when."""
-    msg = JointState()
-    msg.header.stamp = stamp
-    msg.name = list(names)
-    msg.effort = tau.tolist()
-    return msg
-
-
-def joint_state_msg(
-    names: Sequence[str],
-    position: Array,
-    velocity: Array,
-    effort: Array,
-    stamp: Time,
-    frame_id: str = "",
-) -> JointState:
-    """Joint values, shape (n,) each, as a message."""
-    msg = JointState()
-    msg.header.stamp = stamp
-    msg.header.frame_id = frame_id
-    msg.name = list(names)
-    msg.position = position.tolist()
-    msg.velocity = velocity.tolist()
-    msg.effort = effort.tolist()
-    return msg
-
-
 def waypoints_from_msg(
     msg: JointTrajectory,
     known: Sequence[str],

@@ -84,21 +84,21 @@ def renaud_table() -> MarkdownTable:
     return MarkdownTable("Renaud's example", about, header, rows)
 
 
-def lee_table(n: int = 6) -> MarkdownTable:
-    """Lee's polynomials at n beside ours."""
+def lee_table() -> MarkdownTable:
+    """Lee's polynomials for six joints beside ours."""
     names = {
         "lagrange_euler": "Lagrange-Euler / `lagrange_euler`",
         "newton_euler": "Newton-Euler / `newton_euler`",
         "generalized_dalembert": "generalized d'Alembert / `dalembert`",
     }
     rows = [
-        [names[row], pair(printed), pair(ours)] for row, (printed, ours) in beside_lee(n).items()
+        [names[row], pair(printed), pair(ours)] for row, (printed, ours) in beside_lee(6).items()
     ]
     about = (
         "[Lee1982], table 1: 128/3 n^4 + 512/3 n^3 + 739/3 n^2 + 160/3 n and 98/3 n^4 + 781/6 n^3 "
         "+ 559/3 n^2 + 245/6 n for Lagrange-Euler, 132 n and 111 n - 4 for Newton-Euler, "
         "13/6 n^3 + 105/2 n^2 + 268/3 n + 69 and 4/3 n^3 + 44 n^2 + 146/3 n + 45 for "
-        f"d'Alembert, here for n = {n}."
+        "d'Alembert, here for n = 6."
     )
     return MarkdownTable("Lee's polynomials", about, ["row", "printed", "ours"], rows)
 

@@ -129,7 +129,7 @@ def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f"{kind} '{name}' does not exist; {hint}"
 
 
-def _quoted(names: Iterable[str], most: int = 6) -> str:
-    names = list(names)
+def _quoted(names: Iterable[str]) -> str:
+    names, most = list(names), 6
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -113,10 +113,6 @@ class PlantStages:
         tau = inverse_dynamics(tree, positions, joints.rates(x[qd]), joints.rates(qdd), {})
         return M, joints.efforts(tau)
 
-    def _accelerations(self, M: Array, b: Array, tau: Array) -> Array:
-        L, inverse_D = composite_body.factorise(M, self._parents)
-        return composite_body.solve(L, inverse_D, self._parents, tau - b)
-
     def _equations(self) -> Stage:
         """A v = c + p of `resolve`."""
 

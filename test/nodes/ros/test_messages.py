@@ -13,6 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from joint_messages import joint_state_msg, named_effort_msg
 from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.nodes.ros.messages import (
@@ -21,8 +22,6 @@ from robot_dynamics.nodes.ros.messages import (
     NamedEffortReader,
     duration_msg,
     effort_msg,
-    joint_state_msg,
-    named_effort_msg,
     nanoseconds,
     time_msg,
     trajectory_msg,

@@ -12,14 +12,10 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from joint_messages import joint_state_msg
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.message_bytes import READERS
-from robot_dynamics.nodes.ros.messages import (
-    effort_msg,
-    joint_state_msg,
-    nanoseconds,
-    time_msg,
-)
+from robot_dynamics.nodes.ros.messages import effort_msg, nanoseconds, time_msg
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.exchange import Exchange, Inlet, Outlet
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup

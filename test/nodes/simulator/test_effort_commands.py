@@ -9,10 +9,11 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from builtin_interfaces.msg import Time
 
+from joint_messages import named_effort_msg
 from robot_dynamics import read_urdf
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.nodes.ros.messages import effort_msg, named_effort_msg
+from robot_dynamics.nodes.ros.messages import effort_msg
 from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters, actuators_of
 from robot_dynamics.nodes.simulator.effort_commands import Commands, Form, Pairing
 from robot_dynamics.robot import find_robot

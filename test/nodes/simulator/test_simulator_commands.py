@@ -10,8 +10,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
+from joint_messages import named_effort_msg
 from robot_dynamics import read_urdf
-from robot_dynamics.nodes.ros.messages import named_effort_msg, nanoseconds, time_msg
+from robot_dynamics.nodes.ros.messages import nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S

@@ -23,8 +23,9 @@ from sensor_msgs.msg import Imu, JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from arm_system import AT_REST, NAMES, START, shaken_arm
+from joint_messages import joint_state_msg
 from robot_dynamics.nodes.recorder_node import RecorderNode
-from robot_dynamics.nodes.ros.messages import effort_msg, joint_state_msg, time_msg
+from robot_dynamics.nodes.ros.messages import effort_msg, time_msg
 from robot_dynamics.nodes.runtime.process import Process
 from ros_system import wait_for
 
