@@ -147,8 +147,12 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
 def test_efforts_change_no_faster_than_their_limit(arm, peer):
     rate = 1.5
     arm.use(limits__joint_1__effort_rate=rate, limits__joint_2__effort_rate=rate)
-    arm.node.wait_for_log("limits.joint_1.effort_rate of 1.5 is reached by the feedback of an error")
-    arm.node.wait_for_log("limits.joint_2: effort_rate 1.5, soft_margin 0, velocity 0, tracking_err")
+    arm.node.wait_for_log(
+        "limits.joint_1.effort_rate of 1.5 is reached by the feedback of an error"
+    )
+    arm.node.wait_for_log(
+        "limits.joint_2: effort_rate 1.5, soft_margin 0, velocity 0, tracking_err"
+    )
     arm.moves(gains(peer, "p"))
     count = len(arm.named)
     arm.q_d = Q + 0.05

@@ -1,5 +1,7 @@
 """What becomes of trajectories: one feedforward process, talked to over DDS."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Friction
-from robot_dynamics.nodes.ros.messages import duration_msg
+from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
@@ -19,6 +21,9 @@ DYNAMICS = Dynamics(ROBOT)
 NAMES = list(ROBOT.joint_names)
 START = np.array([0.3, 0.4])
 NODE = "feedforward_node"
+
+DURATIONS = itertools.count(1.0, 1e-3)
+"""Of motions whose answers are told apart by them, s."""
 
 EXACT = 1e-9  # doubles survive messages; torques below 100 N m
 
@@ -130,6 +135,11 @@ def test_a_trajectory_that_comes_right_after_a_stop_is_followed(send, reference)
     rests_at(reference, goal)
 
 
+def seconds(point):
+    """Time of a point from the start of its trajectory, s."""
+    return nanoseconds(point.time_from_start) * 1e-9
+
+
 @pytest.fixture
 def with_effort(peer, node, send, reference):
     """A trajectory of joint_2 as the node fills it in: q, qd, qdd and tau, shape (N, 2) each."""
@@ -137,16 +147,16 @@ def with_effort(peer, node, send, reference):
     wait_for(lambda: peer.node.count_publishers("joint_trajectory_with_effort"), "the publisher")
 
     def with_effort():
-        heard = len(filled)
+        duration = next(DURATIONS)
         q = 0.2 if reference[-1].position[1] < 0.0 else -0.2
 
         def send_again():  # efforts are filled in once the node has seen that somebody listens
-            send((1.0, [0.2, q]))
-            return len(filled) > heard
+            send((duration, [0.2, q]))
+            return [msg for msg in filled if seconds(msg.points[-1]) == pytest.approx(duration)]
 
-        wait_for(send_again, "the trajectory with effort")
+        (*_, answer) = wait_for(send_again, "the trajectory with effort")
         return [
-            np.array([getattr(point, field) for point in filled[-1].points])
+            np.array([getattr(point, field) for point in answer.points])
             for field in ("positions", "velocities", "accelerations", "effort")
         ]
 
