@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -31,7 +32,8 @@ from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import urdf_text
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
 from robot_dynamics.viewer.recording.link_transforms import TF_TOPIC, TF_TYPE, LinkTransforms
-from robot_dynamics.viewer.recording.mcap_file import FLUSH_PERIOD_S, McapFile
+from robot_dynamics.viewer.recording.mcap_file import McapFile
+from robot_dynamics.viewer.recording.simulated_runs import SLOW_PERIOD_S
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 TOPICS: tuple[tuple[str, type], ...] = (
@@ -57,14 +59,19 @@ class BagRecorderParameters(RobotParameters):
 
     file: str = parameter("", "MCAP file to write; must not exist yet", read_only=True)
     rate: float = parameter(
-        20.0, "How often messages are collected, Hz", low=2.0, high=1000.0, read_only=True
+        100.0,
+        "How often messages are brought into the file, Hz: of a process that is killed, what came "
+        "since the last time is lost",
+        low=2.0,
+        high=1000.0,
+        read_only=True,
     )
     efforts_by_cause: bool = parameter(
-        True, "Record on efforts/* what the model says, at the rate of collection", read_only=True
+        True, "Record on efforts/* what the model says, 20 times a second", read_only=True
     )
     transforms: bool = parameter(
         True,
-        "Record on /tf where joint_states put the links, at the rate of collection",
+        "Record on /tf where joint_states put the links, 20 times a second",
         read_only=True,
     )
 
@@ -83,15 +90,18 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
     def configure(self) -> None:
         """Make the file and open the topics."""
         super().configure()
+        frame = tool_frame(self.robot)
+        self._load = ToolLoad(self.robot, frame)
+        self._splitter = EffortSplitter(self.robot, Dynamics(self.robot), frame)
+        if self.parameters.efforts_by_cause:  # compiles, which may take longer than messages wait
+            self._splitter.split(Snapshot(0.0, *np.zeros((4, self.robot.dof))))
+        self._model_due = 0.0
         self._file = McapFile(self.parameters.file)
         self._taken = [(self._subscribed(name, kind), kind) for name, kind in TOPICS]
         self._channels = {id(s): self._channel(s.topic_name, kind) for s, kind in self._taken}
         self._states = MeasuredMotion(self.robot.joint_names)
         self._write_state = JointStateWriter()
         self._state_reader = JointStateReader("joint_states")
-        frame = tool_frame(self.robot)
-        self._load = ToolLoad(self.robot, frame)
-        self._splitter = EffortSplitter(self.robot, Dynamics(self.robot), frame)
         self._causes = [
             self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
             for name in CAUSE_TOPICS
@@ -99,7 +109,6 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
         self._links = LinkTransforms(self.robot)
         self._tf = self._file.channel(TF_TOPIC, TF_TYPE)
         self._write_description()
-        self._flushed = time.monotonic()
         self.get_logger().info(f"recording to {self._file.path}")
 
     def _write_description(self) -> None:
@@ -137,14 +146,11 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
                 )
                 last.append(taken[0])
             self._see(kind, subscription is self._taken[0][0], [*last])
-        if self.parameters.efforts_by_cause and self._states.complete:
-            self._write_causes()
-        if self.parameters.transforms and self._states.complete:
-            links = self._links.message(self._states.stamp, self._states.position)
-            self._file.write(self._tf, time.time_ns(), links)
-        if time.monotonic() - self._flushed > FLUSH_PERIOD_S:
-            self._file.flush()
-            self._flushed = time.monotonic()
+        now = time.monotonic()
+        if self._states.complete and now >= self._model_due:
+            self._model_due = now + SLOW_PERIOD_S
+            self._write_model()
+        self._file.flush()
 
     def _see(self, kind: type, of_states: bool, received: Sequence[bytes]) -> None:
         """Look at what the causes of efforts are reckoned from."""
@@ -162,6 +168,14 @@ class BagRecorderNode(RobotNode[BagRecorderParameters]):
         """The bytes of a message; rclpy would leave some behind its end."""
         message = self._write_state(values)
         return message if isinstance(message, bytes) else bytes(serialize_message(message))
+
+    def _write_model(self) -> None:
+        """Where the links are, and what the motion takes."""
+        if self.parameters.efforts_by_cause:
+            self._write_causes()
+        if self.parameters.transforms:
+            links = self._links.message(self._states.stamp, self._states.position)
+            self._file.write(self._tf, time.time_ns(), links)
 
     def _write_causes(self) -> None:
         states = self._states

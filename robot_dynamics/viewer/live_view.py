@@ -13,7 +13,6 @@ from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
 from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
 from robot_dynamics.viewer.page import Page, tick_until
-from robot_dynamics.viewer.recording.mcap_file import FLUSH_PERIOD_S
 
 if TYPE_CHECKING:  # needs rosbags
     from robot_dynamics.viewer.recording.simulated_runs import SimulatedRecording
@@ -43,7 +42,6 @@ class LiveView:
         self._robots = sorted(known_robots())
         self._new_recording = recording
         self._recording: SimulatedRecording | None = None
-        self._unflushed = 0.0
         self._open(name, waypoints)
 
     def _open(self, name: str, waypoints: Waypoints | None = None) -> None:
@@ -83,7 +81,8 @@ class LiveView:
             self.arm.advance(0.0 if controls.pause.value else seconds, wishes)
         except RobotDynamicsError as error:
             controls.message.content = f"**{error}**"
-        self._flush(seconds)
+        if self._recording is not None:
+            self._recording.flush()
         self.page.show(
             self.arm.snapshot(),
             residual=controls.residual.value,
@@ -97,13 +96,6 @@ class LiveView:
         except RobotDynamicsError as error:
             self.controls.robot.value = self.name
             self.controls.message.content = f"**{error}**"
-
-    def _flush(self, seconds: float) -> None:
-        """What is lost if somebody kills us is less than `FLUSH_PERIOD_S`."""
-        self._unflushed += seconds
-        if self._recording is not None and self._unflushed > FLUSH_PERIOD_S:
-            self._unflushed = 0.0
-            self._recording.flush()
 
     def run(self, ended: threading.Event) -> None:
         """Tick until the event is set."""

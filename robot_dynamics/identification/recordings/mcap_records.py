@@ -98,7 +98,13 @@ def _unpacked(chunk: memoryview) -> bytes:
     try:
         return bytes(decompressors[compression](content, size))
     except Exception as problem:  # each library has an error of its own
-        raise _HalfWritten from problem
+        if compression != "zstd":
+            raise _HalfWritten from problem
+        zstandard: Any = needed("zstandard", "reading bags", "identification")
+        try:  # as far as it goes
+            return bytes(zstandard.ZstdDecompressor().decompressobj().decompress(content))
+        except zstandard.ZstdError:
+            raise _HalfWritten from problem
 
 
 def _text(record: memoryview, at: int) -> str:

@@ -1,7 +1,8 @@
 """An MCAP file that is complete at every moment, whatever becomes of its writer.
 
-After each chunk comes an index of all chunks so far, which the next chunk overwrites. So a file
-whose writer was killed opens in everything that reads MCAP, up to the last `flush`.
+Each `flush` writes a small chunk with what has come, and behind it an index of all chunks, which
+the next flush overwrites. So a file whose writer was killed opens in everything that reads MCAP,
+up to the last flush. Small chunks are packed into one when they are many.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import os
 from functools import cache
 from io import SEEK_SET
 from pathlib import Path
-from typing import Any
+from struct import Struct
 from zlib import crc32
 
 import zstandard
 from mcap.data_stream import RecordBuilder
+from mcap.opcode import Opcode
 from mcap.records import (
     Channel,
     Chunk,
@@ -22,8 +24,7 @@ from mcap.records import (
     DataEnd,
     Footer,
     Header,
-    Message,
-    MessageIndex,
+    McapRecord,
     Schema,
     Statistics,
 )
@@ -33,11 +34,82 @@ from robot_dynamics.errors import RecordingError
 
 MAGIC = b"\x89MCAP0\r\n"
 
-LARGEST_CHUNK_BYTES = 4 * 2**20
-"""Size from where on a chunk is written before its time, bytes."""
+PACKED_BYTES = 2**20
+"""Size from where on what has come is packed into one chunk, bytes."""
 
-FLUSH_PERIOD_S = 0.5
-"""Time after which what has come should be in the file, s: what a killed writer may lose."""
+FILLER = 0x80
+"""First kind of record that MCAP leaves to us; readers skip it."""
+
+# Struct, and not the records of mcap, for what there is thousands of
+_HEAD = Struct("<BQ")  # kind and length of a record
+_MESSAGE = Struct("<BQHIQQ")  # with channel, sequence, time of arrival and of publication
+_MESSAGE_INDEX = Struct("<BQHI")  # with channel and length of its entries
+_ENTRY = Struct("<QQ")  # time of a message, and its place in the chunk
+_CLOSING = 13 + 29 + len(MAGIC)  # bytes of the records DataEnd and Footer, and of the end
+
+
+class _Chunk:
+    """Records that will be one chunk."""
+
+    def __init__(self) -> None:
+        self.data, self.span = bytearray(), (2**63, 0)
+        self._entries: dict[int, bytearray] = {}
+
+    @property
+    def holds_messages(self) -> bool:
+        return bool(self._entries)
+
+    def add_message(self, channel: int, stamp: int, record: bytes) -> None:
+        self._entries.setdefault(channel, bytearray()).extend(_ENTRY.pack(stamp, len(self.data)))
+        self.data += record
+        self.span = min(self.span[0], stamp), max(self.span[1], stamp)
+
+    def records(self, at: int, compression: str) -> tuple[bytes, bytes]:
+        """The chunk with where its messages are, and its entry in the index of a file.
+
+        Args:
+            at: Where in the file it will stand.
+            compression: "zstd" or none.
+        """
+        data, (first, last) = bytes(self.data), self.span
+        packed = zstandard.compress(data, 1) if compression else data
+        records = RecordBuilder()
+        Chunk(
+            compression=compression,
+            data=packed,
+            message_start_time=first,
+            message_end_time=last,
+            uncompressed_crc=crc32(data),
+            uncompressed_size=len(data),
+        ).write(records)
+        length, offsets = records.count, {}
+        for channel, entries in self._entries.items():
+            offsets[channel] = at + records.count
+            size = _MESSAGE_INDEX.size - _HEAD.size + len(entries)
+            records.write(_MESSAGE_INDEX.pack(Opcode.MESSAGE_INDEX, size, channel, len(entries)))
+            records.write(entries)
+        index = ChunkIndex(
+            chunk_length=length,
+            chunk_start_offset=at,
+            compression=compression,
+            compressed_size=len(packed),
+            message_end_time=last,
+            message_index_length=records.count - length,
+            message_index_offsets=offsets,
+            message_start_time=first,
+            uncompressed_size=len(data),
+        )
+        return records.end(), _written(index)
+
+
+class _Chunks:
+    """Chunks of a file: where they end, and their entries in its index."""
+
+    def __init__(self, end: int, index: bytes = b"", count: int = 0) -> None:
+        self.end, self.index, self.count = end, index, count
+
+    def with_one(self, data: bytes, index: bytes) -> _Chunks:
+        return _Chunks(self.end + len(data), self.index + index, self.count + 1)
 
 
 class McapFile:
@@ -58,40 +130,38 @@ class McapFile:
             raise RecordingError(f"{path}: exists already; name a new file") from None
         except OSError as error:
             raise RecordingError(f"{path}: cannot be written: {error.strerror}") from None
-        self._schemas: list[Schema] = []
-        self._channels: list[Channel] = []
-        self._indexes: list[ChunkIndex] = []
+        self._schemas: dict[str, Schema] = {}
+        self._declared = b""  # schemas and channels, as they stand in the index
         self._counts: dict[int, int] = {}
-        self._span = (0, 0)
-        self._begin_chunk()
-        header = RecordBuilder()
-        Header(profile="ros2", library="robot_dynamics").write(header)
-        self._end = 0  # of the data; behind it is the index
-        self._put(MAGIC + header.end())
-
-    def _begin_chunk(self) -> None:
-        self._chunk = RecordBuilder()
-        self._messages: dict[int, MessageIndex] = {}
-        self._chunk_span: tuple[int, int] | None = None
+        self._span = (2**63, 0)
+        self._size = 0
+        head = MAGIC + _written(Header(profile="ros2", library="robot_dynamics"))
+        self._packed = self._flushed = _Chunks(len(head))
+        self._put(0, head, self._packed)
+        self._unpacked, self._unflushed = _Chunk(), _Chunk()  # messages since then
 
     def channel(self, topic: str, kind: str) -> int:
         """A channel for messages of a type such as "sensor_msgs/msg/JointState"."""
-        schema = next((s for s in self._schemas if s.name == kind), None)
+        records = RecordBuilder()
+        schema = self._schemas.get(kind)
         if schema is None:
             text = message_definition(kind).encode()
             schema = Schema(id=len(self._schemas) + 1, name=kind, encoding="ros2msg", data=text)
-            schema.write(self._chunk)
-            self._schemas.append(schema)
+            schema.write(records)
+            self._schemas[kind] = schema
         channel = Channel(
-            id=len(self._channels) + 1,
+            id=len(self._counts) + 1,
             topic=topic,
             message_encoding="cdr",
             metadata={"offered_qos_profiles": ""},
             schema_id=schema.id,
         )
-        channel.write(self._chunk)
-        self._channels.append(channel)
+        channel.write(records)
         self._counts[channel.id] = 0
+        declared = records.end()
+        self._declared += declared
+        for chunk in (self._unpacked, self._unflushed):
+            chunk.data += declared
         return channel.id
 
     def write(self, channel: int, stamp: int, data: bytes) -> None:
@@ -102,16 +172,14 @@ class McapFile:
             stamp: When it came, ns.
             data: The message, serialized (CDR).
         """
-        index = self._messages.setdefault(channel, MessageIndex(channel_id=channel, records=[]))
-        index.records.append((stamp, self._chunk.count))
-        Message(
-            channel_id=channel, log_time=stamp, publish_time=stamp, sequence=0, data=data
-        ).write(self._chunk)
+        length = _MESSAGE.size - _HEAD.size + len(data)
+        record = _MESSAGE.pack(Opcode.MESSAGE, length, channel, 0, stamp, stamp) + data
+        for chunk in (self._unpacked, self._unflushed):
+            chunk.add_message(channel, stamp, record)
         self._counts[channel] += 1
-        first, last = self._chunk_span or (stamp, stamp)
-        self._chunk_span = min(first, stamp), max(last, stamp)
-        if self._chunk.count > LARGEST_CHUNK_BYTES:
-            self.flush()
+        self._span = min(self._span[0], stamp), max(self._span[1], stamp)
+        if len(self._unpacked.data) >= PACKED_BYTES:
+            self._pack()
 
     def flush(self) -> None:
         """Bring everything so far into the file, and leave it complete.
@@ -119,82 +187,73 @@ class McapFile:
         Raises:
             RecordingError: If the disk is full or gone.
         """
-        try:
-            self._put(self._chunk_records() if self._chunk_span is not None else b"")
-        except OSError as error:
-            raise RecordingError(f"{self.path}: cannot be written: {error.strerror}") from None
+        if self._unflushed.holds_messages:
+            chunk = self._unflushed.records(self._flushed.end, "")
+            self._flushed = self._put(self._flushed.end, chunk[0], self._flushed.with_one(*chunk))
+            self._unflushed = _Chunk()
 
     def close(self) -> None:
         """Write what is left, and close the file."""
-        self.flush()
+        self._size = 0  # it may become shorter
+        self._pack()
+        self._file.truncate()
         self._file.close()
 
-    def _put(self, data: bytes) -> None:
-        """Write data where the index stands, and the index behind it, in one go: it only grows."""
-        self._file.seek(self._end, SEEK_SET)
-        self._end += len(data)
-        everything = data + self._index(self._end)
-        if self._file.write(everything) != len(everything):
-            raise OSError(0, "the disk is full")
+    def _pack(self) -> None:
+        """Put one chunk in the place of those since the last time."""
+        data, chunks = b"", self._packed
+        if self._unpacked.holds_messages:
+            data, index = self._unpacked.records(chunks.end, "zstd")
+            chunks = chunks.with_one(data, index)
+            self._unpacked, self._unflushed = _Chunk(), _Chunk()
+        self._flushed = self._put(self._packed.end, data, chunks)
+        self._packed = chunks
 
-    def _chunk_records(self) -> bytes:
-        """The chunk and where its messages are; a new one begins."""
-        assert self._chunk_span is not None
-        data = self._chunk.end()
-        packed = zstandard.compress(data, 1)
-        first, last = self._chunk_span
-        records = RecordBuilder()
-        Chunk(
-            compression="zstd",
-            data=packed,
-            message_start_time=first,
-            message_end_time=last,
-            uncompressed_crc=crc32(data),
-            uncompressed_size=len(data),
-        ).write(records)
-        length, offsets = records.count, {}
-        for channel, index in self._messages.items():
-            offsets[channel] = self._end + records.count
-            index.write(records)
-        self._indexes.append(
-            ChunkIndex(
-                chunk_length=length,
-                chunk_start_offset=self._end,
-                compression="zstd",
-                compressed_size=len(packed),
-                message_end_time=last,
-                message_index_length=records.count - length,
-                message_index_offsets=offsets,
-                message_start_time=first,
-                uncompressed_size=len(data),
-            )
-        )
-        begun = len(self._indexes) > 1
-        self._span = (min(self._span[0], first) if begun else first, max(self._span[1], last))
-        self._begin_chunk()
-        return records.end()
+    def _put(self, at: int, data: bytes, chunks: _Chunks) -> _Chunks:
+        """Write data and the index behind it in one go; the chunks that the file then has.
 
-    def _index(self, end: int) -> bytes:
-        """What closes the file if nothing more comes; `end` is where the data ends."""
-        records = RecordBuilder()
-        DataEnd(data_section_crc=0).write(records)
-        start = end + records.count
+        The file never becomes shorter, as nothing may stand behind the index: what is left is
+        filled by a record that means nothing.
+        """
+        summary = self._summary(chunks)
+        room = self._size - (at + len(data) + len(summary) + _CLOSING)
+        if room > 0:
+            room = max(room - _HEAD.size, 0)
+            data += _HEAD.pack(FILLER, room) + bytes(room)
+        data += _written(DataEnd(data_section_crc=0))
+        footer = Footer(at + len(data), summary_offset_start=0, summary_crc=0)
+        everything = b"".join((data, summary, _written(footer), MAGIC))
+        try:
+            self._file.seek(at, SEEK_SET)
+            if self._file.write(everything) != len(everything):
+                raise OSError(0, "the disk is full")
+        except OSError as error:
+            raise RecordingError(f"{self.path}: cannot be written: {error.strerror}") from None
+        self._size = at + len(everything)
+        return chunks
+
+    def _summary(self, chunks: _Chunks) -> bytes:
+        """What a reader looks up of a file of these chunks."""
+        count = sum(self._counts.values())
+        first, last = self._span if count else (0, 0)
         statistics = Statistics(
             attachment_count=0,
-            channel_count=len(self._channels),
+            channel_count=len(self._counts),
             channel_message_counts=self._counts,
-            chunk_count=len(self._indexes),
-            message_count=sum(self._counts.values()),
-            message_end_time=self._span[1],
-            message_start_time=self._span[0],
+            chunk_count=chunks.count,
+            message_count=count,
+            message_end_time=last,
+            message_start_time=first,
             metadata_count=0,
             schema_count=len(self._schemas),
         )
-        summary: list[Any] = [*self._schemas, *self._channels, statistics, *self._indexes]
-        for record in summary:
-            record.write(records)
-        Footer(summary_start=start, summary_offset_start=0, summary_crc=0).write(records)
-        return records.end() + MAGIC
+        return b"".join((self._declared, _written(statistics), chunks.index))
+
+
+def _written(record: McapRecord) -> bytes:
+    records = RecordBuilder()
+    record.write(records)
+    return bytes(records.end())
 
 
 @cache

@@ -16,6 +16,7 @@ from rosbags.highlevel import AnyReader  # noqa: E402
 from rosbags.typesys import Stores, get_typestore  # noqa: E402
 
 from robot_dynamics.errors import RecordingError  # noqa: E402
+from robot_dynamics.viewer.recording import mcap_file  # noqa: E402
 from robot_dynamics.viewer.recording.mcap_file import McapFile  # noqa: E402
 from robot_dynamics.viewer.recording.recorded_motion import read_motion  # noqa: E402
 
@@ -35,6 +36,12 @@ def joint_state(k: int) -> bytes:
         effort=np.array([2.0 * k]),
     )
     return bytes(STORE.serialize_cdr(message, JOINT_STATE))
+
+
+@pytest.fixture
+def small_chunks(monkeypatch):
+    """Messages are packed by some forty."""
+    monkeypatch.setattr(mcap_file, "PACKED_BYTES", 2**12)
 
 
 def write(file: McapFile, first: int, last: int, channel: int) -> None:
@@ -67,6 +74,27 @@ def test_file_is_complete_after_every_flush(tmp_path):
     write(file, 7, 8, channel)
     file.close()
     assert positions(path)[-1] == 7.0
+
+
+def test_file_is_complete_while_chunks_are_packed(tmp_path, small_chunks):
+    path = tmp_path / "run.mcap"
+    file = McapFile(path)
+    channel, size = file.channel("/joint_states", JOINT_STATE), 0
+    for k in range(160):
+        write(file, k, k + 1, channel)
+        file.flush()
+        assert path.stat().st_size >= size  # nothing is left behind the index
+        size = path.stat().st_size
+        if k % 20 == 19:
+            assert positions(path) == [float(j) for j in range(k + 1)]
+    file.close()
+    assert positions(path) == [float(j) for j in range(160)]
+    assert path.stat().st_size < size
+    with path.open("rb") as stream:
+        reader = mcap_reader.make_reader(stream, validate_crcs=True)
+        assert len(reader.get_summary().chunk_indexes) > 3
+        assert len(list(reader.iter_messages())) == 160
+    assert path.read_bytes().endswith(b"\x89MCAP0\r\n")
 
 
 def test_killed_writer_leaves_what_it_has_flushed(tmp_path):
@@ -131,14 +159,13 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path, content, line):
     assert str(error.value) == f"{path}: {line}"
 
 
-def test_of_a_file_that_ends_in_the_middle_the_motion_before_is_read(tmp_path):
+def test_of_a_file_that_ends_in_the_middle_the_motion_before_is_read(tmp_path, small_chunks):
     path = tmp_path / "run.mcap"
     file = McapFile(path)
-    channel = file.channel("/joint_states", JOINT_STATE)
-    write(file, 0, 4, channel)
-    file.flush()
-    flushed = path.stat().st_size
-    write(file, 4, 1000, channel)
+    write(file, 0, 1000, file.channel("/joint_states", JOINT_STATE))
     file.close()
-    path.write_bytes(path.read_bytes()[:flushed])  # within the second chunk
-    np.testing.assert_array_equal(read_motion(path).states.position[:, 0], range(4))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    found = read_motion(path).states.position[:, 0]
+    np.testing.assert_array_equal(found, range(len(found)))
+    assert 300 < len(found) < 700  # up to where the file ends, within a chunk
