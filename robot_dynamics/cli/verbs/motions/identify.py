@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,12 +35,15 @@ from robot_dynamics.control import Actuators, Friction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.identification import (
     Drives,
+    Identification,
     Recording,
     identify,
     identify_drive_gains,
     write_parameters,
     write_urdf,
 )
+from robot_dynamics.identification.effort_model import EffortModel
+from robot_dynamics.identification.signals import joined, signals
 from robot_dynamics.identification.written.html_report import html_report
 from robot_dynamics.identification.written.write_back import write_whole
 from robot_dynamics.robot import Robot, find_robot
@@ -101,8 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.any_bodies:
         write_urdf(source, found.robot, out)
         parameters = out.with_suffix(".yaml")
-        # Nodes know friction by joint: of coupled drives what a URDF can say of it
-        friction = Friction.of(found.robot) if coupled else found.friction
+        friction = _by_joint(found, recordings) if coupled else found.friction
         write_parameters(parameters, robot, Drives(friction, found.rotor_inertia))
         written += [out, parameters]
     if arguments.json:
@@ -118,6 +121,25 @@ def run(arguments: argparse.Namespace) -> int:
         print(found.report)
         print(f"wrote {', '.join(str(path) for path in written)}" if written else "wrote nothing")
     return 0
+
+
+def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Friction:
+    """Friction of coupled drives by joint, as URDF and nodes say it; warns how far off that is."""
+    friction, robot = Friction.of(found.robot), found.robot
+    model = EffortModel.of(robot, friction, found.rotor_inertia)
+    motion = joined([signals(recording, found.edge) for recording in recordings])
+    efforts = found.model.efforts(motion)
+    off = np.linalg.norm(model.efforts(motion) - efforts, axis=0)
+    off /= np.maximum(np.linalg.norm(efforts, axis=0), np.finfo(float).tiny)
+    told = ", ".join(
+        f"{name} {100.0 * part:.1f} %" for name, part in zip(robot.joint_names, off, strict=True)
+    )
+    print(
+        "WARNING: drives move several joints, and a URDF and nodes know friction and rotors of "
+        f"single joints; beside the report their efforts are off by, of the effort: {told}",
+        file=sys.stderr,
+    )
+    return friction
 
 
 def _efforts(
