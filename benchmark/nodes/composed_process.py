@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmark.nodes.processes import SAFE_DOMAINS
+from benchmark.nodes.processes import own_domain
 from robot_dynamics.nodes.runtime.composition import composed
 
 LATE = 1.0
@@ -128,8 +128,7 @@ def run(robot: str, rate: float, seconds: float, priority: int = 0) -> dict[str,
     """
     watcher = Watcher(rate)
     logging.getLogger("robot_dynamics").setLevel(logging.ERROR)
-    domain = SAFE_DOMAINS[os.getpid() % len(SAFE_DOMAINS)]
-    with composed(robot, rate=rate, domain=domain, priority=priority) as nodes:
+    with composed(robot, rate=rate, domain=own_domain(), priority=priority) as nodes:
         if Path("/proc/self/schedstat").exists():
             nodes.process.loop.add(WATCHER, rate, watcher.tick)
         nodes.sleep(2.0)
