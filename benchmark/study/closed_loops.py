@@ -153,10 +153,10 @@ class Loops:
         mujoco.mj_forward(model, data)
         return model, data, order
 
-    def operations(self) -> int:
-        """Floating-point operations of a period in which every joint slides on."""
+    def operations(self, what: str) -> int:
+        """Floating-point operations of a period in which every joint slides on, without noise."""
         total = 0
-        for step in self.loops["smooth"].steps:
+        for step in self.loops[what].steps:
             if isinstance(step, Run):
                 count = operation_count(step.program)
                 total += count.arithmetic + count.divisions + count.others

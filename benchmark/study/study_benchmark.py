@@ -10,6 +10,7 @@ import argparse
 import resource
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,7 +26,9 @@ NOTE = (
     "Processor time of one core for a period of 1 ms of one robot. mj_step: in a Python loop under "
     "the same law. rollout: mujoco.rollout without any law. With dry friction and stops, MuJoCo "
     "solves for soft constraints and we for exact ones. Noise and delays: the Python loop has them "
-    "too, rollout does not. Ratios: ours over theirs."
+    "too, rollout does not. Ratios: ours over theirs. Peak: part of the core's fused "
+    "multiplications and additions that we reach, by the operations that every period takes: a "
+    "joint that sticks or meets a stop, and noise, take more. Memory: what our lanes take."
 )
 
 
@@ -41,7 +44,8 @@ def main(words: Sequence[str] | None = None) -> int:
     how = parser.parse_args(words)
     peak = peak_rate()
     print(f"{processor()}\n{', '.join(versions())}\npeak {peak / 1e9:.1f} GFLOP/s a core\n")
-    headings = ["robot, law, plant", "ns a period", "mj_step, us", "ratio", "rollout, us", "ratio"]
+    headings = ["robot, law, plant", "ns a period", "peak, %", "memory, MiB"]
+    headings += ["mj_step, us", "ratio", "rollout, us", "ratio"]
     with tempfile.TemporaryDirectory() as folder:
         chosen = cases(how.robots.split(","), Path(folder))
         rows = []
@@ -75,21 +79,20 @@ def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]
     )
     same = loops.lanes("smooth", 1, record=True)
     off = np.abs(same.record["q"][:, 0] - loops.python_loop()).max()
-    rate = loops.operations() * lanes * steps / best["smooth"]
-    print(
-        f"{loops.case.title}, {loops.mode}: {rate / 1e9:.1f} GFLOP/s, {100 * rate / peak:.0f} % of "
-        f"the peak of fused multiplications and additions; {off:.1e} rad off MuJoCo"
-    )
+    print(f"{loops.case.title}, {loops.mode}: {off:.1e} rad off MuJoCo")
     rows = []
     for ours, dry, text in (("smooth", "", "no dry friction, no stops"),
                             ("dry", " dry", "dry friction, stops"),
                             ("noisy", " dry", "noise, delays, dry friction, stops")):  # fmt: skip
         python = "python" if ours == "smooth" else f"python {ours}"
         own = best[ours] / (lanes * steps)
+        part = 100.0 * loops.operations(ours) / own / peak
+        memory = _memory(lambda what=ours: loops.lanes(what, lanes))
         stepped, rolled = best[python] / steps, best["rollout" + dry] / (few * short)
         rows.append([
-            f"{loops.case.title}, {loops.mode}: {text}", f"{1e9 * own:.0f}", f"{1e6 * stepped:.1f}",
-            f"{own / stepped:.4f}", f"{1e6 * rolled:.2f}", f"{own / rolled:.4f}",
+            f"{loops.case.title}, {loops.mode}: {text}", f"{1e9 * own:.0f}", f"{part:.0f}",
+            f"{memory:.0f}", f"{1e6 * stepped:.1f}", f"{own / stepped:.4f}",
+            f"{1e6 * rolled:.2f}", f"{own / rolled:.4f}",
         ])  # fmt: skip
     return rows
 
@@ -103,6 +106,15 @@ def _best_times(work: dict[str, Callable[[], object]], rounds: int) -> dict[str,
             call()
             best[name] = min(best[name], time.process_time() - start)
     return best
+
+
+def _memory(work: Callable[[], object]) -> float:
+    """The most that work takes at once, MiB."""
+    tracemalloc.start()
+    work()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most / 2**20
 
 
 def _full(loops: Loops) -> None:

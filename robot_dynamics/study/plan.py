@@ -120,6 +120,13 @@ class StudyPlan:
             value = getattr(self, name)
             if not (np.isfinite(value) and value > 0.0):
                 raise ArgumentError(f"{name} is {value}; give a positive number")
+        if self.step is not None and not 0.0 < self.step <= (1.0 + 1e-9) / self.rate:
+            raise ArgumentError(
+                f"step is {self.step:g} s; give one above zero and up to the period of control, "
+                f"{1.0 / self.rate:g} s"
+            )
+        if not 0 <= self.seed < 2**64:
+            raise ArgumentError(f"seed is {self.seed}; give one from 0 to 2^64 - 1")
         if not self.effort_rate > 0.0:
             raise ArgumentError(f"effort_rate is {self.effort_rate}; give a positive number")
         if not 0.0 <= self.rest < 1.0:

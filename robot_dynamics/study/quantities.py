@@ -230,5 +230,5 @@ def check_values(name: str, columns: list[str], values: Array) -> None:
         what = "a negative mass" if name == "mass_error" else f"less than {low:g}"
         raise ArgumentError(
             f"{name}: the distribution reaches {values[run, k]:.4g} for '{columns[k]}' in run "
-            f"{run}, {what}; narrow it, or take a uniform one (A..B)"
+            f"{run}, {what}; narrow it, to A..B if need be"
         )

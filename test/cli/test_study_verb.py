@@ -78,6 +78,8 @@ def test_a_study_follows_a_motion_from_a_file(tmp_path, capsys):
     ("options", "message"),
     [
         (["--runs", "0"], "runs is 0; a study takes at least one"),
+        (["--seed", "-1"], "seed is -1; give one from 0"),
+        (["--step", "1"], "step is 1 s; give one above zero and up to the period of control"),
         (["--mass-error", "0+-60%"], "mass_error: the distribution reaches -1."),
         (["--payload", "heavy"], "--payload: 'heavy' is no spread; write A..B"),
         (["--motion", "jump"], "no motion 'jump' in robot_dynamics.study"),
@@ -94,11 +96,20 @@ def test_what_is_wrong_is_told_in_one_line(options, message, capsys):
     assert error.count("\n") == 1
 
 
-def test_an_unknown_option_in_a_study_file_is_told(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("paylod: 0..2", "no option 'paylod' of a study; known are "),
+        ("runs: many", "runs: 'many' is not a whole number"),
+        ("runs: 2.5", "runs: 2.5 is not a whole number"),
+        ("bandwidth: [1]", "bandwidth: [1] is not a number"),
+    ],
+)
+def test_what_is_wrong_in_a_study_file_is_told_with_the_file(line, message, tmp_path, capsys):
     file = tmp_path / "study.yaml"
-    file.write_text("robot: planar_2r\npaylod: 0..2\n")
+    file.write_text(f"robot: planar_2r\n{line}\n")
     assert main(["study", str(file)]) == 1
-    assert f"{file}: no option 'paylod' of a study; known are " in capsys.readouterr().err
+    assert f"{file}: {message}" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

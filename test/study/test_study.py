@@ -181,7 +181,7 @@ def test_a_distribution_that_reaches_a_negative_mass_is_refused_before_any_run(p
         study(plan)
     text = str(refused.value)
     assert text.startswith("mass_error: the distribution reaches -1.")
-    assert "a negative mass; narrow it, or take a uniform one (A..B)" in text
+    assert "a negative mass; narrow it, to A..B if need be" in text
     assert "\n" not in text
 
 

@@ -28,7 +28,7 @@ from robot_dynamics.cli.destinations import new_recording, output_folder
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control import MODES
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.study import (
@@ -197,12 +197,28 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     known = {"robot", *_DEFAULTS, *_SPREADS}
     options: dict[str, Any] = {"robot": arguments.robot, **_DEFAULTS}
     if arguments.robot.endswith((".yaml", ".yml")):
-        options |= read_options(Path(arguments.robot), known)
+        read = read_options(Path(arguments.robot), known)
+        options |= {name: _typed(arguments.robot, name, value) for name, value in read.items()}
     for name in (*_DEFAULTS, *_SPREADS):
         value = getattr(arguments, name)
         if value is not None:
             options[name] = value
     return options
+
+
+def _typed(file: str, name: str, value: Any) -> Any:
+    """What a study file gives for an option, as a number where it is to be one."""
+    kind = float if name == "step" and value is not None else type(_DEFAULTS.get(name, ""))
+    if name == "rate" or kind not in (int, float):
+        return value
+    try:
+        number = float(value)
+        if kind is float or number.is_integer():
+            return kind(number)
+    except (TypeError, ValueError):
+        pass
+    what = "a number" if kind is float else "a whole number"
+    raise ArgumentError(f"{file}: {name}: {shown(value)} is not {what}")
 
 
 def _plan(options: dict[str, Any]) -> StudyPlan:
