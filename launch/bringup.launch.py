@@ -130,6 +130,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     own = {name: dict(pace) for name in names}  # not of monitor_node, which only looks on
     if given["mode"] and not follower:
         own["controller_node"]["mode"] = given["mode"]
+    if follower:
+        own["feedforward_node"]["hold_with_effort"] = True
     # Somebody has to publish /clock: where the simulator runs, it keeps the time
     if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
         own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"

@@ -222,6 +222,7 @@ def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
         for source, target in nodes[0].expanded_remapping_rules or nodes[0]._Node__remappings
     }
     assert renamed["joint_trajectory_with_effort"] == "arm_controller/joint_trajectory"
+    assert nodes[0]._Node__parameters[-1] == {"hold_with_effort": True}
 
 
 def test_a_stock_controller_and_ours_in_one_process_are_refused():

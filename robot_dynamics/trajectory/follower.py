@@ -12,6 +12,7 @@ from robot_dynamics.trajectory.replacement import (
     DEFAULT_BLEND_S,
     DEFAULT_STOP_S,
     Bounds,
+    remaining,
     replaced,
     stopped,
 )
@@ -68,6 +69,13 @@ class Follower:
     def remaining(self, now: float) -> float:
         """Time until the last motion ends, s; zero when it has."""
         return max(self._origin + self.trajectory.end - now, 0.0)
+
+    def ahead(self, now: float) -> Trajectory:
+        """What is still to come, from time zero on: the rest of a motion, or holding still."""
+        current, t = self.trajectory, now - self._origin
+        if t >= current.end:
+            return Trajectory.hold(self.joint_names, current.sample(t).q)
+        return remaining(current, t)
 
     def plan(self, waypoints: Waypoints, now: float, stamp: float = 0.0) -> Trajectory:
         """The motion that would follow from these waypoints; nothing changes yet.

@@ -108,6 +108,12 @@ def replaced(
     return Trajectory(names, breaks, np.where(takes_over, ours, old))
 
 
+def remaining(current: Trajectory, t: float) -> Trajectory:
+    """What is left of a motion that is at time t, before its end; its time zero is now."""
+    breaks = _union([0.0], current.breaks - t)
+    return Trajectory(current.joint_names, breaks, _on_breaks(current, breaks + t))
+
+
 def stopped(
     current: Trajectory, t: float, stop: float = DEFAULT_STOP_S, within: Bounds | None = None
 ) -> Trajectory:

@@ -43,7 +43,7 @@ def with_effort(
         Waypoints from the start of the motion to its end, with velocities and effort; with
         accelerations too unless they have steps, which a quintic through them could not have.
     """
-    breaks = trajectory.breaks
+    breaks = trajectory.breaks[trajectory.breaks >= 0.0]  # of one that rests, its end alone
     steps = np.maximum(np.ceil(np.diff(breaks) / FINEST_S).astype(int), 1)
     fine = np.concatenate(
         [

@@ -235,3 +235,17 @@ def test_a_position_that_is_no_number_cannot_be_held():
         follower().hold([0.0, np.nan, 0.0])
     with pytest.raises(ShapeError, match=r"q must have shape \(3,\), got \(2,\)"):
         follower().hold([0.0, 0.0])
+
+
+def test_what_is_ahead_is_the_rest_of_the_motion_and_after_it_the_place_where_it_ended():
+    arm = follower()
+    arm.accept(move(3), 10.0)
+    end = arm.trajectory.end
+    for now in (10.0, 10.4, 10.0 + 0.9 * end):
+        ahead = arm.ahead(now)
+        assert ahead.end == pytest.approx(10.0 + end - now)
+        for t in np.linspace(0.0, ahead.end, 20):
+            assert_same(ahead.sample(t), arm.sample(now + t))
+    over = arm.ahead(11.0 + end)
+    assert over.end == 0.0
+    assert_same(over.sample(1.0), arm.sample(11.0 + end))

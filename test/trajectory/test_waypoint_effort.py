@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.trajectory import State, Waypoints, excitation, interpolate
+from robot_dynamics.trajectory import State, Trajectory, Waypoints, excitation, interpolate
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
 
@@ -81,3 +81,14 @@ def test_the_tolerance_may_differ_from_joint_to_joint(planar, order):
     t = np.linspace(0.0, 2.0, 900)
     off = as_joint_trajectory_controller_does(dense, t) - efforts_of(planar)(trajectory.sample(t))
     assert np.all(np.abs(off).max(axis=0) < tolerance * 1.02 + 0.02)
+
+
+def test_holding_still_is_one_point_with_the_effort_of_gravity(planar):
+    q = np.array([0.3, 0.4])
+    held = with_effort(Trajectory.hold(planar.joint_names, q), efforts_of(planar))
+    assert held.times.tolist() == [0.0]
+    np.testing.assert_array_equal(held.positions, [q])
+    assert not held.velocities.any()
+    np.testing.assert_allclose(
+        held.effort, [inverse_dynamics(planar, q, *np.zeros((2, 2)))], atol=1e-12
+    )

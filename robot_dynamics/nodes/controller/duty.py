@@ -51,7 +51,7 @@ class Duty:
     def __init__(self, timeout: float) -> None:
         self._watch = Watchdog(timeout)
         self._announced = self.relieved = ""
-        self._stands_by = self.on_duty = False
+        self._stands_by = self.on_duty = self._relieved_itself = False
         self._since, self._told = 0.0, 0.0
         self._looked = inf
         self._intervals: deque[float] = deque(maxlen=INTERVALS)
@@ -64,6 +64,11 @@ class Duty:
         """Another one has commanded, at steady time now, s."""
         if self._watch.stale(now):
             self._since = now
+        self._watch.feed(now)
+
+    def relieve(self, now: float) -> None:
+        """Another one that stood by has taken over, at steady time now, s."""
+        self._relieved_itself = True
         self._watch.feed(now)
 
     @property
@@ -94,6 +99,8 @@ class Duty:
             self._stands_by, self.on_duty, self.relieved = False, True, self._announced
             self._told = now
             return Change.TAKES_OVER
+        if self.on_duty and self._relieved_itself:
+            return self._yields(Change.YIELDS)
         if not self.on_duty:
             first, self._stands_by = not self._stands_by, True
             return Change.STANDS_BY if first else None
@@ -103,9 +110,12 @@ class Duty:
         """Another one commands while this one is on duty."""
         deaf = now - self._since > DEAF_S
         if self._announced != self.relieved or not self.relieved or deaf:
-            self.on_duty, self._stands_by = False, True
-            return Change.GIVES_WAY if deaf and self.relieved else Change.YIELDS
+            return self._yields(Change.GIVES_WAY if deaf and self.relieved else Change.YIELDS)
         if now - self._told < INSISTING_S:
             return None
         self._told = now
         return Change.INSISTS
+
+    def _yields(self, why: Change) -> Change:
+        self.on_duty, self._stands_by, self._relieved_itself = False, True, False
+        return why

@@ -32,6 +32,9 @@ RELIEF_LOOK_S = 5e-3
 ON_DUTY, RELIEVED = "on_duty", "relieved"
 """Below the topic of commands: the watch that begins, and the one that ends."""
 
+SUBSTITUTE = "in place of another one:"
+"""What the watch of one that stood by begins with."""
+
 
 class Watch:
     """The right of a controller to command, which one that stands by may end.
@@ -39,29 +42,42 @@ class Watch:
     Args:
         node: The node that commands.
         topic: Of the commands.
+        substitute: Whether it commands only in place of another one.
 
     Attributes:
+        name: By which others know it; empty before the first one begins.
         ended: Whether another one commands in its place.
         reliefs: The subscription to watches that end.
     """
 
-    def __init__(self, node: RobotNode[ControllerParameters], topic: str) -> None:
-        self._node, self._name = node, ""
+    def __init__(
+        self, node: RobotNode[ControllerParameters], topic: str, *, substitute: bool = False
+    ) -> None:
+        self._node, self._substitute = node, substitute
         self._announce = node.create_publisher(String, f"{topic}/{ON_DUTY}", DESCRIPTION_QOS)
         self.reliefs = node.create_inlet(
             String, f"{topic}/{RELIEVED}", self._on_relief, OUTPUT_QOS, period=RELIEF_LOOK_S
         )
-        self.ended = False
+        self.name, self.ended = "", False
 
     def begin(self) -> None:
         """Begin another watch, and tell of it."""
-        self._name, self.ended = f"{self._node.get_name()} {uuid4()}", False
-        self._announce.publish(String(data=self._name))
+        who = SUBSTITUTE if self._substitute else self._node.get_name()
+        self.name, self.ended = f"{who} {uuid4()}", False
+        self._announce.publish(String(data=self.name))
+
+    def end(self) -> None:
+        """End it, so that nobody who comes later hears of it."""
+        if self.name and not self.ended:
+            self.ended = True
+            self._announce.publish(String())
 
     def _on_relief(self, msg: String) -> None:
-        if msg.data == self._name and not self.ended:
-            self.ended = True
-            node = self._node
+        if msg.data != self.name or self.ended:
+            return
+        self.end()
+        node = self._node
+        if not self._substitute:
             node.get_logger().error(
                 "relieved by a controller that stands by, as no command came from here for too "
                 f"long; call {node.get_name()}/resume to command again"
@@ -71,7 +87,8 @@ class Watch:
 class Standby:
     """Watches the commands of another controller.
 
-    All in the loop of the node.
+    Several may stand by. Of those that take over in the same moment, the one whose watch has the
+    first name in the order of letters commands on. All in the loop of the node.
 
     Args:
         node: The node that stands by.
@@ -84,16 +101,19 @@ class Standby:
 
     def __init__(self, node: RobotNode[ControllerParameters], topic: str) -> None:
         self._node, self._topic = node, topic
+        self._watch = Watch(node, topic, substitute=True)
         self._relieve = node.create_publisher(String, f"{topic}/{RELIEVED}", OUTPUT_QOS)
         self.inputs = [
             node.create_inlet(String, f"{topic}/{ON_DUTY}", self._on_announcement, DESCRIPTION_QOS),
             node.create_inlet(Float64MultiArray, COMMAND_TOPIC, self._on_command, COMMAND_QOS),
+            self._watch.reliefs,
         ]
         self._announced = ""
         self.forget()
 
     def forget(self) -> None:
         """Wait for the first command of another controller."""
+        self._watch.end()
         self._duty = Duty(self._node.parameters.standby_timeout)
         self._duty.announced(self._announced)
         self._efforts: Array | None = None
@@ -109,6 +129,10 @@ class Standby:
         self._own.append(tuple(efforts.tolist()))
 
     def _on_announcement(self, msg: String) -> None:
+        own = self._watch.name
+        gives_way = msg.data.startswith(SUBSTITUTE) and self.on_duty and msg.data > own
+        if msg.data in ("", own) or gives_way:
+            return
         self._announced = msg.data
         self._duty.announced(msg.data)
 
@@ -133,11 +157,17 @@ class Standby:
         """
         timeout = max(self._node.parameters.standby_timeout, FEWEST_PERIODS * self._duty.period)
         age = self._duty.age(now)
+        if self.on_duty and self._watch.ended:
+            self._duty.relieve(now)
         change = self._duty.change(now, timeout, sees=sees)
         if change is None:
             return None
         if change in (Change.TAKES_OVER, Change.INSISTS) and self._duty.relieved:
             self._relieve.publish(String(data=self._duty.relieved))
+        if change is Change.TAKES_OVER:
+            self._watch.begin()
+        elif not self.on_duty:
+            self._watch.end()
         self._log(change, age)
         return self._efforts if change is Change.TAKES_OVER else None
 

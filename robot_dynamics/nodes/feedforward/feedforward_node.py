@@ -28,6 +28,7 @@ from robot_dynamics.control.transitions import Fade
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
+from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
@@ -37,7 +38,6 @@ from robot_dynamics.nodes.ros.messages import (
     JointReader,
     nanoseconds,
     time_msg,
-    trajectory_msg,
     waypoints_from_msg,
 )
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
@@ -50,7 +50,6 @@ from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verd
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
 from robot_dynamics.trajectory.limit_policies import LIMITS, check_finite, check_start
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S
-from robot_dynamics.trajectory.waypoint_effort import with_effort
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node says so."""
@@ -87,9 +86,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
         self._reference = self.create_outlet(JointState, "reference", OUTPUT_QOS)
         self._effort = self.create_outlet(Float64MultiArray, "feedforward_effort", OUTPUT_QOS)
-        self._with_effort = self.create_publisher(
-            JointTrajectory, "joint_trajectory_with_effort", TRAJECTORY_QOS
-        )
+        self._with_effort = EffortTrajectories(self, self._efforts_of, self._coming, self._now)
         self._states_in = self.create_inlet(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
@@ -122,6 +119,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         super().deactivate()
         if self._server is not None:
             self._server.end(f"{self.get_name()} was deactivated")
+        if self._follower is not None and self.context.ok():
+            self._with_effort.stop(self._follower)
         self._follower = None
         if self._trajectories is not None:
             self.destroy_subscription(self._trajectories)
@@ -163,6 +162,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self._on_clock_jump(follower, jump, before)
         if not self._handover.take(follower, now):
             self.get_logger().warning("trajectory dropped: its motion was stopped; send it again")
+        self._with_effort.watch(follower)
         judges = self._states_in.period == 0.0  # or the states may be old
         self._states_in.period = 0.0 if self.goals.active is not None else IDLE_LOOK_S
         state = follower.sample(now)
@@ -170,8 +170,11 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         desired = np.array((state.q, state.qd, tau))
         self._reference.publish(JointValues(self.robot.joint_names, stamp, desired))
         self._effort.publish(tau[self._order])
-        if judges and self.goals.active is not None:
-            self._judge(follower, now, state, tau)
+        if self.goals.active is not None:
+            if judges:
+                self._judge(follower, now, state, tau)
+        elif self.parameters.hold_with_effort and not self._handover.pending:
+            self._with_effort.join(follower, self._states.position, now)
 
     def _on_clock_jump(self, follower: Follower, jump: float, before: float) -> None:
         if jump > 0.0:
@@ -208,6 +211,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             blend=self.parameters.blend,
             within=(self.robot.limits.lower, self.robot.limits.upper),
         )
+        self._with_effort.begin(self._follower)
         self._terms = self.arm.base  # there is no effort yet to pass over from
         self._motion_clock.start(ns, monotonic())
         # Not before: a trajectory that came earlier could not be joined to where the robot is
@@ -230,6 +234,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _efforts_of(self, state: State) -> Array:
         """Efforts that a motion takes under the present load, shape (n,) or (N, n), N m or N."""
         return self._model.feedforward(*state)
+
+    def _coming(self) -> tuple[Follower, bool] | None:
+        """What is followed, and whether another motion is about to take its place."""
+        return None if self._follower is None else (self._follower, self._handover.pending)
 
     def _desired(self) -> Array | None:
         """Desired positions of the last cycle, shape (n,), if it is known where the arm is."""
@@ -298,7 +306,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """See `GoalExecutor.execute`."""
-        if not (self._reference.listeners or self._with_effort.get_subscription_count()):
+        if not (self._reference.listeners or self._with_effort.readers):
             raise TrajectoryError("nobody listens to reference; start or configure controller_node")
         motion = self._follow(msg, "a new goal")
         times = motion.waypoints.times.tolist()
@@ -334,15 +342,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             now = self.get_clock().now().nanoseconds
             check_start(stamp / NS_PER_S, waypoints.duration, now / NS_PER_S)
         motion = self._plan(follower, waypoints, stamp, what)
-        if self._with_effort.get_subscription_count() > 0:
-            tolerance = self.parameters.effort_tolerance
-            try:
-                filled = with_effort(motion.trajectory, self._efforts_of, tolerance=tolerance)
-            except RobotDynamicsError as error:
-                self.throttled_log.warn("joint_trajectory_with_effort", f"not published: {error}")
-            else:  # on arrival, if so the input
-                begin = self.stamp(motion.begin) if stamp else None
-                self._with_effort.publish(trajectory_msg(filled, begin))
+        self._with_effort.send(motion.trajectory, self.stamp(motion.begin) if stamp else None)
         return motion
 
     def _plan(

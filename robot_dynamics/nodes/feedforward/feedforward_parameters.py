@@ -51,6 +51,13 @@ class FeedforwardParameters(ModelParameters):
         low=1e-6,
         high=1e6,
     )
+    hold_with_effort: bool = parameter(
+        False,
+        "For a joint_trajectory_controller, which otherwise holds without effort: publish on "
+        "joint_trajectory_with_effort where the arm is held before its first motion, and begin "
+        "motions where it is measured",
+        read_only=True,
+    )
     action_monitor_rate: float = parameter(
         20.0,
         "Rate of the feedback of ~/follow_joint_trajectory, Hz",

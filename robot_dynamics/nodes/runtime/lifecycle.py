@@ -158,6 +158,7 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
             *self.clients,
             *self.services,
             *self.timers,
+            *self.guards,
         }
 
     def _drop(self) -> None:
@@ -169,6 +170,7 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
             (self.clients, self.destroy_client),
             (self.services, self.destroy_service),
             (self.timers, self.destroy_timer),
+            (self.guards, self.destroy_guard_condition),
         ):
             for entity in made.intersection(entities):
                 destroy(entity)

@@ -94,3 +94,16 @@ def test_it_knows_after_few_cycles_how_often_they_come_and_a_late_one_teaches_it
     turns.k += 50
     turns.run(1, commanded=True)
     assert turns.duty.period == pytest.approx(1e-3)
+
+
+def test_one_that_is_relieved_itself_stands_by_again_and_takes_over_again():
+    turns = Turns()
+    turns.run(100, commanded=True)
+    turns.run(40, commanded=False)
+    turns.duty.announced("another one that stood by")
+    turns.duty.relieve(1e-3 * turns.k)
+    assert turns.run(1, commanded=False) == [Change.YIELDS]
+    assert not turns.duty.on_duty
+    assert turns.run(100, commanded=True) == []
+    assert turns.run(40, commanded=False) == [Change.TAKES_OVER]
+    assert turns.duty.relieved == "another one that stood by"

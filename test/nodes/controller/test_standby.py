@@ -140,3 +140,33 @@ def test_sigterm_in_motion_ends_the_process_only_once_the_arm_is_measured_to_sta
     # An effort that stays is no feedback, and an arm without friction tips over from any pose
     standby.wait_for_log("taken over")
     stays_near(peer, since=ended)
+
+
+@pytest.mark.thorough
+def test_of_two_that_stand_by_one_takes_over_and_when_it_ends_the_other_one(system, peer):
+    start, commanding, common = system
+    both = [
+        start("controller_node", {**common, **PATIENT}, ["-r", f"__node:={name}_standby"])
+        for name in ("first", "second")
+    ]
+    for standby in both:
+        standby.wait_for_log("standing by")
+    moves(peer, commanding)
+    killed = len(peer.heard["joint_states"])
+    commanding.stop(signal.SIGKILL)
+    wait_for(lambda: any(on_duty(standby) for standby in both), "one that takes over")
+    stays_near(peer, since=killed)
+    # It may be both for the moment in which they learn of each other
+    assert [on_duty(standby) for standby in both].count(True) == 1
+    assert max(standby.log.count("taken over") for standby in both) == 1
+    both.sort(key=on_duty)
+    waiting, commands = both
+    stood = path(peer, 1)[-1]
+    commands.stop(signal.SIGKILL)
+    wait_for(lambda: on_duty(waiting), "the other one")
+    assert np.abs(path(peer, STAY) - stood).max() < DRIFT
+
+
+def on_duty(standby):
+    """Whether one that stands by commands, by its log."""
+    return standby.log.rfind("taken over") > standby.log.rfind("standing by")
