@@ -215,6 +215,10 @@ def test_a_controller_that_is_killed_is_relieved_on_an_arm_that_keeps_its_last_c
 
 
 def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
+    from launch_ros.utilities import evaluate_parameters
+
+    from launch import LaunchContext
+
     nodes = started(simulation="false", joint_trajectory_controller="arm_controller")
     assert [node.node_executable for node in nodes] == ["feedforward_node"]
     renamed = {
@@ -222,7 +226,8 @@ def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
         for source, target in nodes[0].expanded_remapping_rules or nodes[0]._Node__remappings
     }
     assert renamed["joint_trajectory_with_effort"] == "arm_controller/joint_trajectory"
-    assert nodes[0]._Node__parameters[-1] == {"hold_with_effort": True}
+    given = evaluate_parameters(LaunchContext(), nodes[0]._Node__parameters)
+    assert given[-1] == {"hold_with_effort": True}
 
 
 def test_a_stock_controller_and_ours_in_one_process_are_refused():
