@@ -153,6 +153,11 @@ class Controller:
         self._renew = self._let_go = True
         return self.settings.fade
 
+    @property
+    def effortless(self) -> bool:
+        """Whether the last command was no effort at all."""
+        return self._last is not None and not self._last.tau.any()
+
     def resume(self) -> bool:
         """Follow references again after a stop by tracking error or by silence.
 

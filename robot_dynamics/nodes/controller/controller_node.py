@@ -58,6 +58,9 @@ from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node says so."""
 
+LAST_CYCLES_S = 1.0
+"""Time that the cycles in which efforts fade to zero may be late by."""
+
 PUBLISHER_CHECK_PERIOD_S = 1.0
 """Time between two looks for other nodes that command the same joints."""
 
@@ -169,7 +172,9 @@ class ControllerNode(ControllerBase):
             sleep(self.controller.halt())
             wait_for_rest(self, self.report)
             if self.parameters.on_deactivate == ZERO_EFFORT:
-                sleep(self.controller.let_go())
+                end = monotonic() + self.controller.let_go() + LAST_CYCLES_S
+                while not self.controller.effortless and monotonic() < end:
+                    sleep(0.001)
         super().deactivate()
 
     def update_robot(self, robot: Robot) -> None:

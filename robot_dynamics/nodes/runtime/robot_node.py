@@ -300,7 +300,9 @@ class RobotNode(ManagedNode, Generic[P]):
         return outlet
 
     def warn_of_missing_joints(self, reader: JointReader) -> None:
-        """Say now and then which joints no message has named yet."""
+        """Say now and then which joints no message has named yet, if there are any."""
+        if reader.complete:
+            return
         self.get_logger().warning(
             f"waiting for {', '.join(reader.missing)} on {self.resolve_topic_name(reader.topic)}; "
             "if the robot does not have them, name those that it has in the parameter joints",

@@ -188,11 +188,9 @@ def test_the_last_command_holds_the_arm_or_lets_it_go(start, namespace, arm, how
     wait_for(lambda: len(arm.commands) > 20, "commands")
     assert process.stop(how) == 0, process.log
     expected = DYNAMICS.gravity(Q) if last == "hold" else np.zeros(2)
-    # A machine that takes the thread away in the last cycles of the fade leaves a rest of it
-    rest = EXACT if last == "hold" else 0.2 * np.abs(DYNAMICS.gravity(Q)).max()
     # It may still be under way
     wait_for(
-        lambda: np.abs(np.array(arm.commands[-1].data) - expected).max() <= rest, "the last command"
+        lambda: np.abs(np.array(arm.commands[-1].data) - expected).max() <= EXACT, "the last command"
     )
 
 
