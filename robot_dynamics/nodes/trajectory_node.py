@@ -21,7 +21,7 @@ from robot_dynamics.nodes.trajectory_motions import MOTIONS, TrajectoryParameter
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
-LOOK_S = 0.1
+FOLLOWER_CHECK_PERIOD_S = 0.1
 """Time between two looks whether somebody follows and whether it is time to send again, s."""
 
 ACKNOWLEDGEMENT_TIMEOUT_S = 1.0
@@ -66,7 +66,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._next_attempt = self._remind_at = 0.0  # steady times, s
         self._acknowledgements: Subscription | None = None
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
-        self.every(LOOK_S, self._look)
+        self.every(FOLLOWER_CHECK_PERIOD_S, self._look)
         self.create_service(Trigger, "~/send", self._on_send)
         self.get_logger().info(
             f"motion '{parameters.motion}' of robot '{robot.name}': "
@@ -93,7 +93,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
     def send(self) -> None:
         """Send the motion to whoever listens now."""
         self._publisher.publish(self._msg)
-        duration = round((self.waypoints.duration + LOOK_S) * NS_PER_S)
+        duration = round((self.waypoints.duration + FOLLOWER_CHECK_PERIOD_S) * NS_PER_S)
         self._ends_at = self.get_clock().now().nanoseconds + duration
         self.get_logger().info(
             f"sent '{self.parameters.motion}': {len(self.waypoints.times)} points, "

@@ -1,6 +1,6 @@
 """Waypoints: where the joints are to be, and when.
 
-The door through which every motion enters, whether it comes as a message, from
+Every motion is checked here, whether it comes as a message, from
 a file or from a function. What passes is consistent: one row per point, one
 column per joint, finite numbers, times that increase.
 """

@@ -17,7 +17,7 @@ from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.model import Model
 from robot_dynamics.trajectory.trajectory import State
 
-LOOK_S = 4e-3
+NOTE_PERIOD_S = 4e-3
 """Time from one state that is noted to the next, s."""
 
 WINDOW_S = 0.05
@@ -67,7 +67,7 @@ class Unseen:
         states = self._states
         if states and now - states[-1][0] > WINDOW_S:  # what was before a silence tells nothing
             states.clear()
-        if self._efforts and not (states and states[-1][0] <= now < states[-1][0] + LOOK_S):
+        if self._efforts and not (states and states[-1][0] <= now < states[-1][0] + NOTE_PERIOD_S):
             # Copies: whoever measures may write into the same arrays
             states.append((now, measured.q.copy(), measured.qd.copy(), self._efforts[-1][1]))
             while len(states) > 2 and states[1][0] < now - WINDOW_S:

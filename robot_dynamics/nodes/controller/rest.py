@@ -15,7 +15,7 @@ STANDS_STILL = 0.01
 LONGEST_STOP_S = 3.0
 """Time for which an arm that does not come to rest is commanded on when the node ends."""
 
-LOOK_S = 0.01
+REST_CHECK_PERIOD_S = 0.01
 """Time between two looks."""
 
 
@@ -33,4 +33,4 @@ def wait_for_rest(node: ControllerBase, report: ControllerReport) -> None:
                 f"{speed[i]:.2g} rad/s or m/s"
             )
             return
-        sleep(LOOK_S)
+        sleep(REST_CHECK_PERIOD_S)
