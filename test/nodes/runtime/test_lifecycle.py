@@ -188,10 +188,11 @@ def test_the_last_command_holds_the_arm_or_lets_it_go(start, namespace, arm, how
     wait_for(lambda: len(arm.commands) > 20, "commands")
     assert process.stop(how) == 0, process.log
     expected = DYNAMICS.gravity(Q) if last == "hold" else np.zeros(2)
-    # It may still be under way
-    wait_for(
-        lambda: np.abs(np.array(arm.commands[-1].data) - expected).max() <= EXACT, "the last command"
-    )
+
+    def let_go():
+        return np.abs(np.array(arm.commands[-1].data) - expected).max() <= EXACT
+
+    wait_for(let_go, "the last command")  # it may still be under way
 
 
 def test_a_deactivated_follower_comes_back_where_the_arm_is(start, peer, namespace, arm):
