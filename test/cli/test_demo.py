@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,22 +13,26 @@ from robot_dynamics import Dynamics
 from robot_dynamics.identification import Recording, identify
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.simulation import perturbed
+from starvation import Watched, repeated_where_starved
 
 ROOT = Path(__file__).parents[2]
 
 
+WATCHED = Watched()
+PATIENCE = 300.0
+"""Bound of what takes half a minute on a machine that does nothing else, s."""
+
+
 def demo(*words, **environment):
-    return subprocess.run(
+    return WATCHED.run(
         [sys.executable, "-m", "robot_dynamics", "demo", *words],
+        PATIENCE,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
         cwd=ROOT,
     )
 
 
+@repeated_where_starved(WATCHED)
 def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path, domain):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
     done = demo(
@@ -66,6 +69,7 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
 
 
 @pytest.mark.parametrize("name", ["planar_2r", pytest.param("ur5", marks=pytest.mark.thorough)])
+@repeated_where_starved(WATCHED)
 def test_a_robot_is_excited_recorded_and_identified_through_the_nodes(name, tmp_path, domain):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
     done = demo(

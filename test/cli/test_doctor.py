@@ -22,7 +22,7 @@ def doctor(*words, before="", **environment):
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert "Traceback" not in process.stderr, process.stderr

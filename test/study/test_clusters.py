@@ -95,7 +95,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(tmp_path, planar):
     while time.monotonic() < until and len(list(kept.glob("*.npz"))) < 3:
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)
-    shown, _ = running.communicate(timeout=60)
+    shown, _ = running.communicate(timeout=120)
     assert running.returncode == 130
     assert "--resume" in shown
     done = len(list(kept.glob("*.npz")))

@@ -21,7 +21,7 @@ from robot_dynamics.viewer.live_arm import BY_HAND  # noqa: E402
 from robot_dynamics.viewer.live_view import LiveView  # noqa: E402
 from robot_dynamics.viewer.page import Page  # noqa: E402
 
-PATIENCE_S = 60.0  # of a machine that draws by software while other tests run
+PATIENCE_S = 120.0  # of a machine that draws by software while other tests run
 
 KNOWN = ("THREE.Clock", "GPU stall", "GroupMarkerNotSet")  # warnings of the browser's own libraries
 

@@ -13,6 +13,7 @@ import pytest
 
 import robot_dynamics
 from robot_dynamics import Dynamics, read_urdf
+from ros_system import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = Path(robot_dynamics.__file__).parent
@@ -75,7 +76,7 @@ def test_the_walk_from_a_message_to_an_effort_is_the_way_that_a_cycle_takes(doma
         files_called(threading.setprofile) as called,
         composed("planar_2r", rate=100.0, domain=domain) as nodes,
     ):
-        nodes.wait_until_holding(timeout=60.0)  # Python that is watched is slow
+        nodes.wait_until_holding(timeout=PATIENCE)  # Python that is watched is slow
         seen = len(called)
         while called[seen:].count((node, "tick")) < CYCLES:
             nodes.sleep(0.05)

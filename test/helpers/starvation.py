@@ -1,0 +1,86 @@
+"""Tests in real time that fail where their nodes get no processor are tried again.
+
+What is true of an arm that is commanded 250 times a second need not be of one that is commanded
+when a busy machine comes round to it. A failure while the nodes had their time counts at once.
+"""
+
+import functools
+import subprocess
+import time
+import warnings
+from pathlib import Path
+
+ATTEMPTS = 3
+STARVED = 0.1
+"""Part of the time that a node waited for a processor, above which a failure may be due to that."""
+
+
+def waited(pids):
+    """How long processes waited for a processor since their start, s; none outside Linux."""
+    times = {}
+    for pid in pids:
+        for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                delay = int(task.read_text().split()[1]) * 1e-9
+            except OSError:  # that thread has just ended
+                continue
+            times[pid] = max(times.get(pid, 0.0), delay)
+    return times
+
+
+def most_grown(before, after):
+    """Largest growth of a time, s."""
+    return max((t - before.get(pid, 0.0) for pid, t in after.items()), default=0.0)
+
+
+def counts(attempt, part):
+    """Whether a failure counts, of an attempt, from 1, in which a node waited for a part of it."""
+    if attempt == ATTEMPTS or part < STARVED:
+        return True
+    warnings.warn(f"repeated: a node waited {part:.0%} of its time", stacklevel=2)
+    return False
+
+
+class Watched:
+    """Runs one process after the other; `part` is what the last one waited of its time."""
+
+    part = 0.0
+
+    def run(self, words, patience, **options):
+        """Output and errors of a process that ends within `patience`, s, and its exit status."""
+        begin = time.monotonic()
+        with subprocess.Popen(
+            words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        ) as process:
+            while True:
+                delay = max(waited([process.pid]).values(), default=0.0)
+                self.part = delay / (time.monotonic() - begin + 1.0)
+                try:
+                    output, errors = process.communicate(timeout=0.5)
+                except subprocess.TimeoutExpired:
+                    if time.monotonic() > begin + patience:
+                        process.kill()
+                        raise
+                else:
+                    status = process.returncode
+                    return subprocess.CompletedProcess(words, status, output, errors)
+
+
+def repeated_where_starved(watched):
+    """Decorator of a test that runs a process of `watched` and writes to `tmp_path`."""
+
+    def decorate(test):
+        @functools.wraps(test)
+        def again(tmp_path, **given):
+            for attempt in range(1, ATTEMPTS + 1):
+                folder = tmp_path / str(attempt)
+                folder.mkdir()
+                try:
+                    return test(tmp_path=folder, **given)
+                except AssertionError:
+                    if counts(attempt, watched.part):
+                        raise
+
+        return again
+
+    return decorate
