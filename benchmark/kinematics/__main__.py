@@ -15,7 +15,12 @@ import numpy as np
 from rich.console import Console
 
 from benchmark.kernels.timing import Call, best_times
-from benchmark.kinematics.ik_contenders import ALL_SOLUTIONS, SEARCHES, Problem
+from benchmark.kinematics.ik_contenders import (
+    ALL_SOLUTIONS,
+    SEARCHES,
+    Problem,
+    skew_shoulder_arm,
+)
 from benchmark.kinematics.running_times import running_times
 from benchmark.machine import installed, processor
 from benchmark.progress import spinner
@@ -37,6 +42,7 @@ def all_solutions(turns: int) -> Table:
         for problem in (
             Problem.named("UR5", "ur5", "tool0", BATCH),
             Problem.of("six-joint PUMA", lee_puma(), TOOL, "", BATCH),
+            Problem.of("skew shoulder", skew_shoulder_arm(), TOOL, "", BATCH),
         )
     ]
     columns: list[dict[str, str]] = []
@@ -69,7 +75,8 @@ def all_solutions(turns: int) -> Table:
     return Table(
         "All solutions in closed form",
         "One thread; in brackets as a part of EAIK's time. The pose has eight solutions. Where "
-        "branches are missing, names and rows of the others are gathered in Python.",
+        "branches are missing, names and rows of the others are gathered in Python. The third arm "
+        "has a spherical wrist behind three axes that neither meet nor are parallel: a quartic.",
         ["µs per pose", *(problem.title for problem in problems)],
         rows,
     )

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from robot_dynamics import Dynamics, Robot, read_urdf
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
-from robot_dynamics.robot import find_robot
+from robot_dynamics.robot import JointType, find_robot
+from robot_dynamics.robot.denavit_hartenberg import Row, Table
 
 Array = npt.NDArray[np.float64]
 Solve = Callable[[Array, Array], Any]
@@ -87,6 +88,17 @@ def _pose(robot: Robot, frame: str, names: tuple[str, ...], q: Array) -> tuple[A
     every[:, [robot.joint_names.index(name) for name in names]] = q
     R, p = Dynamics(robot).pose(every, frame)
     return R, p
+
+
+def skew_shoulder_arm() -> Robot:
+    """Six joints: neighbouring ones of the first three neither meet nor are parallel."""
+    lengths, twists = (0.1, 0.35, 0.08, 0.0, 0.0, 0.0), np.radians([-70, 35, -80, 90, -90, 0])
+    offsets = (0.4, 0.12, 0.05, 0.42, 0.0, 0.08)
+    rows = [
+        Row(JointType.REVOLUTE, a, float(alpha), d, 0.0)
+        for a, alpha, d in zip(lengths, twists, offsets, strict=True)
+    ]
+    return Table(tuple(rows), name="skew shoulder").to_robot()
 
 
 # -- all solutions of a pose ----------------------------------------------------------------------

@@ -56,7 +56,7 @@ def scaling(robot: Robot, place: Path) -> str:
         f"{processors()} workers {workers:.2f} s. A task costs the scheduler "
         f"{1e3 * cost:.1f} ms, "
         f"{len(pickle.dumps(plan))} bytes go out once, {returned:.0f} bytes a run come back: one "
-        f"scheduler keeps {most:.0f} workers busy"
+        f"scheduler keeps {most:.0f} workers busy, and more of them do not pay."
     )
 
 
