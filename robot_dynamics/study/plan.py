@@ -13,6 +13,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native.loop.normals import mixed
 from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.robot.robot import Robot, robot_digest
@@ -77,8 +78,9 @@ class StudyPlan:
         integrator: Of a compiled loop: "semi_implicit_euler" or "runge_kutta".
         bandwidth: Of the feedback, rad/s.
         gains: "fitted" for those that a controller takes by itself: of the bandwidth as far as the
-            sampled loop bears them; "ideal" for those of the bandwidth whatever comes of it.
-        integral: ki over kp, 1/s.
+            sampled loop bears them; "ideal" for those of the bandwidth whatever comes of it; or
+            the gains themselves.
+        integral: ki over kp of the first two, 1/s.
         effort_rate: Largest change of the effort of a joint, N m/s or N/s.
         frame: That carries the payload; by default the first tip.
         known_payload: Load there that the law knows of, kg.
@@ -104,7 +106,7 @@ class StudyPlan:
     step: float | None = None
     integrator: str = "semi_implicit_euler"
     bandwidth: float = 20.0
-    gains: str = "fitted"
+    gains: str | Gains = "fitted"
     integral: float = 0.0
     effort_rate: float = np.inf
     frame: str | None = None
@@ -142,13 +144,29 @@ class StudyPlan:
                 hint = f"; did you mean '{close[0]}'?" if close else ""
                 known = ", ".join(QUANTITIES)
                 raise ArgumentError(f"nothing called '{name}' can vary (known: {known}){hint}")
-        check_known("kind of gains", self.gains, "robot_dynamics.study", GAINS)
+        self._check_gains()
         check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
         check_known("integrator", self.integrator, "a compiled loop", LANE_INTEGRATORS)
         if self.frame is not None:
             self.robot.frame(self.frame)  # refuses one that there is not
         if self.steps < 1:
             raise ArgumentError(f"duration is {self.duration} s, shorter than a step of the plant")
+
+    def _check_gains(self) -> None:
+        if isinstance(self.gains, str):
+            check_known("kind of gains", self.gains, "robot_dynamics.study", GAINS)
+            return
+        count, dof = self.gains.kp.size, self.robot.dof
+        if count not in (1, dof):
+            raise ArgumentError(f"gains are of {count} joints and the robot has {dof}")
+        if self.integral:
+            raise ArgumentError("integral is given beside gains; give it as ki of the gains")
+
+    @property
+    def has_integral(self) -> bool:
+        """Whether the law has an integral part."""
+        own = isinstance(self.gains, Gains) and self.gains.has_integral
+        return own or bool(self.integral)
 
     @property
     def payload_frame(self) -> str:
@@ -237,6 +255,8 @@ class StudyPlan:
                     m if isinstance(m, str) else [m.times.tolist(), m.positions.tolist()]
                     for m in value
                 ]
+            if isinstance(value, Gains):
+                value = [getattr(value, gain.name).tolist() for gain in fields(value)]
             if item.name != "robot":
                 parts.append((item.name, value))
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -139,7 +139,9 @@ class Bench:
 def model_of(plan: StudyPlan) -> Model:
     """What the law knows, with the gains of the plan."""
     dynamics = Dynamics(plan.robot)
-    if plan.gains == "ideal":
+    if isinstance(plan.gains, Gains):
+        gains = plan.gains
+    elif plan.gains == "ideal":
         gains = ideal_gains(dynamics, plan.bandwidth)
     else:
         gains = gains_for(dynamics, bandwidth=plan.bandwidth, period=1.0 / plan.rate)
@@ -167,7 +169,7 @@ def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
     structure = Structure(
         mode,
         plan.integrator,
-        integral=bool(plan.integral),
+        integral=plan.has_integral,
         stribeck=bool(friction.stiction.any()),
         uneven=friction.is_uneven,
         passive=plan.stops or friction.is_dry,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -56,7 +57,7 @@ def test_a_run_is_recorded_with_joints_that_are_locked_where_they_stand(tmp_path
     np.testing.assert_allclose(states.position[:400:10, :5], passed[:40], rtol=0.0, atol=1e-12)
 
 
-def test_the_largest_bandwidth_is_printed_as_parameters_of_the_controller(capsys):
+def test_the_largest_bandwidth_is_printed_as_parameters_that_a_study_takes(tmp_path, capsys):
     command = ["study", "planar_2r", "--delay", "0..4ms", *FEW, "--max-error", "0.5"]
     assert main([*command, "--keep", "0.95"]) == 0
     shown = capsys.readouterr().out
@@ -64,6 +65,28 @@ def test_the_largest_bandwidth_is_printed_as_parameters_of_the_controller(capsys
     assert "gains:" in shown
     bandwidths = [float(line.split()[1]) for line in shown.splitlines() if "hold all" in line]
     assert len(bandwidths) > 3
+    gains = tmp_path / "gains.yaml"
+    gains.write_text(shown[shown.index("controller_node:") :])
+    assert main([*command, "--gains", str(gains)]) == 0  # those that were found, and are as good
+    held = re.findall(r"all of them \D*([\d.]+)", capsys.readouterr().out)
+    assert float(held[0]) >= 95.0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gains: {joint_1: {p: 1.0, d: 1.0}}", "holds no gains of joint 'joint_2'; write joint_2:"),
+        ("joint_1: {p: x, d: 1}\njoint_2: {p: 1, d: 1}", "could not convert string to float: 'x'"),
+        ("joint_1: {p: -1, d: 1}\njoint_2: {p: 1, d: 1}", "gains: kp"),
+    ],
+)
+def test_gains_that_are_none_are_refused_with_their_file(text, message, tmp_path, capsys):
+    file = tmp_path / "gains.yaml"
+    file.write_text(text)
+    assert main(["study", "planar_2r", *FEW, "--gains", str(file)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"robot-dynamics study: {file}: {message}")
+    assert error.count("\n") == 1
 
 
 def test_a_study_follows_a_motion_from_a_file(tmp_path, capsys):

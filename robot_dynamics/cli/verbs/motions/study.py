@@ -2,6 +2,7 @@
 
 robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs 10000
 robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
+robot-dynamics study ur5 --gains gains.yaml --delay 0..4ms   with the gains of controller_node
 robot-dynamics study out/study.yaml --resume          go on after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     one run again, with a picture
 robot-dynamics study out/study.yaml --replay 4711 --record run.mcap   for replay, plot, Foxglove
@@ -45,6 +46,7 @@ from robot_dynamics.study import (
 )
 from robot_dynamics.study.bandwidth_search import largest_bandwidth
 from robot_dynamics.study.conduct import Conductor
+from robot_dynamics.study.gains_file import read_gains
 from robot_dynamics.study.replay import Replay, replay
 from robot_dynamics.study.runs import chunks_of, model_of
 from robot_dynamics.study.study_files import StudyFolder, read_options
@@ -92,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "step": "of the plant, s (default: the period of control)",
         "integrator": "semi_implicit_euler or runge_kutta",
         "bandwidth": "of the feedback, rad/s",
-        "gains": "fitted to what the sampled loop bears, or ideal",
+        "gains": "fitted to what the sampled loop bears, ideal, or a .yaml of controller_node's",
         "integral": "ki over kp, 1/s",
         "effort_rate": "largest change of the effort of a joint, N m/s or N/s",
         "frame": "that carries the payload (default: the first tip)",
@@ -234,19 +236,21 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
     rate = spread_of("--rate", str(options["rate"]))
     if len(set(rate.numbers)) > 1:
         vary["rate"] = rate
+    gains = str(options["gains"])
     return StudyPlan(
         robot,
         runs=int(options["runs"]),
         motions=tuple(_motion(text, robot) for text in str(options["motion"]).split(",")),
         modes=tuple(str(options["modes"]).split(",")),
         vary=vary,
+        gains=read_gains(gains, robot.joint_names) if Path(gains).suffix else gains,
         rate=max(rate.numbers),
         step=None if options["step"] is None else _number("step", str(options["step"])),
         limits=Limits(float(options["max_error"]), float(options["max_saturation"])),
         **{
             name: options[name]
             for name in (
-                *("sampling", "seed", "duration", "rest", "integrator", "bandwidth", "gains"),
+                *("sampling", "seed", "duration", "rest", "integrator", "bandwidth"),
                 *("integral", "effort_rate", "frame", "known_payload"),
             )
         },
