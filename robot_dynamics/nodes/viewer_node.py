@@ -73,7 +73,8 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._load = ToolLoad(self.robot, tool_frame(self.robot))
         self._epoch = 0
         self._heard, self._began = -np.inf, monotonic()
-        self._open_own(self.robot)
+        self._own, self._new = self.robot, False
+        self._open(self.robot, self._description.source, self.robot.name)
         self._inputs = [
             self.create_inlet(JointState, "joint_states", self._on_state, STATES_QOS),
             self.create_inlet(JointState, "reference", self._on_reference, COMMAND_QOS),
@@ -84,15 +85,11 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._requests = StackRequests(self, tool_frame(self.robot), self._say)
         self.get_logger().info(self._page.announcement())
 
-    def _open_own(self, robot: Robot) -> None:
-        self._own_name = robot.name
-        self._open(robot, self._description.source, robot.name)
-
     def _open(self, robot: Robot, source: str, name: str) -> None:
         limit, dynamics = effort_limits(robot), Dynamics(robot)
         self._page.open(robot, source, dynamics, limit)
         self._shown, self._name, self._limit, self._dynamics = robot, name, limit, dynamics
-        names = dict.fromkeys((self._own_name, *sorted(known_robots())))
+        names = dict.fromkeys((self._own.name, *sorted(known_robots())))
         pose = middle_pose(robot)
         self._controls = StackControls(self._page.server, robot, pose, [*names], name)
         self._doing = self._controls.motion.value, False
@@ -102,9 +99,9 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self.start_task(self._tick, inputs=self._inputs)
 
     def update_robot(self, robot: Robot) -> None:
-        """See `RobotNode.update_robot`: show the new one."""
+        """See `RobotNode.update_robot`: shown by the loop, in whose hands the page is."""
         self._load = ToolLoad(robot, tool_frame(robot))
-        self._open_own(robot)
+        self._own, self._new = robot, True
 
     def cleanup(self) -> None:
         """See `ManagedNode.cleanup`."""
@@ -148,19 +145,21 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._move(driven)
         now = self._measured() if driven else self._placed()
         self._page.show(now, residual=controls.residual.value, ellipsoid=controls.ellipsoid.value)
-        if self._name == self._own_name and self._markers.get_subscription_count():
+        if self._name == self._own.name and self._markers.get_subscription_count():
             self._markers.publish(self._marked(now))
 
     def _choose_robot(self, driven: bool) -> None:
         """Show the robot of the stack; while nobody moves it, the one that is chosen."""
         choice = self._controls.robot
         choice.visible = not driven
-        name = self._own_name if driven else choice.value
-        if name == self._name:
+        own, new = self._own, self._new
+        self._new = False
+        name = own.name if driven or new else choice.value
+        if name == self._name and not new:
             return
         try:
-            if name == self._own_name:
-                self._open_own(self.robot)
+            if name == own.name:
+                self._open(own, self._description.source, name)
             else:
                 path = find_robot(name)
                 self._open(moved(read_urdf(path), ())[0], str(path), name)
@@ -216,7 +215,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
 
     def _marked(self, now: Snapshot) -> MarkerArray:
         stamp = self._states.stamp or self.get_clock().now().nanoseconds
-        return markers(self.robot, self._dynamics, now, np.abs(now.tau) / self._limit,
+        return markers(self._shown, self._dynamics, now, np.abs(now.tau) / self._limit,
                        time_msg(stamp))  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
 from robot_dynamics.nodes.viewer_requests import SHARE, StackRequests
-from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.viewer.effort_causes import CAUSES
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL, SWING, ball
 from robot_dynamics.viewer.stack_controls import UNCHANGED
@@ -129,6 +129,16 @@ def test_sliders_lead_the_arm_while_it_is_moved_by_hand(nodes, viewer):
     wait_for(lambda: np.abs(desired.position - aim).max() < SLIDER_STEP, "arrival")
     viewer._controls.motion.value = UNCHANGED
     wait_for(lambda: not sliders.visible, "no sliders")
+
+
+def test_new_description_of_the_robot_is_shown_while_it_moves(viewer):
+    wait_for(lambda: viewer.driven, "states")
+    heavier = urdf_text("planar_2r").replace('<mass value="8"/>', '<mass value="9"/>')
+    (done,) = viewer.set_parameters([Parameter("robot_description", value=heavier)])
+    assert done.successful, done.reason
+    wait_for(lambda: viewer._page._shown.scene._robot.links[2].inertia.mass == 9.0, "a new robot")
+    shown = viewer._page._moments
+    wait_for(lambda: viewer._page._moments > shown + 5, "a page that goes on")
 
 
 def test_without_joint_states_a_robot_is_chosen_and_placed_until_somebody_moves_ours(domain):
