@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -91,6 +92,12 @@ def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot
             "it a revolute, continuous or prismatic joint"
         )
     return robot
+
+
+def say(what: str) -> None:
+    """Say what takes its time, where somebody sits and waits for it."""
+    if sys.stderr.isatty():
+        print(f"{what} ...", file=sys.stderr, flush=True)
 
 
 def text_of_robot(name: str) -> str:

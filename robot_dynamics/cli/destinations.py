@@ -1,4 +1,7 @@
-"""Where a verb writes: tried before its work, so that nothing is computed in vain; for argparse."""
+"""Where a verb writes: tried before its work, so that nothing is computed in vain.
+
+Types for argparse. What they raise is no ValueError, which argparse would answer in its own words.
+"""
 
 from __future__ import annotations
 

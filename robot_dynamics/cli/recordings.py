@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cli.arguments import joint_values, positive
+from robot_dynamics.cli.arguments import joint_values, positive, say
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.identification import Recording
@@ -82,6 +82,7 @@ def read_recordings(
     if arguments.drive_gains is not None:
         gains = joint_values("--drive-gains", arguments.drive_gains, robot, np.ones(robot.dof))
     actuators = actuators_of(arguments, robot)
+    say("reading recordings")
     names = None if arguments.joints is None else _pairs("--joints", arguments.joints)
     return [
         Recording.read(

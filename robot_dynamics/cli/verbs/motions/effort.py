@@ -29,6 +29,7 @@ from robot_dynamics.cli.arguments import (
     joint_units,
     load_robot,
     positive,
+    say,
 )
 from robot_dynamics.cli.destinations import new_file, output_file
 from robot_dynamics.cli.json_output import add_json, print_json
@@ -83,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
         kinds = ".mcap" if bag else ".yaml or .csv"
         raise TrajectoryError(f"{output}: unknown kind of file; use {kinds}")
     output = new_file(output) if bag else output_file(output)
+    say("filling efforts in")
     filler = _Filler(robot, arguments)
     if bag:
         from robot_dynamics.viewer.recording.bag_trajectories import fill_bag  # noqa: PLC0415

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, take_negative_lists
+from robot_dynamics.cli.arguments import add_robot, load_robot, say, take_negative_lists
 from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import (
@@ -91,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.loaded or arguments.load:
         recordings = _efforts(arguments, robot, recordings, actuators)
     coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
+    say("identifying")
     found = identify(
         robot,
         recordings,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import load_robot
+from robot_dynamics.cli.arguments import load_robot, say
 from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.control import effort_limits
 from robot_dynamics.errors import ArgumentError
@@ -45,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output or arguments.recording.with_suffix(".png")
     if output.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
         raise ArgumentError(f"{output}: no kind of picture; use .png, .pdf or .svg")
+    say("drawing")
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)
     figure(motion, robot).savefig(output_file(output))

@@ -10,7 +10,7 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
-from robot_dynamics.cli.arguments import add_server, load_robot
+from robot_dynamics.cli.arguments import add_server, load_robot, say
 from robot_dynamics.cli.serving import serve
 from robot_dynamics.robot import find_robot
 
@@ -30,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     from robot_dynamics.viewer.recording.recorded_motion import read_motion  # noqa: PLC0415
     from robot_dynamics.viewer.replay_view import ReplayView  # noqa: PLC0415
 
+    say("reading the recording")
     motion = read_motion(arguments.recording)
     if arguments.robot is None:
         robot, source = motion.robot(), motion.description

@@ -16,7 +16,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robot_dynamics.cli.arguments import add_robot, add_server, load_robot, text_of_robot
+from robot_dynamics.cli.arguments import (
+    add_robot,
+    add_server,
+    load_robot,
+    say,
+    text_of_robot,
+)
 from robot_dynamics.cli.destinations import new_recording
 from robot_dynamics.cli.serving import serve
 from robot_dynamics.dynamics import Dynamics
@@ -57,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         waypoints = _waypoints(arguments.motion, robot).arriving_at_rest()
     recordings = None if arguments.record is None else Recordings(arguments.record)
     with closing(Page(arguments.host, arguments.port)) as page:
+        say("reading meshes, compiling")
         view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
         serve(page, view.run)
     if recordings is not None:

@@ -21,7 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
+from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
 from robot_dynamics.compiled_robot import source_name
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.source.languages import LANGUAGES
@@ -104,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.letters:
         print(_with_letters(arguments, robot, variant))
         return 0
+    if not arguments.search:
+        say("writing equations")
     with _search_shown(arguments.search) as progress:
         arm = Dynamics(robot, arguments.formulation, search=arguments.search, progress=progress)
         text = arm.source(arguments.language, arguments.kernel, variant)

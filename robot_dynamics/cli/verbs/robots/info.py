@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot
+from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.dynamics import Dynamics
@@ -54,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
     dynamics = Dynamics(robot, arguments.formulation)
+    say("counting operations")
     if arguments.json:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.arguments import add_robot, load_robot, say
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.papers.model_comparison import ModelComparison, compare_models
 from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.keep or arguments.others is not None:
         models = {**models, "your choice": _chosen(robot, arguments)}
     motion = _circle(robot) if arguments.motion == "circle" else _swing(robot)
+    say("comparing models")
     comparison = compare_models(robot, models, *motion)
     if arguments.json:
         print_json({"robot": robot.name, **vars(comparison)})
