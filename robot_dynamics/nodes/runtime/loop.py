@@ -38,9 +38,9 @@ SHORT_WAIT_NS = 2_000_000
 """Time for which a loop that no message can wake simply sleeps, ns: the middleware's wait takes ten
 times as much of a processor, and whoever adds a task or stops the loop can wait that long."""
 
-YIELD_S, KEEP_S = 1e-5, 5e-3
-"""Time for which who wants the interpreter waits for who has it, s: the loop when it wakes, and all
-others while it works. Were they alike, a report would take every other piece of a cycle."""
+SWITCH_INTERVAL_S = 1e-4
+"""Time for which another Python thread may keep the loop waiting for the interpreter, s: when it wakes,
+and whenever a call within a cycle has let go of it. So it must not be longer during a cycle."""
 
 
 class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
@@ -253,6 +253,7 @@ class Loop:
         self._stopped = False
         with ExitStack() as stack:
             stack.callback(sys.setswitchinterval, sys.getswitchinterval())
+            sys.setswitchinterval(SWITCH_INTERVAL_S)
             sharpen_timers()
             self.scheduling = scheduled(self.priority, self.cpus, stack)
             if self.lock_memory:
@@ -314,15 +315,12 @@ class Loop:
                 return
             listening = [trigger.handle for trigger in triggers if trigger.listens]
             if not listening and left <= SHORT_WAIT_NS:
-                sys.setswitchinterval(YIELD_S)
                 sleep(1e-9 * left)
-            else:
-                wait_set.clear_entities()
-                for handle in listening:
-                    wait_set.add_subscription(handle)
-                wait_set.add_guard_condition(wake)
-                sys.setswitchinterval(YIELD_S)
-                wait_set.wait(min(left, MAX_WAIT_NS))
-            sys.setswitchinterval(KEEP_S)
+                return
+            wait_set.clear_entities()
+            for handle in listening:
+                wait_set.add_subscription(handle)
+            wait_set.add_guard_condition(wake)
+            wait_set.wait(min(left, MAX_WAIT_NS))
 
         return wait
