@@ -39,8 +39,8 @@ SHORT_WAIT_NS = 2_000_000
 times as much of a processor, and whoever adds a task or stops the loop can wait that long."""
 
 SWITCH_INTERVAL_S = 1e-4
-"""Time for which another Python thread may keep the loop waiting for the interpreter, s: when it wakes,
-and whenever a call within a cycle has let go of it. So it must not be longer during a cycle."""
+"""Time for which another Python thread may keep the loop waiting for the interpreter, s: when it
+wakes, and whenever a call within a cycle has let go of it; longer in cycles would be fatal."""
 
 
 class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
