@@ -30,6 +30,7 @@ from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.physical_consistency import Quadratic, consistent
 from robot_dynamics.identification.recordings.doubts import saturated
 from robot_dynamics.identification.signals import Signals
+from robot_dynamics.identification.validation import STANDING
 from robot_dynamics.robot.robot import Robot
 
 BLOCKS = 6
@@ -70,7 +71,7 @@ class Fit:
         self.shapes = [Shape(0.02 * v, viscous=True) if v > 0.0 else Shape()
                        for v in self.columns.speed]  # fmt: skip
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
-        self.usable = ~saturated(motion.raw, limit)
+        self.usable = ~saturated(motion.raw, limit) & ~_waits(motion)[:, None]
         self.blocks = _blocks(motion, BLOCKS)
         self.load = np.abs(self.Y @ self.prior)
         self.estimate = self._estimate()
@@ -187,6 +188,19 @@ class Fit:
     def seen(self) -> Array:
         """How far off each base parameter may be, of what the URDF has; infinite if unseen."""
         return self.estimate.deviation[: self.p]
+
+
+def _waits(motion: Signals) -> Array:
+    """Samples before the arm moves and when it no longer does, shape (N,): brakes may hold it."""
+    speed = np.abs(motion.qd)
+    moves = (speed > STANDING * speed.max(axis=0, initial=0.0)).any(axis=1)
+    waits = np.zeros(len(moves), dtype=bool)
+    for part in np.unique(motion.part):
+        rows = np.flatnonzero(motion.part == part)
+        at = rows[moves[rows]]
+        if len(at):
+            waits[rows] = (rows < at[0]) | (rows > at[-1])
+    return waits
 
 
 def _blocks(motion: Signals, count: int) -> list[Array]:

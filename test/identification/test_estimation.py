@@ -148,3 +148,21 @@ def test_a_payload_is_seen_as_a_model_that_no_longer_fits():
     report = validate(found().robot, loaded.recording(seed=4), friction=found().friction)
     assert report.verdict != "good"
     assert "unexplained" in report.reasons[0]
+
+
+def test_an_arm_that_brakes_hold_before_it_moves_is_identified_as_without_them():
+    recording = arm("planar_2r").recording(noise=NOISE)
+    held = np.arange(500)[:, None] * np.zeros(2)  # 2 s, in which the drives do nothing
+    time = np.concatenate([np.arange(-500, 0) / 250.0, recording.time])
+    with_brakes = Recording(
+        time,
+        np.concatenate([held + recording.q[0], recording.q]),
+        np.concatenate([held, recording.qd]),
+        np.concatenate([held, recording.tau]),
+    )
+    values = [
+        np.array([p.value for p in identify(arm("planar_2r").urdf, one, physical=False).parameters])
+        for one in (recording, with_brakes)
+    ]
+    deviation = np.array([p.deviation for p in found("planar_2r").parameters])
+    assert (np.abs(values[1] - values[0]) < deviation).all()
