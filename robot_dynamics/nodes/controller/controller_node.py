@@ -250,7 +250,7 @@ class ControllerNode(ControllerBase):
 
     def _remind(self, now: float) -> None:
         """Say which joints no message has named, once they are overdue."""
-        if now > self._active_since + JOINT_STATES_OVERDUE_S:
+        if not self.states.complete and now > self._active_since + JOINT_STATES_OVERDUE_S:
             self.warn_of_missing_joints(self.states)
 
     def _take_up_changes(self, now: float) -> None:

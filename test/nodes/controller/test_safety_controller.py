@@ -142,6 +142,7 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
     arm.becomes(DYNAMICS.gravity(Q), "rest")
     wait_for(lambda: "tracking" in arm.node.log[before:], "tracking")
     assert arm.node.log[before:].count("commanding nothing") == 1
+    assert "waiting for" not in arm.node.log[before:]  # all joints have been named
 
 
 def test_efforts_change_no_faster_than_their_limit(arm, peer):
