@@ -50,6 +50,7 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
         ROS_LOG_DIR=str(tmp_path / "log"),
     )
     assert done.returncode == 0, done.stderr
+    assert "commands end although" not in done.stderr  # the arm rests before the nodes end
     told = json.loads(done.stdout)  # the tables go to standard error then
     errors = [run["modes"]["feedforward"]["rms_error"] for run in told["runs"]]
     assert max(errors[0]) < max(errors[1])  # with wrong masses it is worse

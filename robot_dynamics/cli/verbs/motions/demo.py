@@ -183,12 +183,12 @@ def _compare(
                 logs[mode], timing = follow(nodes, f"{name}, mass x {factor:g}", progress)
                 timings.append(timing)
             comparisons.append(Comparison(title, **logs))
+    nodes.set(nodes.controller, mode="feedforward")  # by PD alone it would sag on until the end
     return comparisons, timings
 
 
 def _go_on(nodes: Composed, console: Console) -> None:
     """Follow the motion again and again, for whoever watches."""
-    nodes.set(nodes.controller, mode="feedforward")
     nodes.set(nodes.trajectory, repeat=True)
     nodes.trajectory.send()
     console.print("the motion goes on for the page; Ctrl-C ends it")
