@@ -11,8 +11,8 @@ import warnings
 from pathlib import Path
 
 ATTEMPTS = 3
-STARVED = 0.1
-"""Part of the time that a node waited for a processor, above which a failure may be due to that."""
+STARVED_S = 0.05
+"""Time that a node waited for a processor, above which a failure may be due to that: 12 cycles."""
 
 
 def waited(pids):
@@ -33,18 +33,18 @@ def most_grown(before, after):
     return max((t - before.get(pid, 0.0) for pid, t in after.items()), default=0.0)
 
 
-def counts(attempt, part):
-    """Whether a failure counts, of an attempt, from 1, in which a node waited for a part of it."""
-    if attempt == ATTEMPTS or part < STARVED:
+def counts(attempt, seconds):
+    """Whether a failure counts, of an attempt, from 1, in which a node waited for that long."""
+    if attempt == ATTEMPTS or seconds < STARVED_S:
         return True
-    warnings.warn(f"repeated: a node waited {part:.0%} of its time", stacklevel=2)
+    warnings.warn(f"repeated: a node waited {seconds:.2f} s for a processor", stacklevel=2)
     return False
 
 
 class Watched:
-    """Runs one process after the other; `part` is what the last one waited of its time."""
+    """Runs one process after the other; `seconds` is how long the last one waited."""
 
-    part = 0.0
+    seconds = 0.0
 
     def run(self, words, patience, **options):
         """Output and errors of a process that ends within `patience`, s, and its exit status."""
@@ -53,8 +53,7 @@ class Watched:
             words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
         ) as process:
             while True:
-                delay = max(waited([process.pid]).values(), default=0.0)
-                self.part = delay / (time.monotonic() - begin + 1.0)
+                self.seconds = max(waited([process.pid]).values(), default=0.0)
                 try:
                     output, errors = process.communicate(timeout=0.5)
                 except subprocess.TimeoutExpired:
@@ -78,7 +77,7 @@ def repeated_where_starved(watched):
                 try:
                     return test(tmp_path=folder, **given)
                 except AssertionError:
-                    if counts(attempt, watched.part):
+                    if counts(attempt, watched.seconds):
                         raise
 
         return again

@@ -1,7 +1,5 @@
 """Nodes that balance an arm in real time fall behind where they get no processor: tried again."""
 
-import time
-
 import pytest
 
 from arm_system import AT_REST, NAMES, START
@@ -17,13 +15,12 @@ def pytest_pyfunc_call(pyfuncitem):
     given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
     pids = lambda: [process.pid for process in arm.processes.values()]  # noqa: E731
     for attempt in range(1, ATTEMPTS + 1):
-        begin, before = time.monotonic(), waited(pids())
+        before = waited(pids())
         try:
             pyfuncitem.obj(**given)
             return True
         except AssertionError:
-            part = most_grown(before, waited(pids())) / (time.monotonic() - begin)
-            if counts(attempt, part):
+            if counts(attempt, most_grown(before, waited(pids()))):
                 raise
         arm.restore()
         arm.goes_to(NAMES, START, AT_REST)
