@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Mapping
 
+from robot_dynamics.compiler.graph.expression import Expression, constant_value
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.arctangent import packed_arctangent
 from robot_dynamics.compiler.native.batch import batch_functions
@@ -15,7 +18,7 @@ from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_
 from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
 
 
-def single_ir(program: Program, host: Host, finite: bool, scalar: str) -> str:
+def single_ir(program: Program, host: Host, finite: bool, scalar: str, at_once: bool) -> str:
     """The module for one sample.
 
     Args:
@@ -23,8 +26,9 @@ def single_ir(program: Program, host: Host, finite: bool, scalar: str) -> str:
         host: The machine it is for.
         finite: Refuse NaN and infinity in arguments.
         scalar: "double" or "float".
+        at_once: Write results as soon as they are known.
     """
-    functions = single_functions(program, host, finite, scalar)
+    functions = single_functions(program, host, finite, scalar, at_once)
     if array_layout.available():
         shapes = _shapes(program)
         functions += single_entry(program.inputs, shapes, scalar, host.typed_pointers)
@@ -55,7 +59,7 @@ def _shapes(program: Program) -> dict[str, Shape]:
 
 
 def single_functions(
-    program: Program, host: Host, finite: bool, scalar: str = "double"
+    program: Program, host: Host, finite: bool, scalar: str = "double", at_once: bool = False
 ) -> list[str]:
     """Write `i32 single(addresses of inputs, then of outputs)`.
 
@@ -67,33 +71,102 @@ def single_functions(
         host: The machine.
         finite: Check inputs.
         scalar: Type of numbers, "double" or "float".
+        at_once: Write results as soon as they are known, so that those of a large matrix need not
+            be kept on the stack until the end.
     """
     lanes, width = Lanes(scalar), host.lanes(scalar)
     code = Code(host.typed_pointers)
-    outputs = emit_body(
-        code,
-        program,
-        lanes,
-        Values(lambda name, i: code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes)),
-        lambda code, angles: packed_sine_cosine(code, lanes, width, angles, host.fused),
-        lambda code, points: packed_arctangent(code, lanes, width, points, host.fused),
-    )
-    if finite:
+
+    def load(name: str, i: int) -> str:
+        return code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes)
+
+    def check_inputs(inputs: Mapping[Place, str] | None = None) -> None:
+        if not finite:
+            return
         check = FiniteCheck(code, lanes)
-        for name, shape in program.inputs.items():
-            for i in range(math.prod(shape)):
-                check.add(code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes))
+        for place in _places(program.inputs):
+            check.add(inputs[place] if inputs else load(*place))
         code.branch_rarely(check.failed(), "refuse", "write")
         code.label("refuse")
         code.do("ret i32 1")
         code.label("write")
-    for name, values in outputs.items():
-        for i, value in enumerate(values):
-            code.store(lanes.type, value, argument(name), i * lanes.bytes, lanes.bytes)
+
+    values = Values(load)
+    if at_once:
+        inputs = {place: load(*place) for place in _places(program.inputs)}
+        check_inputs(inputs)
+        values = _WrittenValues(program, inputs, code, lanes, width)
+    outputs = emit_body(
+        code,
+        program,
+        lanes,
+        values,
+        lambda code, angles: packed_sine_cosine(code, lanes, width, angles, host.fused),
+        lambda code, points: packed_arctangent(code, lanes, width, points, host.fused),
+    )
+    if not at_once:
+        check_inputs()
+        for name, results in outputs.items():
+            for i, value in enumerate(results):
+                code.store(lanes.type, value, argument(name), i * lanes.bytes, lanes.bytes)
     code.do("ret i32 0")
     parameters = ", ".join(f"i64 {argument(name)}" for name in (*program.inputs, *program.outputs))
     types = dict.fromkeys([lanes, Lanes(scalar, width)])
     return [
         *(exact_functions(t, host.typed_pointers) for t in types),
-        code.function(f"define i32 @single({parameters})"),
+        code.function(f"define i32 @single({parameters})", "nounwind"),
     ]
+
+
+Place = tuple[str, int]
+"""Array and entry, row by row."""
+
+
+def _places(shapes: Mapping[str, Shape]) -> list[Place]:
+    return [(name, i) for name, shape in shapes.items() for i in range(math.prod(shape))]
+
+
+class _WrittenValues(Values):
+    """Values that go to the outputs as soon as they are known; zeros, side by side.
+
+    Args:
+        program: The equations.
+        inputs: Every input, loaded before anything is written.
+        code: Where to write.
+        lanes: Type of every value.
+        width: Zeros to write at a time.
+    """
+
+    def __init__(
+        self, program: Program, inputs: Mapping[Place, str], code: Code, lanes: Lanes, width: int
+    ) -> None:
+        super().__init__(lambda name, i: inputs[name, i])
+        self._code, self._lanes, self._width = code, lanes, width
+        self._targets: dict[int, list[Place]] = defaultdict(list)
+        for name, output in program.outputs.items():
+            for i, entry in enumerate(output.entries):
+                self._targets[entry.index].append((name, i))
+
+    def enter(self, node: Expression) -> None:
+        """See `Values`."""
+        super().enter(node)
+        self._write(node)
+
+    def define(self, node: Expression, name: str) -> None:
+        """See `Values`."""
+        super().define(node, name)
+        self._write(node)
+
+    def _write(self, node: Expression) -> None:
+        targets = self._targets[node.index]
+        most = self._width if constant_value(node) == 0.0 else 1
+        while targets:
+            name, first = targets[0]
+            count = 1
+            while targets[count : count + 1] == [(name, first + count)] and count < most:
+                count += 1
+            del targets[:count]
+            side_by_side = Lanes(self._lanes.scalar, count)
+            value = side_by_side.number(0.0) if count > 1 else self.known[node.index]
+            place = first * side_by_side.bytes
+            self._code.store(side_by_side.type, value, argument(name), place, side_by_side.bytes)

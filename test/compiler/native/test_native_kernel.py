@@ -26,7 +26,7 @@ from robot_dynamics.compiler.native import batch
 from robot_dynamics.compiler.native import native_kernel as native
 from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.errors import ShapeError
+from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds
@@ -139,6 +139,41 @@ def test_results_do_not_depend_on_the_order_of_instructions(monkeypatch):
     in_order, scheduled = derivatives(0), derivatives(1_000_000)
     for found, expected in zip(in_order, scheduled, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("scalar", [np.float64, np.float32])
+def test_matrices_are_right_whenever_they_are_written(monkeypatch, at_once, scalar):
+    """Zeros in runs of all lengths, constants, inputs, and results that stand in two places."""
+    monkeypatch.setattr(native, "_NODES_UNSCHEDULED", 0 if at_once else 1_000_000)
+
+    def equations(x):
+        A = np.zeros((6, 21), dtype=object)
+        for i in range(6):
+            A[i, : i + 1] = 3.0 * x * x[i] if i == 5 else x[i]
+            A[i, i + 3 :: i + 2] = np.sin(x[i])
+        A[2, 2:4] = -np.sin(x[2]), 7.0
+        return {"A": A, "b": -x}
+
+    kernel = compile_native(trace("x", equations, {"x": (6,)}), finite=True, use_cache=False)
+    x = np.random.default_rng(1).normal(size=6).astype(scalar)
+    expected = equations(x)
+    A, b = kernel(x)
+    np.testing.assert_allclose(
+        A, expected["A"].astype(float), atol=1e-6 if A.dtype == np.float32 else 1e-15
+    )
+    np.testing.assert_array_equal(b, -x)
+
+    memory = np.full(6 * 21 + 2, 7.0)  # x lies on results, which nothing surrounds
+    memory[20:26] = x
+    kernel(memory[20:26], out=(memory[1:-1].reshape(6, 21), np.empty(6)))
+    np.testing.assert_allclose(memory[1:-1].reshape(6, 21), expected["A"].astype(float), atol=1e-6)
+    assert memory[0] == memory[-1] == 7.0
+
+    unwritten = np.full((6, 21), 7.0), np.full(6, 7.0)
+    with pytest.raises(ArgumentError, match=r"x\[5\]"):
+        kernel([0.0, 0.0, 0.0, 0.0, 0.0, np.nan], out=unwritten)
+    assert all(np.all(result == 7.0) for result in unwritten)
 
 
 def test_rows_too_long_for_the_stack(monkeypatch):
