@@ -145,9 +145,10 @@ def test_browser_that_comes_back_and_a_second_one_see_the_same(view, browser):
 
 
 @pytest.mark.thorough  # it loads the meshes of a Panda
-def test_the_verb_serves_its_page_until_it_is_interrupted(free_port):
+def test_the_verb_serves_its_page_and_records_until_it_is_interrupted(free_port, tmp_path):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
     words = [sys.executable, "-m", "robot_dynamics", "view", "panda", "--port", str(free_port)]
+    words += ["--record", str(tmp_path / "run.mcap")]
     verb = subprocess.Popen(
         words, stdout=subprocess.PIPE, text=True, env={**os.environ, "DISPLAY": ""}
     )
@@ -156,7 +157,7 @@ def test_the_verb_serves_its_page_until_it_is_interrupted(free_port):
     with urlopen(address, timeout=PATIENCE_S) as page:
         assert "<html" in page.read().decode()
     verb.send_signal(signal.SIGINT)
-    assert verb.communicate(timeout=PATIENCE_S)[0] == ""
+    assert verb.communicate(timeout=PATIENCE_S)[0] == f"recording: {tmp_path}/run.mcap\n"
     assert verb.returncode == 130
 
 

@@ -62,12 +62,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.motion is not None:
         waypoints = _waypoints(arguments.motion, robot).arriving_at_rest()
     recordings = None if arguments.record is None else Recordings(arguments.record)
-    with closing(Page(arguments.host, arguments.port)) as page:
-        say("reading meshes, compiling")
-        view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
-        serve(page, view.run)
-    if recordings is not None:
-        print(f"recording: {', '.join(map(str, recordings.made))}")
+    try:
+        with closing(Page(arguments.host, arguments.port)) as page:
+            say("reading meshes, compiling")
+            view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
+            serve(page, view.run)
+    finally:  # Ctrl-C, as a rule
+        if recordings is not None and recordings.made:
+            print(f"recording: {', '.join(map(str, recordings.made))}")
     return 0
 
 
