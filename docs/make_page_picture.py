@@ -31,10 +31,10 @@ SWITCHES = ("--headless", "--no-sandbox", "--disable-gpu", "--use-gl=angle",
             "--use-angle=swiftshader", "--enable-unsafe-swiftshader")  # fmt: skip
 
 
-def frames(view: LiveView, tab: Tab) -> list[Image.Image]:
+def frames(view: LiveView, tab: Tab, count: int) -> list[Image.Image]:
     """The motion, as the browser draws it."""
     pictures = []
-    for _ in range(FRAMES):
+    for _ in range(count):
         for _ in range(5):
             view.tick(FRAME_S / 5)
         sleep(0.5)  # until it is drawn, by software
@@ -71,7 +71,7 @@ def main() -> int:
         tab = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         tab.goto(page.address)
         settle(view, tab)
-        first, *others = frames(view, tab)
+        first, *others = frames(view, tab, FRAMES)
         browser.close()
     page.close()
     first.save(

@@ -1,5 +1,6 @@
 """The page in a real browser: it opens, draws, and what is clicked changes what the robot does."""
 
+import importlib.util
 import io
 import os
 import signal
@@ -20,6 +21,8 @@ from robot_dynamics.viewer.address import PortError  # noqa: E402
 from robot_dynamics.viewer.live_arm import BY_HAND  # noqa: E402
 from robot_dynamics.viewer.live_view import LiveView  # noqa: E402
 from robot_dynamics.viewer.page import Page  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
 
 PATIENCE_S = 120.0  # of a machine that draws by software while other tests run
 
@@ -145,6 +148,27 @@ def test_browser_that_comes_back_and_a_second_one_see_the_same(view, browser):
 
 
 @pytest.mark.thorough  # it loads the meshes of a Panda
+def test_the_moving_picture_of_the_readme_shows_an_arm_that_moves(free_port, browser):
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    script = ROOT / "docs" / "make_page_picture.py"
+    spec = importlib.util.spec_from_file_location("make_page_picture", script)
+    picture = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(picture)
+    page = Page(port=free_port)
+    view, tab = LiveView(page, "panda"), browser.new_page()
+    width, height = picture.SIZE
+    tab.set_viewport_size({"width": width, "height": height})
+    tab.goto(page.address)
+    picture.settle(view, tab)
+    first, second = (np.asarray(frame).astype(int) for frame in picture.frames(view, tab, 2))
+    tab.close()
+    page.close()
+    changed = np.abs(second - first).max(axis=2) > 40
+    assert changed[:, 200:550].mean() > 0.005  # the arm
+    assert changed[:, 560:].mean() > 0.002  # its curves
+
+
+@pytest.mark.thorough  # it loads the meshes of a Panda, too
 def test_the_verb_serves_its_page_and_records_until_it_is_interrupted(free_port, tmp_path):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
     words = [sys.executable, "-m", "robot_dynamics", "view", "panda", "--port", str(free_port)]
