@@ -23,8 +23,8 @@ from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.ros.tool_load import ToolLoad
 from robot_dynamics.nodes.runtime.process import run
-from robot_dynamics.nodes.runtime.robot_description import RobotParameters
-from robot_dynamics.nodes.runtime.robot_node import RobotNode, moved
+from robot_dynamics.nodes.runtime.robot_description import RobotParameters, moved
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.viewer_requests import StackRequests
 from robot_dynamics.robot import Inertia, Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose

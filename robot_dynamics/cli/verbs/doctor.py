@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.runtime.machine import Finding, cache_findings, realtime_findings
+from robot_dynamics.nodes.machine import Finding, cache_findings, realtime_findings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

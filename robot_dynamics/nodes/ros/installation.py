@@ -17,7 +17,7 @@ from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Empty
 
-from robot_dynamics.nodes.runtime.machine import Finding
+from robot_dynamics.nodes.machine import Finding
 
 DISTRIBUTIONS = ("humble", "jazzy", "kilted", "rolling")
 

@@ -1,19 +1,22 @@
-"""Description: where a node gets its robot from."""
+"""Description: where a node gets its robot from, and what of it moves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
+import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.arrays import Array
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import check_physical
+from robot_dynamics.trajectory.motions import middle_pose
 
 DESCRIPTION_TOPIC = "robot_description"
 
@@ -154,3 +157,42 @@ class RobotDescription:
             self.text = msg.data
             self._arrived = True
             self._changed(msg.data)
+
+
+def moved(robot: Robot, joints: Sequence[str]) -> tuple[Robot, Array]:
+    """The robot as the parameter `joints` has it move: its other joints are locked.
+
+    They count with their mass, in the middle of their ranges.
+
+    Args:
+        robot: Any robot.
+        joints: The joints that move, in any order; empty for all.
+
+    Returns:
+        The robot, and the index into its `joint_names` of every entry of `joints`, shape (n,).
+
+    Raises:
+        UnknownNameError: If the robot has no such independent joint.
+        ArgumentError: If a joint stands twice, or the robot has none.
+    """
+    if not robot.dof:
+        raise ArgumentError(
+            f"robot '{robot.name}' has no joint that moves, so there is nothing to do; give the "
+            "URDF of an arm"
+        )
+    names = tuple(joints) or robot.joint_names
+    for i, name in enumerate(names):
+        if name not in robot.joint_names:
+            raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
+        if name in names[:i]:
+            raise ArgumentError(f"parameter 'joints': '{name}' stands twice; name it once")
+    rest = dict(zip(robot.joint_names, middle_pose(robot).tolist(), strict=True))
+    locked = {name: q for name, q in rest.items() if name not in names}
+    if locked:
+        robot = robot.with_locked(locked)
+    return robot, np.array([robot.joint_names.index(name) for name in names], dtype=np.intp)
+
+
+def described_joints(robot: Robot) -> tuple[str, ...]:
+    """What nodes rely on of the joints of a robot: names, types and order."""
+    return tuple(f"{joint.name} ({joint.type.value})" for joint in robot.moving_joints)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar
 
-import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.publisher import Publisher
@@ -15,7 +14,7 @@ from rclpy.qos import QoSProfile, qos_policy_name_from_kind
 from rclpy.subscription import Subscription
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.diagnostics import (
     DIAGNOSTICS_TOPIC,
     REPORT_PERIOD_S,
@@ -40,10 +39,14 @@ from robot_dynamics.nodes.runtime.loop_statistics import (
     timing_faults,
     timing_values,
 )
-from robot_dynamics.nodes.runtime.robot_description import RobotDescription, RobotParameters
+from robot_dynamics.nodes.runtime.robot_description import (
+    RobotDescription,
+    RobotParameters,
+    described_joints,
+    moved,
+)
 from robot_dynamics.nodes.runtime.throttled_log import REPEAT_AFTER_S, ThrottledLog
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory.motions import middle_pose
 
 try:
     from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
@@ -245,7 +248,7 @@ class RobotNode(ManagedNode, Generic[P]):
             RobotDynamicsError: If it has other joints.
         """
         new, _ = self._moving(robot)
-        theirs, ours = _joints(new), _joints(self.robot)
+        theirs, ours = described_joints(new), described_joints(self.robot)
         if theirs != ours:
             raise ArgumentError(
                 f"robot '{robot.name}' has the joints {', '.join(theirs)}, but "
@@ -367,42 +370,3 @@ class RobotNode(ManagedNode, Generic[P]):
             for topic, count in self.throttled_log.count.copy().items()
             if (new := self.counter_deltas.of(topic, count))
         ]
-
-
-def moved(robot: Robot, joints: Sequence[str]) -> tuple[Robot, Array]:
-    """The robot as the parameter `joints` has it move: its other joints are locked.
-
-    They count with their mass, in the middle of their ranges.
-
-    Args:
-        robot: Any robot.
-        joints: The joints that move, in any order; empty for all.
-
-    Returns:
-        The robot, and the index into its `joint_names` of every entry of `joints`, shape (n,).
-
-    Raises:
-        UnknownNameError: If the robot has no such independent joint.
-        ArgumentError: If a joint stands twice, or the robot has none.
-    """
-    if not robot.dof:
-        raise ArgumentError(
-            f"robot '{robot.name}' has no joint that moves, so there is nothing to do; give the "
-            "URDF of an arm"
-        )
-    names = tuple(joints) or robot.joint_names
-    for i, name in enumerate(names):
-        if name not in robot.joint_names:
-            raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
-        if name in names[:i]:
-            raise ArgumentError(f"parameter 'joints': '{name}' stands twice; name it once")
-    rest = dict(zip(robot.joint_names, middle_pose(robot).tolist(), strict=True))
-    locked = {name: q for name, q in rest.items() if name not in names}
-    if locked:
-        robot = robot.with_locked(locked)
-    return robot, np.array([robot.joint_names.index(name) for name in names], dtype=np.intp)
-
-
-def _joints(robot: Robot) -> tuple[str, ...]:
-    """What nodes rely on of the joints of a robot: names, types and order."""
-    return tuple(f"{joint.name} ({joint.type.value})" for joint in robot.moving_joints)

@@ -6,7 +6,7 @@ import pytest
 rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from robot_dynamics.errors import ArgumentError, UnknownNameError  # noqa: E402
-from robot_dynamics.nodes.runtime.robot_node import moved  # noqa: E402
+from robot_dynamics.nodes.runtime.robot_description import moved  # noqa: E402
 from robot_dynamics.robot import read_urdf  # noqa: E402
 
 THREE = """<robot name="three"><link name="base"/>{links}</robot>"""
