@@ -12,6 +12,8 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from sensor_msgs.msg import JointState
 
+from node_process import run_node
+from ros_system import NODES as IMPORTED
 from ros_system import PATIENCE, ROOT, WITH_ITS_PARENT, wait_for
 
 
@@ -70,11 +72,15 @@ NODES = [
 
 
 @pytest.mark.parametrize("name", NODES)
-def test_help_says_what_a_node_is_for_and_where_its_parameters_stand(name):
-    process = run(name, "--help")
-    output, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0
-    lines = output.splitlines()[1:]
+def test_help_says_what_a_node_is_for_and_where_its_parameters_stand(name, tmp_path):
+    log = tmp_path / "log"
+    words = [name, "--help"]
+    process = IMPORTED.Process(target=run_node, args=(name, words, {**os.environ}, str(log)))
+    process.start()
+    process.join(PATIENCE)
+    assert process.exitcode == 0
+    output = log.read_text()
+    lines = output.splitlines()
     assert lines[0].startswith(f"{name}: ")
     assert f"usage: {name} --ros-args -p NAME:=VALUE" in output
     assert "docs/nodes.md" in lines[-1]
