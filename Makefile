@@ -33,10 +33,8 @@ help:
 demo: $(VENV)/$(if $(VIEW)$(RECORD)$(IDENTIFY),.view,.demo)
 	$(BIN)/robot-dynamics demo "$(ROBOT)" $(if $(VIEW),--view) $(if $(IDENTIFY),--identify) $(if $(RECORD),--record "$(RECORD)")
 
-# Byte code is kept, beside the environment and not in the tree, whatever the shell says: without it
-# every worker, and every process that a test starts, would compile all sources anew
+# Byte code is kept, whatever the shell says: every process that a test starts would compile all anew
 test test-thorough: export PYTHONDONTWRITEBYTECODE =
-test test-thorough: export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(WORKERS) $(PYTEST_ARGS)

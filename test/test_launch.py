@@ -207,7 +207,7 @@ def test_a_controller_that_is_killed_is_relieved_on_an_arm_that_keeps_its_last_c
         commands = peer.listen(Float64MultiArray, "/effort_command")
         wait_for(lambda: len(commands) > 10, "commands of the one that stood by")
         os.killpg(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=PATIENCE)
         assert "Traceback" not in output
     finally:
         peer.close()
@@ -303,7 +303,7 @@ def test_a_file_that_is_no_urdf_is_one_line_of_the_launch(launch, tmp_path, text
     path = tmp_path / "arm.urdf"
     path.write_text(text)
     process = launch(f"robot:={path}")
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "Traceback" not in output
     lines = [line for line in output.splitlines() if str(path) in line]
@@ -321,5 +321,5 @@ def test_what_a_urdf_has_that_is_ignored_is_logged_once(launch, tmp_path):
     finally:
         peer.close()
     os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert output.count("antenna") == 1, output
