@@ -86,7 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Identify, write, and say how well it fits."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
     source = find_robot(arguments.robot)
-    out = arguments.out or output_file(f"{Path(arguments.robot).stem}_identified.urdf")
+    out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
+    if not arguments.any_bodies:
+        output_file(out)
     recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
     if arguments.loaded or arguments.load:
         recordings = _efforts(arguments, robot, recordings, actuators)
