@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import starmap
 
 from robot_dynamics.compiler.graph.expression import Expression, constant_value
 from robot_dynamics.compiler.graph.trace import Program, Shape
@@ -80,21 +81,11 @@ def single_functions(
     def load(name: str, i: int) -> str:
         return code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes)
 
-    def check_inputs(inputs: Mapping[Place, str] | None = None) -> None:
-        if not finite:
-            return
-        check = FiniteCheck(code, lanes)
-        for place in _places(program.inputs):
-            check.add(inputs[place] if inputs else load(*place))
-        code.branch_rarely(check.failed(), "refuse", "write")
-        code.label("refuse")
-        code.do("ret i32 1")
-        code.label("write")
-
     values = Values(load)
     if at_once:
         inputs = {place: load(*place) for place in _places(program.inputs)}
-        check_inputs(inputs)
+        if finite:
+            _refuse_non_finite(code, lanes, inputs.values())
         values = _WrittenValues(program, inputs, code, lanes, width)
     outputs = emit_body(
         code,
@@ -105,7 +96,8 @@ def single_functions(
         lambda code, points: packed_arctangent(code, lanes, width, points, host.fused),
     )
     if not at_once:
-        check_inputs()
+        if finite:
+            _refuse_non_finite(code, lanes, starmap(load, _places(program.inputs)))
         for name, results in outputs.items():
             for i, value in enumerate(results):
                 code.store(lanes.type, value, argument(name), i * lanes.bytes, lanes.bytes)
@@ -124,6 +116,17 @@ Place = tuple[str, int]
 
 def _places(shapes: Mapping[str, Shape]) -> list[Place]:
     return [(name, i) for name, shape in shapes.items() for i in range(math.prod(shape))]
+
+
+def _refuse_non_finite(code: Code, lanes: Lanes, inputs: Iterable[str]) -> None:
+    """Return 1 where an input is NaN or infinite."""
+    check = FiniteCheck(code, lanes)
+    for x in inputs:
+        check.add(x)
+    code.branch_rarely(check.failed(), "refuse", "write")
+    code.label("refuse")
+    code.do("ret i32 1")
+    code.label("write")
 
 
 class _WrittenValues(Values):
