@@ -215,7 +215,6 @@ class _Runs:
         path.unlink(missing_ok=True)
         unstopped = {f"limits.{joint}.tracking_error": 0.0 for joint in self.robot.joint_names}
         with (
-            companion("recorder_node", self.domain, urdf_path=self.name, file=path.absolute()),
             composed(
                 model,
                 rate=self.rate,
@@ -226,6 +225,8 @@ class _Runs:
                 feedforward_node=known,
                 controller_node={**known, **unstopped},
             ) as nodes,
+            # Now that the brakes are open: behind them efforts say nothing
+            companion("recorder_node", self.domain, urdf_path=self.name, file=path.absolute()),
             progress_bar(self.console) as progress,
         ):
             end = time.monotonic() + START_S

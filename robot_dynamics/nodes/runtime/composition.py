@@ -69,6 +69,10 @@ class Composed:
         self.recorder: RecorderNode = made(RecorderNode)
         # In this order a state is answered within the cycle that published it
         nodes = (self.simulator, self.feedforward, self.controller, self.recorder, self.trajectory)
+        if self.simulator.parameters.publish_clock:  # the others see its time in the same cycle
+            self.simulator.clocks = [node.get_clock() for node in nodes[1:]]
+            for clock in self.simulator.clocks:
+                clock.handle.set_ros_time_override_is_enabled(True)
         self.process = Process(nodes, context)
 
     @property
@@ -150,7 +154,8 @@ def composed(
         rate: Rate of all nodes, Hz.
         domain: ROS domain; by default one that depends on the process.
         priority: Real-time priority of the loop, 1 to 99, where the system allows it; 0 for none.
-        own: Further parameters by name of the node.
+        own: Further parameters by name of the node; with `publish_clock` of simulator_node all
+            live in simulated time, which a busy machine makes slower, not coarser.
 
     Yields:
         The nodes, running.

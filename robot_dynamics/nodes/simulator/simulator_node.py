@@ -19,6 +19,8 @@ from enum import Enum
 from time import monotonic
 
 import numpy as np
+from rclpy.clock import ClockType, ROSClock
+from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
@@ -71,8 +73,14 @@ class Actuation(Enum):
 
 
 class SimulatorNode(RobotNode[SimulatorParameters]):
-    """A simulated robot."""
+    """A simulated robot.
 
+    Attributes:
+        clocks: Of nodes of this process, which with `publish_clock` show simulated time without
+            the way over /clock.
+    """
+
+    clocks: Sequence[ROSClock] = ()
     NAME = "simulator_node"
     PARAMETERS = SimulatorParameters
     NEEDS_INERTIA = True
@@ -268,6 +276,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _publish_clock(self) -> None:
         if self._clock_out is not None:
             self._clock_out.publish(Clock(clock=time_msg(self._time)))
+            now = Time(nanoseconds=self._time, clock_type=ClockType.ROS_TIME)
+            for clock in self.clocks:
+                clock.set_ros_time_override(now)
 
     # -- commands, in the loop's thread -------------------------------------------------------
 

@@ -190,3 +190,15 @@ def test_a_foreign_controller_takes_the_place_of_ours_in_a_composition(domain, p
             ending.set()
             pushing.join()
         peer.node.destroy_publisher(command)
+
+
+def test_nodes_of_one_process_live_in_the_time_that_their_simulator_publishes(domain):
+    with composed(
+        "planar_2r", rate=100.0, domain=domain, simulator_node={"publish_clock": True}
+    ) as nodes:
+        clocks = [node.get_clock() for node in (nodes.feedforward, nodes.controller)]
+        before = [clock.now() for clock in clocks]
+        wait_for(lambda: all(c.now() > t for c, t in zip(clocks, before, strict=True)), "time")
+        now = clocks[0].now().nanoseconds
+    assert now < 1e12  # simulated time begins at zero
+    assert now % 10_000_000 == 0  # whole cycles
