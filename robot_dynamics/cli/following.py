@@ -59,9 +59,12 @@ def follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[st
 
 
 def _wait(nodes: Composed, seconds: float, progress: Progress, task: TaskID, state: str) -> None:
-    steps = max(1, round(seconds / REFRESH_S))
-    for _ in range(steps):
+    """Wait in the time of the nodes, which may be simulated."""
+    clock, passed = nodes.trajectory.get_clock(), 0.0
+    begin = clock.now().nanoseconds
+    while passed < seconds:
         progress.update(task, state=state)
         progress.refresh()
-        nodes.sleep(seconds / steps)
-        progress.advance(task, seconds / steps)
+        nodes.sleep(min(REFRESH_S, seconds - passed))
+        before, passed = passed, min(seconds, (clock.now().nanoseconds - begin) / 1e9)
+        progress.advance(task, passed - before)

@@ -81,7 +81,7 @@ def test_a_robot_is_excited_recorded_and_identified_through_the_nodes(name, tmp_
     assert done.returncode == 0, done.stderr
     assert "verdict on the motion followed: good" in " ".join(done.stdout.split())
     (whole,) = re.findall(r"([\d.]+)\s+times\s+in\s+all", done.stdout)
-    assert float(whole) > 2.0  # beyond 5 on an idle machine, where efforts are on time
+    assert float(whole) > 5.0  # in simulated time, so that a busy machine makes it no worse
     urdf = read_urdf(find_robot(name))
     found = identify(urdf, Recording.read(tmp_path / f"{name}_excitation.mcap", urdf))
     truth = Dynamics(perturbed(urdf, 0.4, seed=1)).base_parameters  # what the demo simulates
