@@ -13,6 +13,7 @@ from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
+from starvation import ATTEMPTS, counts, most_grown, waited
 
 NAMES = list(read_urdf(find_robot("ur5")).joint_names)
 START = [0.0, -1.2, 1.5, -0.5, 0.3, 0.2]
@@ -24,7 +25,7 @@ def arm(start_for_module, peer):
     robot = {"urdf_path": "ur5"}
     peer.listen(JointState, "joint_states")
     peer.listen(Float64MultiArray, "effort_command")
-    start_for_module(
+    simulator = start_for_module(
         "simulator_node",
         {**robot, "rate": 100.0, "initial_positions": START, "command_timeout": 5.0},
     )
@@ -32,7 +33,7 @@ def arm(start_for_module, peer):
     controller = start_for_module("controller_node", robot)
     feedforward.wait_for_log("ready for trajectories")
     controller.wait_for_log("tracking the reference")
-    return controller
+    return simulator, feedforward, controller
 
 
 def states(peer, count):
@@ -43,7 +44,8 @@ def states(peer, count):
 
 
 def test_it_moves_and_then_rests_without_a_swing_and_says_what_fits(arm, peer):
-    arm.wait_for_log("feedback is by the mass matrix")
+    *_, controller = arm
+    controller.wait_for_log("feedback is by the mass matrix")
     goal = np.array(START) + 0.4
     point = JointTrajectoryPoint(positions=goal.tolist(), time_from_start=duration_msg(1.5))
     publisher = peer.publisher(JointTrajectory, "joint_trajectory")
@@ -53,11 +55,16 @@ def test_it_moves_and_then_rests_without_a_swing_and_says_what_fits(arm, peer):
         path = np.array([msg.position for msg in states(peer, 100)])
         return np.abs(path[-1] - goal).max() < 5.0 * SWING and np.ptp(path, axis=0).max() < SWING
 
-    wait_for(rests, "a second at rest at the goal")
-    path = np.array([msg.position for msg in states(peer, 200)])
-    assert np.ptp(path, axis=0).max() < SWING
+    for attempt in range(1, ATTEMPTS + 1):
+        wait_for(rests, "a second at rest at the goal")
+        before = waited(node.pid for node in arm)
+        path = np.array([msg.position for msg in states(peer, 200)])
+        still = np.ptp(path, axis=0).max() < SWING
+        if still or counts(attempt, most_grown(before, waited(node.pid for node in arm))):
+            break
+    assert still
     # Once for each of what it says, and never with other numbers: a busy machine is slower at first
-    assert arm.log.count("feedback is by the mass matrix") <= 3
+    assert controller.log.count("feedback is by the mass matrix") <= 3
 
 
 def test_one_command_answers_one_state(arm, peer):
