@@ -16,6 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from itertools import compress
 from time import monotonic
 
 import numpy as np
@@ -321,11 +322,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             "lockstep": parameters.lockstep,
             "states answered twice": self._input.pairing.twice,
             "gravity": gravity_of(self.plant),
-            "effort cut at the limit": [
-                name
-                for name, cut in zip(self.robot.joint_names, self.plant.saturated, strict=True)
-                if cut
-            ],
+            "effort cut at the limit": [*compress(self.robot.joint_names, self.plant.saturated)],
             "joint_states lost on purpose": self._lost,
             "times diverged": self._diverged,
         }
