@@ -1,6 +1,7 @@
 """Inverse kinematics: every solution, none that is wrong, and a reason where there is none."""
 
 import os
+import re
 
 import numpy as np
 import pytest
@@ -189,6 +190,17 @@ def test_a_pose_out_of_reach_has_no_solution_and_a_reason():
         f"out of reach for 'joint_3': 1.638 m away, outside the sphere of radius {reach:.6g} m, "
         f"which is missed by {1.638 - reach:.3g} m"
     )
+
+
+def test_a_pose_that_a_quartic_finds_out_of_reach_says_how_far():
+    ik = InverseKinematics(ANY_WRIST.robot, ANY_WRIST.frame)
+    found = ik(np.eye(3), [0.0, 0.0, 3.0])
+    assert found.q.shape == (0, 6)
+    assert found.reason.startswith("out of reach for 'joint_3': its circle misses the surface")
+    missed = float(re.findall(r"by ([\d.]+) m", found.reason)[0])
+    # the wrist stands 0.08 m below the hand; from axis 1 to it there are three lengths, at most
+    reach = np.hypot(0.1, 0.4) + np.hypot(0.35, 0.12) + np.hypot(0.08, 0.05) + 0.42
+    assert 2.92 - reach < missed < 2.92
 
 
 def test_a_pose_inside_the_cylinder_of_the_shoulder_names_it():

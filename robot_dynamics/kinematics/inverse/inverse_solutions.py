@@ -69,6 +69,11 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
         )
     step = min(missed, key=_miss)
     joint = names[step.joint]
+    if step.surface:
+        return (
+            f"out of reach for '{joint}': its circle misses the surface that two other joints "
+            f"sweep; the nearest solution misses the pose by {np.nanmin(residual):.3g} m"
+        )
     if step.reach is not None:
         middle, half = step.reach
         actual = np.sqrt(middle + half * step.d)

@@ -26,6 +26,7 @@ class Step(NamedTuple):
         reach: For a sphere about a joint: the squared distance in the middle and half the change
             of it with `d`.
         unit: Of `size` and `d`.
+        surface: Whether it is to meet the surface that two other joints sweep: `d` is no length.
     """
 
     joint: int
@@ -35,6 +36,7 @@ class Step(NamedTuple):
     d: Any = 0.0
     reach: tuple[float, float] | None = None
     unit: str = " m"
+    surface: bool = False
 
 
 class Partial(NamedTuple):

@@ -282,7 +282,7 @@ class Positioning:
                 of_both = zip(v_0, v_1, v_2, strict=True)
                 x, y = (side * (a + b * last.c + c * last.s) for a, b, c in of_both)
                 first, size = direction(x, y, free, NEAR * NEAR)
-                step = Step(2, self.names[1], str(number), found.size, found.d, unit="")
+                step = Step(2, self.names[1], str(number), found.size, found.d, surface=True)
                 yield Partial({2: last, 0: first}, (step, Step(0, "", "", size)))
 
     # -- q_2 ------------------------------------------------------------------------------------
