@@ -29,6 +29,9 @@ SETTLE_S = 0.1
 SHORTEST_STOP_S = 0.05
 """Least time to stop a joint that would rest beyond the end of its range, s."""
 
+LONGEST_S = 12 * 3600.0
+"""Time ahead within which a motion ends, s: it is checked sample by sample while others wait."""
+
 AT_REST = 1e-5
 """Speed below which a joint counts as at rest at the end, rad/s or m/s: as in waypoints."""
 
@@ -70,12 +73,18 @@ def replaced(
         Trajectory of all joints of `current`; its time zero is now.
 
     Raises:
-        TrajectoryError: If the new motion is over already, or names a joint that `current` lacks.
+        TrajectoryError: If the new motion is over already, ends too far ahead, or names a joint
+            that `current` lacks.
     """
     if delay + waypoints.duration < 0.0:
         raise TrajectoryError(
             f"trajectory: it ended {-delay - waypoints.duration:.3f} s ago; send it earlier, "
             "or with stamp zero to start on arrival, and let all nodes use the same clock"
+        )
+    if delay + waypoints.duration > LONGEST_S:
+        raise TrajectoryError(
+            f"trajectory: it would end in {delay + waypoints.duration:.0f} s, and is followed for "
+            f"{LONGEST_S:.0f} s at most; check time_from_start and the stamp, or send it in parts"
         )
     names = current.joint_names
     given = np.array([name in waypoints.joint_names for name in names])

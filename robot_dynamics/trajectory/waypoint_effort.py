@@ -22,6 +22,9 @@ FINEST_S = 1e-3
 A step in acceleration cannot be followed any closer.
 """
 
+MOST = 1_000_000
+"""Samples that are looked at, about: of a motion of hours they are further apart."""
+
 CONTINUOUS = 1e-6
 """Largest step in acceleration between two pieces that counts as none, relative to the largest."""
 
@@ -44,7 +47,8 @@ def with_effort(
         accelerations too unless they have steps, which a quintic through them could not have.
     """
     breaks = trajectory.breaks[trajectory.breaks >= 0.0]  # of one that rests, its end alone
-    steps = np.maximum(np.ceil(np.diff(breaks) / FINEST_S).astype(int), 1)
+    finest = max(FINEST_S, trajectory.end / MOST)
+    steps = np.maximum(np.ceil(np.diff(breaks) / finest).astype(int), 1)
     fine = np.concatenate(
         [
             np.linspace(a, b, k, endpoint=False)

@@ -151,6 +151,17 @@ def test_a_motion_that_is_over_is_refused_and_the_present_one_goes_on():
     assert_same(f.sample(0.7), due)
 
 
+@pytest.mark.parametrize(("duration", "stamp"), [(2.0**31, 0.0), (1.0, 2.0**31)])
+def test_a_motion_that_ends_in_years_is_refused_and_the_present_one_goes_on(duration, stamp):
+    arm = follower()
+    years = Waypoints(NAMES, [duration], [[1.0, 0.0, 0.0]])
+    with pytest.raises(
+        TrajectoryError, match=r"^trajectory: it would end in 214748364\d s, and is "
+    ):
+        arm.accept(years, 0.0, stamp)
+    assert_same(arm.sample(1.0), follower().sample(1.0))
+
+
 def test_planning_changes_nothing():
     f = follower()
     f.plan(move(9), now=0.0)

@@ -32,6 +32,9 @@ from robot_dynamics.robot import Robot
 
 LOWER, REFUSE = "lower", "refuse"
 
+LARGEST = 1e9
+"""What no gain and no limit of a joint exceeds, in SI units: more is a slip of the hand."""
+
 SMALL_ERROR = 0.02
 """Position error to which feedback must be able to answer at its own speed, rad or m."""
 
@@ -149,12 +152,14 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
 class GainParameters:
     """Gains of one joint."""
 
-    p: float = parameter(0.0, "Gain on the position error, N m/rad or N/m", low=0.0)
-    i: float = parameter(0.0, "Gain on its integral, N m/(rad s) or N/(m s)", low=0.0)
+    p: float = parameter(0.0, "Gain on the position error, N m/rad or N/m", low=0.0, high=LARGEST)
+    i: float = parameter(0.0, "Gain on its integral, N m/(rad s) or N/(m s)", low=0.0, high=LARGEST)
     i_clamp_max: float = parameter(
-        0.0, "Largest effort of the integral part, N m or N; 0 for any", low=0.0
+        0.0, "Largest effort of the integral part, N m or N; 0 for any", low=0.0, high=LARGEST
     )
-    d: float = parameter(0.0, "Gain on the velocity error, N m s/rad or N s/m", low=0.0)
+    d: float = parameter(
+        0.0, "Gain on the velocity error, N m s/rad or N s/m", low=0.0, high=LARGEST
+    )
 
 
 @dataclass(frozen=True)
@@ -162,22 +167,27 @@ class LimitParameters:
     """What one joint may do; every limit is off at zero."""
 
     effort_rate: float = parameter(
-        0.0, "Largest change of effort, N m/s or N/s; 0 for any", low=0.0
+        0.0, "Largest change of effort, N m/s or N/s; 0 for any", low=0.0, high=LARGEST
     )
     soft_margin: float = parameter(
         0.0,
         "Width of a spring and a damper inside both ends of the position range, rad or m; "
         "0 for none",
         low=0.0,
+        high=LARGEST,
     )
     velocity: float = parameter(
-        0.0, "Speed above which d of the gains brakes, rad/s or m/s; 0 for none", low=0.0
+        0.0,
+        "Speed above which d of the gains brakes, rad/s or m/s; 0 for none",
+        low=0.0,
+        high=LARGEST,
     )
     tracking_error: float = parameter(
         0.0,
         "Position error that stops the arm, rad or m; 0 for any. Where none is given, 0.5 rad or "
         "0.1 m, or a quarter of the range of the joint if that is less",
         low=0.0,
+        high=LARGEST,
     )
 
 

@@ -35,6 +35,9 @@ SEND_TIMEOUT_S = 0.5
 """Longest time that the end of a process waits for the result of a goal to be sent, s."""
 
 
+LARGEST = 1e9
+"""What no tolerance exceeds, in SI units: more is a slip of the hand."""
+
 GOAL_TOLERANCE = {True: 0.1, False: 0.01}
 """Position error of a joint that rotates (rad) or slides (m) with which it has arrived.
 
@@ -50,11 +53,13 @@ class Constraints:
         0.01,
         "Speed below which a joint stands still at the end of a goal, rad/s or m/s; 0 for any",
         low=0.0,
+        high=LARGEST,
     )
     goal_time: float = parameter(
         2.0,
         "Time after the end of a goal in which it is to be reached, s; 0 to wait for ever",
         low=0.0,
+        high=LARGEST,
     )
 
 
@@ -63,13 +68,17 @@ class JointConstraints:
     """Parameters of the group constraints.<joint>: how far off a goal may be."""
 
     trajectory: float = parameter(
-        0.0, "Position error on the way at which a goal is aborted, rad or m; 0 for any", low=0.0
+        0.0,
+        "Position error on the way at which a goal is aborted, rad or m; 0 for any",
+        low=0.0,
+        high=LARGEST,
     )
     goal: float = parameter(
         0.0,
         "Largest position error with which a goal is reached, rad or m; 0 for any. Where none is "
         "given, 0.1 rad or 0.01 m",
         low=0.0,
+        high=LARGEST,
     )
 
 

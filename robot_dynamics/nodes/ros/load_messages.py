@@ -12,6 +12,9 @@ from sensor_msgs.msg import Imu
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
 
+LARGEST = 1e5
+"""What no load of an arm exceeds, in SI units: more is a slip of the unit or of the hand."""
+
 PLAUSIBLE_GRAVITY = (5.0, 20.0)
 """Accelerations that an IMU may show and gravity is taken from, m/s^2; one in g shows 1."""
 
@@ -20,10 +23,10 @@ def wrench_from_msg(msg: WrenchStamped) -> Array:
     """Force (N) over moment (N m), shape (6,), in axes and about the origin of its frame.
 
     Raises:
-        ArgumentError: If a number is not finite.
+        ArgumentError: If a number is not finite, or larger than any of an arm.
     """
     wrench = [*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)]
-    _check_finite([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
+    _check_sizes([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
     return np.array(wrench)
 
 
@@ -33,22 +36,25 @@ def body_from_msg(msg: InertiaStamped) -> tuple[float, list[float], list[float]]
     All in axes of the frame of the message.
 
     Raises:
-        ArgumentError: If a number is not finite, or the mass is negative.
+        ArgumentError: If a number is not finite or larger than any of an arm, or the mass is
+            negative.
     """
     body = msg.inertia
     com = [*_xyz(body.com)]
     moments = [body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz]
     names = ("m", "com.x", "com.y", "com.z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    _check_finite(names, [body.m, *com, *moments])
+    _check_sizes(names, [body.m, *com, *moments])
     if body.m < 0.0:
         raise ArgumentError(f"m is {body.m:g} kg; a mass must be zero or positive")
     return body.m, com, moments
 
 
-def _check_finite(names: Sequence[str], values: Sequence[float]) -> None:
+def _check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
     for name, value in zip(names, values, strict=True):
         if not math.isfinite(value):
             raise ArgumentError(f"{name} is {value:g}; every number must be finite")
+        if abs(value) > LARGEST:
+            raise ArgumentError(f"{name} is {value:g}; give {LARGEST:g} at most, in SI units")
 
 
 def gravity_from_msg(msg: Imu) -> Array:

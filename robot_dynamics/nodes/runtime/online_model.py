@@ -24,7 +24,7 @@ from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.load_messages import body_from_msg, gravity_from_msg
+from robot_dynamics.nodes.ros.load_messages import LARGEST, body_from_msg, gravity_from_msg
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.ros.qos import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
@@ -63,7 +63,10 @@ class ModelParameters(LoopParameters):
         high=10.0,
     )
     gravity: tuple[float, ...] = parameter(
-        (), "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot"
+        (),
+        "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot",
+        low=-LARGEST,
+        high=LARGEST,
     )
     gravity_from_imu: bool = parameter(
         False, "Take gravity from the topic imu, whose frame must be fixed to the root link"
@@ -80,12 +83,16 @@ class ModelParameters(LoopParameters):
 class PayloadParameters:
     """What the endpoint carries; set together with `set_parameters_atomically`."""
 
-    mass: float = parameter(0.0, "Mass, kg", low=0.0)
-    com: tuple[float, ...] = parameter((0.0, 0.0, 0.0), "Centre of mass in frame, m", length=3)
+    mass: float = parameter(0.0, "Mass, kg", low=0.0, high=LARGEST)
+    com: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), "Centre of mass in frame, m", length=3, low=-LARGEST, high=LARGEST
+    )
     inertia: tuple[float, ...] = parameter(
         (0.0,) * 6,
         "Inertia about the centre of mass in axes of frame: xx, xy, xz, yy, yz, zz, kg m^2",
         length=6,
+        low=-LARGEST,
+        high=LARGEST,
     )
     frame: str = parameter("", "Link or frame of com and inertia; empty for the only tip")
 

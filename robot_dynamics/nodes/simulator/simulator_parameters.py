@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.load_messages import check_gravity
+from robot_dynamics.nodes.ros.load_messages import LARGEST, check_gravity
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
@@ -113,7 +113,10 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     joint_stops: bool = parameter(True, "Stop the joints at their position limits", read_only=True)
     gravity: tuple[float, ...] = parameter(
-        (), "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot"
+        (),
+        "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot",
+        low=-LARGEST,
+        high=LARGEST,
     )
 
     @property

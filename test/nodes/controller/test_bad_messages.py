@@ -45,6 +45,10 @@ WRONG = {
         payload("panda_hand", 1.0, (float("inf"), 0.0, 0.0)),
         "inf",
     ),
+    "a centre that no arm reaches": (
+        payload("panda_hand", 1.0, (1e308, 0.0, 0.0)),
+        "com.x is 1e+308; give 100000 at most",
+    ),
     "an inertia that no body has": (
         payload("panda_hand", 1.0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)),
         "payload",
@@ -76,7 +80,9 @@ def test_a_payload_with_one_field_wrong_is_refused_in_one_line(node, peer, what)
         {"payload.mass": float("nan")},
         {"payload.com": [1.0]},
         {"payload.inertia": [1.0] * 5},
+        {"payload.mass": 1e308, "payload.frame": "panda_hand"},
         {"gravity": [1.0]},
+        {"gravity": [0.0, 0.0, -1e308]},
         {"friction.panda_joint1.viscous": float("inf")},
         {"rotor.panda_joint1.ratio": float("nan")},
     ],
