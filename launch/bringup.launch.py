@@ -56,8 +56,8 @@ ARGUMENTS = (
     ("joint_trajectory_controller", "", "Name of a joint_trajectory_controller with effort "
      "interfaces, which follows the trajectories with our efforts in place of controller_node: it "
      "keeps its feedback should our nodes die. ros2_controllers 4.22 (Jazzy) or newer. It takes no "
-     "mode, payload or gravity while a trajectory runs, and holds without effort before the first "
-     "trajectory and after a cancelled one: there the arm sags onto its gains", None),
+     "mode, payload or gravity while a trajectory runs, and is told where to hold, and to come to "
+     "rest; activate it first, or it holds without effort and the arm sags onto its gains", None),
     ("standby", "", "Start a second controller_node that takes over when the commands of the first "
      "one stop; empty: with simulation false, where the last command may stay for ever",
      ["", *TRUE_FALSE]),
