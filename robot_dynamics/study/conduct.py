@@ -60,7 +60,8 @@ def on_dask(
     def conduct(plan: StudyPlan, chunks: Sequence[Chunk]) -> Results:
         distributed = needed("distributed", "a cluster", "study")
         with _client(distributed, workers, scheduler, client) as connected:
-            sent = connected.scatter(plan, broadcast=True)
+            # a result, and not data: done again where the worker that has it dies
+            sent = connected.submit(_itself, plan, pure=False, retries=DEATHS)
             futures = {
                 connected.submit(run_chunk, sent, chunk, pure=False, retries=DEATHS): chunk
                 for chunk in chunks
@@ -72,6 +73,10 @@ def on_dask(
                 connected.cancel(list(futures))
 
     return conduct
+
+
+def _itself(plan: StudyPlan) -> StudyPlan:
+    return plan
 
 
 @contextlib.contextmanager

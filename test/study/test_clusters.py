@@ -1,5 +1,6 @@
 """Workers beside this process, one of which is killed: nothing is lost, and nothing differs."""
 
+import contextlib
 import dataclasses
 import os
 import signal
@@ -40,6 +41,11 @@ def test_a_study_survives_the_death_of_a_worker_and_is_the_same(plan, same):
     same(alone, together)
 
 
+def _ended(pid, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
 def test_a_cluster_of_two_workers_and_a_scheduler_at_an_address_are_the_same(plan, same):
     distributed = pytest.importorskip("distributed")
     alone = study(plan)
@@ -48,6 +54,16 @@ def test_a_cluster_of_two_workers_and_a_scheduler_at_an_address_are_the_same(pla
         n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
     ) as cluster:
         same(alone, study(plan, on_dask(scheduler=cluster.scheduler_address)))
+        with distributed.Client(cluster) as client:  # the same again, and of one worker that dies
+            for _ in range(2):
+                same(alone, study(plan, on_dask(client=client)))
+            pid = next(iter(client.run(os.getpid).values()))
+            same(
+                alone,
+                study(
+                    plan, on_dask(client=client), progress=lambda *_: _ended(pid, signal.SIGKILL)
+                ),
+            )
 
 
 def test_a_dask_array_of_states_goes_through_inverse_dynamics(planar):
