@@ -40,9 +40,12 @@ def recording(domain, tmp_path_factory) -> Path:
         wait_for(lambda: "/joint_trajectory_with_effort" in topics(path), "the motion in the file")
         peer = Peer(domain)
         loads = peer.node.create_publisher(InertiaStamped, "payload", 10)
-        wait_for(lambda: loads.get_subscription_count() > 2, "nodes that take a payload")
-        loads.publish(load_msg())
-        wait_for(lambda: "/payload" in topics(path), "the payload in the file")
+
+        def payload_recorded():
+            loads.publish(load_msg())  # again: what came before recorder_node listened is lost
+            return "/payload" in topics(path)
+
+        wait_for(payload_recorded, "the payload in the file")
         peer.close()
         nodes.sleep(3.0)
         recorder.stop(signal.SIGKILL)
