@@ -22,6 +22,7 @@ from robot_dynamics.papers.counting.recursions import (
 )
 
 
+@pytest.mark.thorough
 def test_page_has_the_counts_of_the_robots_at_hand():
     if example_folder() is None:
         pytest.skip("example-robot-data is not installed")

@@ -69,7 +69,8 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
     assert (tmp_path / "planar_2r.png").read_bytes().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", ["planar_2r", pytest.param("ur5", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["planar_2r", "ur5"])
 @repeated_where_starved(WATCHED)
 def test_a_robot_is_excited_recorded_and_identified_through_the_nodes(name, tmp_path, domain):
     pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")

@@ -17,12 +17,14 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.thorough
 def test_the_page_of_worked_examples_is_the_one_in_docs(folder):
     # If this fails: python docs/make_figures.py
     written = (folder / "worked-examples.md").read_text(encoding="utf-8")
     assert written == (DOCS / "worked-examples.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_every_figure_of_the_page_is_drawn_and_shipped(folder):
     linked = re.findall(r"\(figures/([\w.]+)\)", (folder / "worked-examples.md").read_text())
     assert len(linked) == 11
@@ -31,6 +33,7 @@ def test_every_figure_of_the_page_is_drawn_and_shipped(folder):
     assert drawn <= {path.name for path in (DOCS / "figures").iterdir()}
 
 
+@pytest.mark.thorough
 def test_the_counts_are_those_of_the_page_in_docs(folder):
     # If this fails: python -m benchmark.operation_counts
     page = (DOCS / "operation-counts.md").read_text(encoding="utf-8")
