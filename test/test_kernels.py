@@ -3,9 +3,9 @@
 The robots are the URDFs of example-robot-data that differ in their mechanics, mimic joints
 included, and random trees. `make test` takes every formulation to one robot of each arrangement of
 up to seven joints, and the default one to longer robots and to more arms; `make test-thorough`
-takes every formulation to every other robot. Every kernel is compared with its plain equations evaluated on
-numbers, and with Pinocchio (the regressor by the efforts that it gives); derivatives with the
-complex step as well. What is compared with them depends on size:
+takes every formulation to every other robot. Every kernel is compared with its plain equations
+evaluated on numbers, and with Pinocchio (the regressor by the efforts that it gives); derivatives
+with the complex step as well. What is compared with them depends on size:
 
 - a graph of up to `agreement.LARGEST_NATIVE` nodes runs as native code, after all graph passes;
 - a larger one is evaluated node by node as it was traced, without passes and LLVM. The default
