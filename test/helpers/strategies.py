@@ -77,6 +77,26 @@ def chains(**options):
     return robots(branches=False, **options)
 
 
+@st.composite
+def limbed_robots(draw):
+    """Limbs of the same joints on one base, of other numbers, their axes mirrored at random."""
+    kinds = draw(st.lists(st.sampled_from(MOVING), min_size=2, max_size=3))
+    limbs = draw(st.integers(2, 4))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    axes = [random_axis(rng, plain=True) for _ in kinds]
+    links, joints = [Link("base", random_inertia(rng))], []
+    for limb in range(limbs):
+        parent = "base"
+        for k, (kind, axis) in enumerate(zip(kinds, axes, strict=True)):
+            child = f"link_{limb}_{k}"
+            origin = Pose(random_rotation(rng), rng.uniform(-0.5, 0.5, 3))
+            mirrored = rng.choice((-1.0, 1.0)) * axis
+            joints.append(Joint(f"joint_{limb}_{k}", kind, parent, child, origin, mirrored))
+            links.append(Link(child, random_inertia(rng)))
+            parent = child
+    return Robot("limbed", tuple(links), tuple(joints), gravity=rng.uniform(-10.0, 10.0, 3))
+
+
 def couple(joints, draw, rng):
     """Let some moving joints follow one leader, which may stand before or after them."""
     moving = [k for k, joint in enumerate(joints) if joint.moves]

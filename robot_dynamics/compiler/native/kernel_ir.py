@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import starmap
 
 from robot_dynamics.compiler.graph.expression import Expression, constant_value
+from robot_dynamics.compiler.graph.packing import Pack, Packing, find_packs
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.arctangent import packed_arctangent
 from robot_dynamics.compiler.native.batch import batch_functions
@@ -15,7 +16,8 @@ from robot_dynamics.compiler.native.entry import array_layout
 from robot_dynamics.compiler.native.entry.entry_functions import batch_entry, single_entry
 from robot_dynamics.compiler.native.ir import Code, Lanes, argument, module
 from robot_dynamics.compiler.native.llvm import Host
-from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
+from robot_dynamics.compiler.native.packed_values import PackedValues
+from robot_dynamics.compiler.native.program_ir import FiniteCheck, emit_body
 from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
 
 
@@ -81,12 +83,15 @@ def single_functions(
     def load(name: str, i: int) -> str:
         return code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes)
 
-    values = Values(load)
+    packing = find_packs(program, width)
+    values: PackedValues
     if at_once:
         inputs = {place: load(*place) for place in _places(program.inputs)}
         if finite:
             _refuse_non_finite(code, lanes, inputs.values())
-        values = _WrittenValues(program, inputs, code, lanes, width)
+        values = _WrittenValues(program, packing, inputs, code, lanes, width)
+    else:
+        values = PackedValues(load, code, lanes, packing)
     outputs = emit_body(
         code,
         program,
@@ -94,6 +99,7 @@ def single_functions(
         values,
         lambda code, angles: packed_sine_cosine(code, lanes, width, angles, host.fused),
         lambda code, points: packed_arctangent(code, lanes, width, points, host.fused),
+        packing,
     )
     if not at_once:
         if finite:
@@ -129,11 +135,12 @@ def _refuse_non_finite(code: Code, lanes: Lanes, inputs: Iterable[str]) -> None:
     code.label("write")
 
 
-class _WrittenValues(Values):
+class _WrittenValues(PackedValues):
     """Values that go to the outputs as soon as they are known; zeros, side by side.
 
     Args:
         program: The equations.
+        packing: Their packs.
         inputs: Every input, loaded before anything is written.
         code: Where to write.
         lanes: Type of every value.
@@ -141,10 +148,16 @@ class _WrittenValues(Values):
     """
 
     def __init__(
-        self, program: Program, inputs: Mapping[Place, str], code: Code, lanes: Lanes, width: int
+        self,
+        program: Program,
+        packing: Packing,
+        inputs: Mapping[Place, str],
+        code: Code,
+        lanes: Lanes,
+        width: int,
     ) -> None:
-        super().__init__(lambda name, i: inputs[name, i])
-        self._code, self._lanes, self._width = code, lanes, width
+        super().__init__(lambda name, i: inputs[name, i], code, lanes, packing)
+        self._width = width
         self._targets: dict[int, list[Place]] = defaultdict(list)
         for name, output in program.outputs.items():
             for i, entry in enumerate(output.entries):
@@ -160,6 +173,12 @@ class _WrittenValues(Values):
         super().define(node, name)
         self._write(node)
 
+    def define_pack(self, pack: Pack) -> None:
+        """See `Values`."""
+        super().define_pack(pack)
+        for node in self._packing.with_negations(pack):
+            self._write(node)
+
     def _write(self, node: Expression) -> None:
         targets = self._targets[node.index]
         most = self._width if constant_value(node) == 0.0 else 1
@@ -170,6 +189,6 @@ class _WrittenValues(Values):
                 count += 1
             del targets[:count]
             side_by_side = Lanes(self._lanes.scalar, count)
-            value = side_by_side.number(0.0) if count > 1 else self.known[node.index]
+            value = side_by_side.number(0.0) if count > 1 else self.use(node)
             place = first * side_by_side.bytes
             self._code.store(side_by_side.type, value, argument(name), place, side_by_side.bytes)

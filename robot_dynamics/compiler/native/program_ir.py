@@ -19,6 +19,7 @@ from robot_dynamics.compiler.graph.operations import (
     SUBTRACT,
     TANH,
 )
+from robot_dynamics.compiler.graph.packing import Pack, Packing
 from robot_dynamics.compiler.graph.trace import Program, live_nodes
 from robot_dynamics.compiler.native.ir import INTRINSICS, Code, Lanes, any_lane, by_lane
 from robot_dynamics.errors import BackendError
@@ -50,6 +51,10 @@ class Values:
         """The name of another node."""
         self.known[node.index] = name
 
+    def define_pack(self, pack: Pack) -> None:
+        """The nodes of a pack; only `PackedValues` write them."""
+        raise NotImplementedError
+
     def use(self, node: Expression) -> str:
         """The name of a node that an operation uses."""
         return self.known[node.index]
@@ -66,6 +71,7 @@ def emit_body(
     values: Values,
     sine_cosine: SineCosine,
     arctangent: Arctangent,
+    packing: Packing | None = None,
 ) -> dict[str, list[str]]:
     """Write the operations of a program.
 
@@ -83,17 +89,20 @@ def emit_body(
         values: Where values are kept.
         sine_cosine: Writes sines and cosines.
         arctangent: Writes arctangents.
+        packing: Operations that share an instruction; by default none do.
 
     Returns:
         The values of the entries of every output.
     """
     waves: dict[int, tuple[str, str]] = {}  # sine and cosine, by the index of the angle
+    packing = packing or Packing()
+    done: set[int] = set()
 
     def emit(nodes: Iterable[Expression]) -> None:
-        for node in nodes:
-            if node.index in values.known:
-                continue
-            if node.op == INPUT:
+        for node in packing.in_order(nodes, done):
+            if isinstance(node, Pack):
+                values.define_pack(node)
+            elif node.op == INPUT:
                 values.enter(node)
             elif node.op in (SIN, COS):
                 values.define(node, waves[node.args[0].index][node.op == COS])
@@ -112,6 +121,7 @@ def emit_body(
         points = [(values.use(y), values.use(x)) for y, x in (turn.args for turn in turns)]
         for turn, angle in zip(turns, arctangent(code, points), strict=True):
             values.define(turn, angle)
+            done.add(turn.index)
     emit(program.nodes)
     return {
         name: [values.result(entry) for entry in output.entries]

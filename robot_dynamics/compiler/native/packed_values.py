@@ -1,0 +1,133 @@
+"""Isomorphic operations of a program as vector instructions, beside its scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from robot_dynamics.compiler.graph.expression import Expression
+from robot_dynamics.compiler.graph.lane_signs import LaneSigns, source_of
+from robot_dynamics.compiler.graph.operations import CONSTANT, MULTIPLY
+from robot_dynamics.compiler.graph.packing import Operand, Pack, Packing, unsigned
+from robot_dynamics.compiler.native.ir import Code, Lanes, number_text
+from robot_dynamics.compiler.native.program_ir import Values
+
+
+class _Vector(NamedTuple):
+    """A value of several lanes, and which of them hold the negative of their node."""
+
+    name: str
+    negative: tuple[bool, ...]
+
+
+class PackedValues(Values):
+    """Values of one program, those of packs in the lanes of vectors.
+
+    Args:
+        load_input: See `Values`.
+        code: Where to write.
+        lanes: Type of a scalar.
+        packing: The packs of the program.
+    """
+
+    def __init__(
+        self,
+        load_input: Callable[[str, int], str],
+        code: Code,
+        lanes: Lanes,
+        packing: Packing,
+    ) -> None:
+        super().__init__(load_input)
+        self._code, self._lanes, self._packing = code, lanes, packing
+        self._signs = LaneSigns(packing)
+        self._vectors: dict[Pack, _Vector] = {}
+        self._opposite: dict[Pack, str] = {}
+        self._gathered: dict[object, _Vector] = {}
+
+    def define_pack(self, pack: Pack) -> None:
+        """See `Values`."""
+        kind = self._kind(len(pack.nodes)).type
+        (a, a_minus), (b, b_minus) = self._operand(pack.left), self._operand(pack.right)
+        differ = [x != y for x, y in zip(a_minus, b_minus, strict=True)]
+        if pack.multiplies:
+            self._vectors[pack] = _Vector(
+                self._code.let(f"fmul contract {kind} {a}, {b}"), tuple(differ)
+            )
+            return
+        subtracts = 2 * sum(differ) > len(differ)
+        wrong = [x != subtracts for x in differ]
+        # A product that is changed does not fuse with its sum
+        if pack.right.nodes[0].op == MULTIPLY and pack.left.nodes[0].op != MULTIPLY:
+            a = self._changed(a, wrong)
+            a_minus = tuple(x != y for x, y in zip(a_minus, wrong, strict=True))
+        else:
+            b = self._changed(b, wrong)
+        operation = "fsub" if subtracts else "fadd"
+        name = self._code.let(f"{operation} contract {kind} {a}, {b}")
+        self._vectors[pack] = _Vector(name, a_minus)
+
+    def use(self, node: Expression) -> str:
+        """See `Values`; a lane is taken out of its vector when it is first asked for."""
+        if node.index not in self.known:
+            self.known[node.index] = self._lane(*unsigned(node))
+        return self.known[node.index]
+
+    def result(self, node: Expression) -> str:
+        """See `Values`."""
+        return self.use(node)
+
+    def _lane(self, node: Expression, minus: bool) -> str:
+        pack, lane = self._packing.place[node.index]
+        name, negative = self._vectors[pack]
+        kind = self._kind(len(pack.nodes)).type
+        if negative[lane] != minus:
+            if pack not in self._opposite:
+                self._opposite[pack] = self._code.let(f"fneg {kind} {name}")
+            name = self._opposite[pack]
+        return self._code.let(f"extractelement {kind} {name}, i32 {lane}")
+
+    def _operand(self, operand: Operand) -> _Vector:
+        """A vector of the operands, with the signs that they have in it."""
+        pack = self._packing.pack_of(operand.nodes)
+        if pack is not None:
+            name, negative = self._vectors[pack]
+        else:
+            source, negative = source_of(operand), self._signs.chosen(operand)
+            if source not in self._gathered:
+                self._gathered[source] = _Vector(self._put_together(operand, negative), negative)
+            name, _ = self._gathered[source]
+        flags = zip(negative, operand.negative, strict=True)
+        return _Vector(name, tuple(x != minus for x, minus in flags))
+
+    def _put_together(self, operand: Operand, negative: Sequence[bool]) -> str:
+        """A vector of constants or of scalars."""
+        kind, nodes = self._kind(len(operand.nodes)), operand.nodes
+        if all(x.op == CONSTANT for x in nodes):
+            signs = (-1.0 if minus else 1.0 for minus in negative)
+            signed = (sign * x.value for sign, x in zip(signs, nodes, strict=True))
+            numbers = (f"{kind.scalar} {number_text(c, kind.scalar)}" for c in signed)
+            return f"<{', '.join(numbers)}>"
+        if all(x is nodes[0] for x in nodes):
+            first = f"{kind.scalar} {self.use(nodes[0])}, i32 0"
+            one = self._code.let(f"insertelement {kind.type} poison, {first}")
+            same = f"<{len(nodes)} x i32> zeroinitializer"
+            name = self._code.let(f"shufflevector {kind.type} {one}, {kind.type} poison, {same}")
+            return self._changed(name, negative)
+        name = "poison"
+        for lane, x in enumerate(nodes):
+            entry = f"{kind.scalar} {self.use(x)}, i32 {lane}"
+            name = self._code.let(f"insertelement {kind.type} {name}, {entry}")
+        return self._changed(name, negative)
+
+    def _changed(self, name: str, lanes: Sequence[bool]) -> str:
+        """A vector with the other sign in some lanes."""
+        if not any(lanes):
+            return name
+        kind = self._kind(len(lanes))
+        bits = (f"i{kind.bits} {-(1 << (kind.bits - 1)) if minus else 0}" for minus in lanes)
+        whole = self._code.let(f"bitcast {kind.type} {name} to {kind.integer}")
+        whole = self._code.let(f"xor {kind.integer} {whole}, <{', '.join(bits)}>")
+        return self._code.let(f"bitcast {kind.integer} {whole} to {kind.type}")
+
+    def _kind(self, count: int) -> Lanes:
+        return Lanes(self._lanes.scalar, count)
