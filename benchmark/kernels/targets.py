@@ -30,13 +30,12 @@ WHY = {
         "within 6 %."
     ),
     DERIVATIVES: (
-        "The code of a humanoid is a straight line of 18 000 instructions and 140 KB, which passes "
-        "once through an instruction cache of 32 KB. The same equations written once more for all "
-        "joints at once, eight in a vector register, took 0.077: that was not worth a second set "
-        "of equations with a back end of its own, and as the only one it would have 1.7 to 2.1 "
-        "times the operations, which batches and other processors would pay. What would help is "
-        "to compute equal limbs side by side: left and right arm, left and right leg (developer "
-        "notes: 0.80 of the time)."
+        "The code of a humanoid is a straight line of 118 KB (145 before equal limbs went side by "
+        "side into short vectors), which passes once through an instruction cache of 32 KB. The "
+        "same equations written once more for all joints at once, eight in a vector register, "
+        "took 0.077: that was not worth a second set of equations with a back end of its own, "
+        "and as the only one it would have 1.7 to 2.1 times the operations, which batches and "
+        "other processors would pay."
     ),
     FLOAT: (
         "Without turning rows of states into vectors of one joint each (which gives wrong "

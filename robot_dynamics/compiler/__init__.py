@@ -4,10 +4,12 @@
 `backends.compile_program` makes a kernel of it, and `c`, `python` and `equations`
 write it as source.
 
-Reading order: `graph` with expression, piecewise, trace, count, nary_operations, optimize;
+Reading order: `graph` with expression, piecewise, trace, count, nary_operations, optimize, and
+packing with lane_signs (what shares an instruction);
 `source` with straight_line, its back ends python, c and readable, and languages, their list;
-kernel; `native` with ir, program_ir, sincos, arctangent, kernel_ir, batch and rows (native code as
-text), entry (how Python calls it), llvm, cache and parallel; kernel_arguments; backends.
+kernel; `native` with ir, program_ir, packed_values, sincos, arctangent, kernel_ir, batch and rows
+(native code as text), entry (how Python calls it), llvm, cache and parallel; kernel_arguments;
+backends.
 
 A new graph pass is a function `Program -> Program` in a file of its own, with an entry in
 `optimize.PASSES`; what it shares with others stands in `nary_operations`, not in `optimize`. A
