@@ -20,6 +20,9 @@ from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.trajectory.trajectory import State
 
+WORTH_A_LOOK, LEAST_SHARE = 5e-3, 0.1
+"""Way of a goal, rad or m, of which some joint has made this share, or nothing has moved at all."""
+
 
 class Tolerance(NamedTuple):
     """What a goal asks of one joint: zero keeps the default, a negative number means none.
@@ -199,6 +202,10 @@ def judge(
     return Progress(Verdict.GOAL_TOLERANCE_VIOLATED, f"{what}, {time_past_end:.3g} s after the end")
 
 
+def _apart(a: Array, b: Array) -> float:
+    return float(np.abs(a - b).max(initial=0.0))
+
+
 def _worst(joint_names: Sequence[str], size: Array, allowed: Array, what: str) -> str:
     """The joint that is furthest beyond what is allowed; empty if none is."""
     beyond = size > allowed
@@ -267,6 +274,9 @@ class Goal:
     progress: Progress = UNDER_WAY
     moment: Moment | None = None
     _measurements: int | None = field(default=None, repr=False)
+    _begun: Moment | None = field(default=None, repr=False)
+    _way: float = field(default=0.0, repr=False)
+    _moved: float = field(default=0.0, repr=False)
 
     @property
     def decided(self) -> bool:
@@ -276,6 +286,23 @@ class Goal:
     def point(self, now: float) -> int:
         """Index of the point that is headed for; the number of points after the last."""
         return bisect_right(self.times, now - self.start)
+
+    def watch(self, moment: Moment) -> None:
+        """Take in how far the joints were to go, and have gone."""
+        self.moment = moment
+        begun = self._begun = self._begun or moment
+        self._way = max(self._way, _apart(moment.desired.q, begun.desired.q))
+        self._moved = max(self._moved, _apart(moment.position, begun.position))
+
+    @property
+    def unmoved(self) -> str:
+        """What tells that no joint has moved although the goal was somewhere else, or nothing."""
+        if self._way < WORTH_A_LOOK or self._moved > LEAST_SHARE * self._way:
+            return ""
+        return (
+            f"no joint has moved by more than {self._moved:.2g} on a way of {self._way:.2g}; is "
+            "what receives the efforts active?"
+        )
 
 
 class Goals:
@@ -329,7 +356,7 @@ class Goals:
                 return None
             self.end(Verdict.INVALID_GOAL, "another motion has taken its place")
             return goal.progress
-        goal.moment = moment
+        goal.watch(moment)
         past = moment.now - goal.end
         progress = judge(
             self.joint_names, past, moment.position_error, moment.velocity_error, goal.tolerances
@@ -341,6 +368,8 @@ class Goals:
                     Verdict.GOAL_TOLERANCE_VIOLATED,
                     f"no joint_states for {past:.3g} s after the end",
                 )
+        if progress.verdict is Verdict.SUCCESSFUL and (unmoved := goal.unmoved):
+            progress = Progress(Verdict.GOAL_TOLERANCE_VIOLATED, unmoved)
         if progress.verdict is Verdict.RUNNING:
             return None
         self.end(*progress)

@@ -235,6 +235,24 @@ def test_a_goal_succeeds_late_but_in_time(goals):
     assert goals.judge(moment(13.0, off(0.0, 0.01))).verdict is Verdict.SUCCESSFUL
 
 
+@pytest.mark.parametrize("made", [0.0, 0.03])
+def test_a_goal_within_its_tolerance_from_the_start_fails_if_no_joint_has_moved(made):
+    # Nobody follows: the arm is as near to its goal as tolerances ask for all the same
+    goals = Goals(NAMES)
+    goals.accept(goal(tolerances=tolerances(goal=(0.1, 0.1))))
+    for now, share in ((10.0, 0.0), (11.0, 0.5), (12.0, 1.0), (12.1, 1.0)):
+        q_d, q = off(0.05 * share, 0.0), off(made * share, 0.0)
+        one = moment(now)._replace(desired=State(q_d, STILL, STILL), position=q)
+        progress = goals.judge(one._replace(position_error=q_d - q))
+    if made:
+        assert progress.verdict is Verdict.SUCCESSFUL
+        return
+    assert progress == (
+        Verdict.GOAL_TOLERANCE_VIOLATED,
+        "no joint has moved by more than 0 on a way of 0.05; is what receives the efforts active?",
+    )
+
+
 def test_points_are_counted_as_they_are_headed_for():
     # A point counts as passed at its own time, as in joint_trajectory_controller
     headed = [goal(start=10.5).point(now) for now in (10.0, 10.5, 10.99, 11.0, 12.0, 12.5, 99.0)]

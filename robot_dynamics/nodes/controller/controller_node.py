@@ -144,6 +144,7 @@ class ControllerNode(ControllerBase):
         self.report = ControllerReport(self)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.every(RETUNE_PERIOD_S, self._retune)
+        self.every(RETUNE_PERIOD_S, self.report.announce)
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
@@ -153,7 +154,6 @@ class ControllerNode(ControllerBase):
         self._history.forget()
         self.tuning.forget()
         self.arm.base = self.tuning.model(self.arm.base)
-        self.report.forget()
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
         self._active_since = monotonic()
@@ -164,6 +164,7 @@ class ControllerNode(ControllerBase):
         if self.watch is not None:
             self.watch.begin()
             inputs.append(self.watch.reliefs)
+        self.report.begin()
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
 
     def deactivate(self) -> None:
@@ -175,6 +176,7 @@ class ControllerNode(ControllerBase):
                 end = monotonic() + self.controller.let_go() + LAST_CYCLES_S
                 while not self.controller.effortless and monotonic() < end:
                     sleep(0.001)
+        self.report.at_work = False
         super().deactivate()
 
     def update_robot(self, robot: Robot) -> None:

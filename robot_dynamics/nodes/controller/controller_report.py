@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from diagnostic_msgs.msg import KeyValue
 
-from robot_dynamics.control import Status, position_error
+from robot_dynamics.control import MODES, Status, position_error
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import UNKNOWN_NODE, other_publishers_of
+from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 
 AT_STOP = 0.01
 """Distance from the end of its range at which a joint stands at its stop, rad or m."""
@@ -33,18 +36,27 @@ class ControllerReport:
         status: The last one that was told of.
         braked_by: The last joint that was told of as one that does not move.
         standbys: How many controllers stand by, which listen to commands and do nothing with them.
+        at_work: Whether the node is active, or about to be.
     """
 
     def __init__(self, node: ControllerBase) -> None:
         self._node = node
-        self.standbys = 0
+        self.standbys, self.at_work = 0, False
         self._counted: int | None = None  # listeners of which it is known who stands by
         self._others: frozenset[str] = frozenset()
+        self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
+        # One that stands by speaks of itself only once it commands
+        self._announced = None if node.standby is None else ""
         self._cycles, self._saturated = 0, node.saturated.copy()
-        self.forget()
+        self._forget()
 
-    def forget(self) -> None:
-        """Nothing has been told yet."""
+    def begin(self) -> None:
+        """The node begins to work: nothing has been told yet, but that references are followed."""
+        self._forget()
+        self.at_work = True
+        self.announce()
+
+    def _forget(self) -> None:
         self.status: Status | None = None
         self.braked_by: str | None = None
 
@@ -53,6 +65,36 @@ class ControllerReport:
         """Whether anybody receives commands: the middleware may take seconds to introduce us."""
         listeners = self._node.command.listeners - self.standbys
         return listeners > 0 or self._node.named.listeners > 0
+
+    @property
+    def unfollowed(self) -> str:
+        """Why the reference moves no joint; empty if it does, or is about to."""
+        node, status = self._node, self.status
+        resume = f"call {node.get_name()}/resume"
+        if node.standby is not None:
+            return "holds the arm in place of another one" if node.standby.on_duty else ""
+        if not self.at_work:
+            return "not active"
+        if node.watch is not None and node.watch.ended:
+            return f"{RELIEVED}; {resume}"
+        if status in (Status.STOPPED, Status.PAUSED):
+            return f"{status.value}; {resume}"
+        if status in (Status.BLIND, Status.SILENT):
+            return status.value
+        if not MODES[node.parameters.mode].feedback:
+            return f"mode '{node.parameters.mode}' follows no reference"
+        if not self.listened_to:
+            return f"nobody listens to {node.command.topic}"
+        # Only until it is tried again: nothing else could show that the joints are free by now
+        braked = self.braked_by is not None and status is Status.SETTLING
+        return node.refusal or (self._closed_brakes if braked else "")
+
+    def announce(self) -> None:
+        """Tell whoever publishes the reference whether it is followed, if that is new."""
+        why = self.unfollowed
+        if why != self._announced:
+            self._announced = why
+            self._announce.publish(KeyValue(key=self._node.get_name(), value=why))
 
     def log(self, status: Status) -> None:
         """Tell of a status, and of brakes, if they are new."""

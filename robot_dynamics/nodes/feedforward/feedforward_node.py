@@ -30,16 +30,12 @@ from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.nodes.feedforward.followers import Followers
 from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
-from robot_dynamics.nodes.ros.messages import (
-    JointReader,
-    nanoseconds,
-    time_msg,
-    waypoints_from_msg,
-)
+from robot_dynamics.nodes.ros.messages import JointReader, nanoseconds, time_msg, waypoints_from_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
@@ -90,6 +86,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._states_in = self.create_inlet(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
+        self._followers = Followers(self)
         self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
@@ -192,6 +189,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """See how the goal stands, and give way if the arm has missed it."""
         q, qd = self._states.position.copy(), self._states.velocity.copy()
+        if (why := self._followers.refusal) and self.goals.end(Verdict.INVALID_GOAL, why):
+            follower.go_to(q, now)
+            return
         error = position_error(state.q, q, self._turning)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
@@ -341,6 +341,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if stamp:
             now = self.get_clock().now().nanoseconds
             check_start(stamp / NS_PER_S, waypoints.duration, now / NS_PER_S)
+        self._followers.check()
         motion = self._plan(follower, waypoints, stamp, what)
         self._with_effort.send(motion.trajectory, self.stamp(motion.begin) if stamp else None)
         return motion

@@ -21,6 +21,9 @@ COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 """Efforts in an agreed order, as ros2_control takes them; and with names and the stamp of the state
 that they answer, as our own nodes prefer them."""
 
+UNFOLLOWED_TOPIC = "reference/unfollowed"
+"""A node by its name, and why the reference moves no joint by it; empty if it does."""
+
 
 def nanoseconds(time: Time | Duration) -> int:
     """A stamp or duration as one whole number, ns."""

@@ -11,6 +11,13 @@ DESCRIPTION_QOS = QoSProfile(
 )
 """robot_description, as robot_state_publisher offers it: who comes late gets the last message."""
 
+ANNOUNCEMENT_QOS = QoSProfile(
+    depth=10,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""The same, of several nodes each of which is to be heard."""
+
 OUTPUT_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 """What we publish at a high rate: old values are worth nothing."""
 

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from action_msgs.msg import GoalStatus
+from diagnostic_msgs.msg import KeyValue
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from rosgraph_msgs.msg import Clock
@@ -31,7 +32,8 @@ from action_client import (
     largest_jump,
 )
 from arm_system import ArmSystem
-from robot_dynamics.nodes.ros.messages import duration_msg, time_msg
+from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC, duration_msg, time_msg
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from ros_system import wait_for
 
 
@@ -152,6 +154,39 @@ def test_deactivating_the_node_aborts_the_goal_and_later_goals_are_followed(
     assert not client.send(client.goal((0.5, arm.at()))).accepted
     assert change(Transition.TRANSITION_ACTIVATE)
     wait_for(lambda: client.send(client.goal((0.3, arm.at()))).accepted, "a goal to be accepted")
+
+
+@pytest.fixture
+def tell(node, peer):
+    """As controller_node does, tell why the reference moves no joint, until the test ends."""
+    publisher = peer.publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
+
+    def tell(why):
+        publisher.publish(KeyValue(key=peer.node.get_name(), value=why))
+
+    yield tell
+    tell("")
+    peer.node.destroy_publisher(publisher)
+
+
+def test_a_goal_is_rejected_while_nobody_moves_a_joint_by_the_reference(client, arm, tell):
+    goal = client.goal((0.2, arm.at()))  # which it has reached before it begins
+    tell("not active")
+    wait_for(lambda: not client.send(goal).accepted, "a goal that is rejected")
+    tell("")
+    wait_for(lambda: client.send(goal).accepted, "a goal that is accepted")
+
+
+def test_a_goal_is_aborted_once_nobody_moves_a_joint_by_the_reference(client, arm, tell, action):
+    start = arm.at()
+    sent = client.send(client.goal((30.0, start + 0.05)))
+    assert sent.accepted
+    tell("stopped: tracking error too large")
+    status, result = sent.end()
+    assert status == GoalStatus.STATUS_ABORTED
+    assert result.error_code == action.Result.INVALID_GOAL
+    assert result.error_string == "peer: stopped: tracking error too large"
+    arm.rests()
 
 
 def test_a_clock_that_jumps_back_aborts_the_goal(action, start, peer):
