@@ -1,5 +1,6 @@
 """What ends a controller in motion, before a plant that keeps the last command for ever."""
 
+import itertools
 import signal
 
 import numpy as np
@@ -12,7 +13,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics import read_urdf
-from robot_dynamics.nodes.ros.messages import duration_msg
+from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
@@ -53,11 +54,14 @@ def system(start, peer):
     return start, commanding, common
 
 
-def moves(peer, commanding):
-    """Have the arm move, and wait until it is well under way."""
-    point = JointTrajectoryPoint(positions=FAR, time_from_start=duration_msg(2.0))
+def moves(peer, commanding, times=1):
+    """Have the arm move, to and fro so many times, and wait until it is well under way."""
+    points = [
+        JointTrajectoryPoint(positions=q, time_from_start=duration_msg(2.0 + 2.0 * k))
+        for k, q in zip(range(times), itertools.cycle([FAR, START]), strict=False)
+    ]
     publisher = peer.publisher(JointTrajectory, "joint_trajectory")
-    trajectory = JointTrajectory(joint_names=NAMES, points=[point])
+    trajectory = JointTrajectory(joint_names=NAMES, points=points)
     sent_at = None
 
     def under_way():
@@ -165,6 +169,41 @@ def test_of_two_that_stand_by_one_takes_over_and_when_it_ends_the_other_one(syst
     commands.stop(signal.SIGKILL)
     wait_for(lambda: on_duty(waiting), "the other one")
     assert np.abs(path(peer, STAY) - stood).max() < DRIFT
+
+
+@pytest.mark.thorough
+def test_one_that_is_started_in_motion_disturbs_nothing_and_takes_over_all_the_same(system, peer):
+    start, commanding, common = system
+    desired = peer.listen(JointState, "reference")
+    moves(peer, commanding, times=60)
+    came = len(peer.heard["joint_states"])
+    standby = start("controller_node", {**common, **PATIENT}, ENDED)
+    standby.wait_for_log("standing by")
+    states(peer, STAY)
+    assert "relieved by" not in commanding.log
+    assert "taken over" not in standby.log
+    stamps, goals = zip(*((nanoseconds(m.header.stamp), m.position) for m in desired), strict=True)
+    for msg in peer.heard["joint_states"][came:]:
+        due = [np.interp(nanoseconds(msg.header.stamp), stamps, q) for q in np.transpose(goals)]
+        assert np.abs(np.subtract(msg.position, due)).max() < DRIFT
+    wait_for(lambda: speed(peer) > 0.4, "a moment of motion")
+    killed = len(peer.heard["joint_states"])
+    commanding.stop(signal.SIGKILL)
+    standby.wait_for_log("taken over: the arm comes to rest and is held")
+    stays_near(peer, since=killed)
+
+
+@pytest.mark.thorough
+def test_a_second_signal_does_not_let_an_arm_in_motion_go(system, peer):
+    start, commanding, common = system
+    standby = start("controller_node", {**common, **PATIENT}, ENDED)
+    standby.wait_for_log("standing by")
+    moves(peer, commanding)
+    commanding.send(signal.SIGTERM)
+    commanding.send(signal.SIGINT)
+    assert commanding.stop(signal.SIGTERM) == 0
+    assert speed(peer) < REST
+    assert "Traceback" not in commanding.log
 
 
 def on_duty(standby):
