@@ -30,6 +30,9 @@ from robot_dynamics.nodes.runtime.process import Process
 from ros_system import wait_for
 
 HUGE = 1e308
+OBSERVERS = ("monitor_node", "recorder_node", "viewer_node")
+PORT = 18347
+"""Of the page, which no other test serves there."""
 
 
 # -- what is right, and how it is made wrong ------------------------------------------------
@@ -174,13 +177,18 @@ def arm(running, peer):
         "effort_command_named",
         *(
             pytest.param(topic, marks=pytest.mark.thorough)
-            for topic in ("reference", "joint_trajectory", "payload", "wrench")
+            for topic in ("reference", "joint_trajectory", "payload", "wrench", "imu")
         ),
     ],
 )
 def test_a_wrong_message_moves_no_arm(arm, topic):
     msg = right_messages(arm.system.states[-1])[topic]
+    readers = ("feedforward_node", "controller_node") if topic == "imu" else ()
+    for node in readers:
+        assert arm.peer.set_parameter(node, "gravity_from_imu", True).successful
     arm.send(topic, type(msg), wrong_messages(msg))
+    for node in readers:
+        assert arm.peer.set_parameter(node, "gravity_from_imu", False).successful
 
 
 @pytest.mark.parametrize(
@@ -190,25 +198,27 @@ def test_a_wrong_message_moves_no_arm(arm, topic):
         "trajectory_node",
         *(
             pytest.param(node, marks=pytest.mark.thorough)
-            for node in ("feedforward_node", "controller_node")
+            for node in ("feedforward_node", "controller_node", *OBSERVERS)
         ),
     ],
 )
-def test_a_wrong_parameter_moves_no_arm(arm, node):
+def test_a_wrong_parameter_moves_no_arm(arm, start, tmp_path, node):
     peer, heard = arm.peer, len(arm.system.states)
+    if node in OBSERVERS:
+        own = {"recorder_node": {"file": tmp_path / "run.mcap"}, "viewer_node": {"port": PORT}}
+        observer = start(node, {"urdf_path": "planar_2r", **own.get(node, {})})
     names = peer.call(ListParameters, f"/{node}/list_parameters", ListParameters.Request())
     names = [name for name in names.result.names if name != "use_sim_time"]
     request = DescribeParameters.Request(names=names)
     described = peer.call(DescribeParameters, f"/{node}/describe_parameters", request).descriptors
     for item in described:
-        if item.read_only:
-            continue
         value = peer.get_parameter(node, item.name)
         for wrong in wrong_parameters(item.type, value):
             answer = peer.set_parameter(node, item.name, wrong)
             assert not answer.successful, f"{item.name} = {wrong!r}"
             assert item.name in answer.reason or repr(wrong) in answer.reason
     arm.check(heard, f"parameters of {node} were wrong")
+    assert node not in OBSERVERS or observer.running
 
 
 # -- a node by itself, and numbers that are too large -----------------------------------------
@@ -221,18 +231,23 @@ def test_a_wrong_parameter_moves_no_arm(arm, node):
         ("trajectory_node", ["joint_trajectory_with_effort"]),
         pytest.param(
             "feedforward_node",
-            ["joint_states", "payload", "wrench", "joint_trajectory"],
+            ["joint_states", "payload", "wrench", "joint_trajectory", "imu"],
             marks=pytest.mark.thorough,
         ),
         pytest.param(
-            "controller_node", ["joint_states", "reference", "payload"], marks=pytest.mark.thorough
+            "controller_node",
+            ["joint_states", "reference", "payload", "imu"],
+            marks=pytest.mark.thorough,
         ),
         pytest.param("monitor_node", ["joint_states", "payload"], marks=pytest.mark.thorough),
     ],
 )
 def test_no_number_however_large_ends_a_node(start, peer, namespace, node, topics):
     arguments, name = namespace
-    process = start(node, {"urdf_path": "planar_2r", "rate": 100.0}, arguments)
+    asked = {"urdf_path": "planar_2r", "rate": 100.0}
+    if "imu" in topics:
+        asked["gravity_from_imu"] = True
+    process = start(node, asked, arguments)
     now = peer.node.get_clock().now().nanoseconds
     state = joint_state_msg(NAMES, START, np.zeros(2), np.ones(2), time_msg(now))
     for topic in topics:
