@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array
+from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.identification.excitation.motion_families import Family, Room, States, family
@@ -82,7 +83,7 @@ def excite(
     """Design a motion; Ctrl-C gives the best so far.
 
     Args:
-        robot: Its limits are kept; its inertias decide which efforts a motion takes.
+        robot: Its limits are kept; its inertias and friction decide which efforts a motion takes.
         duration: s.
         kind: "fourier" or "points".
         criterion: "determinant" (D-optimality) or "condition".
@@ -100,7 +101,7 @@ def excite(
 
     Raises:
         ArgumentError: If an argument is out of range.
-        RobotError: If the arm is in its own way even without motion.
+        RobotError: If the arm is in its own way even without motion, or too weak for any.
     """
     if criterion not in CRITERIA:
         raise ArgumentError(f"no criterion '{criterion}'; give {' or '.join(CRITERIA)}")
@@ -112,6 +113,11 @@ def excite(
     room = _standing(dynamics, room or Room.of(robot), surroundings, random)
     search = _Search(dynamics, family(kind, room, duration), criterion, surroundings)
     best, done, stopped = search.run(trials, random, progress)
+    if not best.scale:
+        raise RobotError(
+            f"none of {done} motions is within efforts, box and clearance; look at effort limits, "
+            "damping and friction of the URDF, or give another box or clearance"
+        )
     time = np.linspace(0.0, duration, round(duration * rate) + 1)
     states = search.family.states(best.x, time, best.scale)
     motion = Waypoints(robot.joint_names, time, states.q, states.qd, states.qdd)
@@ -123,15 +129,33 @@ def _usable_effort(robot: Robot) -> Array:
     return np.asarray(EFFORT * np.where(limit > 0.0, limit, np.inf))
 
 
+def _movable_effort(robot: Robot) -> Array:
+    """What Coulomb friction leaves of the usable efforts, shape (n,), N m or N.
+
+    Raises:
+        RobotError: If it leaves nothing to a joint.
+    """
+    coulomb, limit = Friction.of(robot).coulomb, _usable_effort(robot)
+    stuck = np.flatnonzero(coulomb >= limit)
+    if len(stuck):
+        j = stuck[0]
+        raise RobotError(
+            f"joint '{robot.joint_names[j]}': friction of {coulomb[j]:.4g} N m or N holds it "
+            f"against {100 * EFFORT:.0f} % of its effort limit of {robot.limits.effort[j]:.4g}; "
+            "correct one of them in the URDF, or fix the joint there"
+        )
+    return limit - coulomb
+
+
 def _standing(
     dynamics: Dynamics, room: Room, surroundings: Surroundings, random: np.random.Generator
 ) -> Room:
     """The room, or its largest part about a pose where the arm can stand."""
-    limit = _usable_effort(dynamics.robot)
+    limit = _movable_effort(dynamics.robot)
 
     def free(pose: Array) -> bool:
-        held = bool((np.abs(dynamics.gravity(pose)) <= limit).all())
-        return held and surroundings.violation(pose[None]) <= 0.0
+        moved = bool((np.abs(dynamics.gravity(pose)) <= limit).all())
+        return moved and surroundings.violation(pose[None]) <= 0.0
 
     if free(room.middle):
         return room
@@ -162,6 +186,7 @@ class _Search:
         self.dynamics, self.family, self.criterion = dynamics, family, criterion
         self.surroundings, self.first = surroundings, np.inf
         self.limit = _usable_effort(dynamics.robot)
+        self.friction = Friction.of(dynamics.robot)
         self.base = np.array([b.value for b in self.dynamics.base_parameters])
         self.time = np.linspace(0.0, family.duration, STATES, endpoint=False)
 
@@ -197,8 +222,9 @@ class _Search:
         for scale in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1):
             states = self.family.states(x, self.time, scale)
             Y = self.dynamics.regressor(*states)
-            over = np.abs(Y @ self.base) > self.limit
-            if over.any():
+            rubs = self.friction
+            friction = rubs.viscous * states.qd + rubs.coulomb * np.sign(states.qd)
+            if (np.abs(Y @ self.base + friction) > self.limit).any():
                 continue
             merit, condition = self._shown(Y, states)
             if merit <= least or self.surroundings.violation(states.q) <= 0.0:

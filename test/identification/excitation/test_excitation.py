@@ -1,4 +1,5 @@
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,6 +37,25 @@ def test_a_motion_keeps_every_limit_and_rests_at_both_ends(kind):
     assert (np.abs(effort) < 1.05 * EFFORT * ROBOT.limits.effort).all()
     np.testing.assert_allclose(qd[[0, -1]], 0.0, atol=1e-9)
     np.testing.assert_allclose(q[0], q[-1], atol=1e-9)
+
+
+def rubbing(friction, damping=5.0):
+    joints = (replace(joint, damping=damping, friction=friction) for joint in ROBOT.joints)
+    return replace(ROBOT, joints=tuple(joints))
+
+
+def test_friction_of_the_urdf_counts_in_the_efforts():
+    robot = rubbing(10.0)
+    motion = excite(robot, 10.0, trials=30).motion
+    qd = motion.velocities
+    effort = Dynamics(robot).inverse(motion.positions, qd, motion.accelerations)
+    effort += 5.0 * qd + 10.0 * np.sign(qd)
+    assert (np.abs(effort) < 1.05 * EFFORT * robot.limits.effort).all()
+
+
+def test_a_joint_that_friction_holds_is_named():
+    with pytest.raises(RobotError, match="'wrist_1_joint': friction of 25 N m or N holds it"):
+        excite(rubbing(25.0), 10.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
