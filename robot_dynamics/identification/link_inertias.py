@@ -39,7 +39,7 @@ class LinkInertias:
 
     Args:
         robot: The robot of the URDF.
-        links: Names of the links that a joint moves and that have a mass or carry the only one.
+        links: Names of the links that a joint moves and that have a body or carry the only one.
         base: Base parameters; their values are those of the URDF.
         K: base values = K pi with pi the parameters of all `links`, in link frames; shape
             (p, 10 l).
@@ -58,11 +58,12 @@ class LinkInertias:
         root = tree.links[0].name
         carriers = {link.name: _carrier(tree, link.name) for link in robot.links}
         moved = [link for link in robot.links if carriers[link.name][0] != root]
-        heavy = {carriers[link.name][0] for link in moved if link.inertia.mass > 0.0}
+        felt = {link.name for link in moved if _is_felt(link.inertia)}
+        heavy = {carriers[name][0] for name in felt}
         links = tuple(
             link.name
             for link in moved
-            if link.inertia.mass > 0.0
+            if link.name in felt
             or (carriers[link.name][0] not in heavy and link.name in _carried_by_joint(robot))
         )
         gather = _gather(tree, base)
@@ -107,6 +108,11 @@ def carried_at(robot: Robot, frame: str) -> Array:
 def parameters_of(J: Array) -> Array:
     """Ten parameters of a pseudo-inertia, shape (10,)."""
     return inertial_parameters(body_of(J))
+
+
+def _is_felt(body: Inertia) -> bool:
+    """Whether efforts depend on a body: some URDFs have inertia without mass."""
+    return bool(body.mass > 0.0 or body.second_moment.any())
 
 
 def _carried_by_joint(robot: Robot) -> set[str]:

@@ -10,6 +10,8 @@ from robot_dynamics.control import Friction
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification import Recording, identify, validate
 from robot_dynamics.identification.effort_model import EffortModel
+from robot_dynamics.identification.link_inertias import LinkInertias
+from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.inertial_parameters import pseudo_inertia
 
 NOISE = 0.02  # of the largest effort of each joint, in every sample
@@ -70,6 +72,13 @@ def test_the_robot_that_is_found_has_the_efforts_of_the_base_parameters():
     base = np.array([p.consistent for p in result.parameters])
     # the same numbers by two ways, both in double precision
     np.testing.assert_allclose(Y @ base, tau, atol=1e-9 * np.abs(tau).max())
+
+
+def test_links_with_inertia_and_no_mass_are_felt():
+    """The feet of bolt, whose inertia is part of its efforts."""
+    links = LinkInertias.of(read_urdf(find_robot("bolt")))
+    values = [parameter.value for parameter in links.base]
+    np.testing.assert_allclose(links.K @ links.parameters, values, atol=1e-12)
 
 
 def test_a_wrong_urdf_is_told_from_the_identified_robot():
