@@ -7,7 +7,8 @@ Each robot has masses that differ by up to 40 % from its URDF, friction that the
 noise, encoders with steps and stamps that are late. Its nodes follow an excitation and then another
 motion while recorder_node writes; the first is identified, the second judges. As all is known of a
 simulated robot, every number can be compared with the true one.
-What was measured is kept in out/identification, so that a run that was stopped goes on.
+What was recorded and measured is kept in out/identification: a run that was stopped goes on, and
+`--judge` identifies what was recorded anew.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ from robot_dynamics import Dynamics
 from robot_dynamics.arrays import Array
 from robot_dynamics.cli.companions import companion
 from robot_dynamics.cli.identified_demo import (
+    RUBBING,
     SEED,
     SHARE,
     SIMULATED_TIME,
@@ -53,6 +55,7 @@ from robot_dynamics.identification import (
     write_urdf,
 )
 from robot_dynamics.identification.effort_model import EffortModel
+from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.signals import signals
 from robot_dynamics.identification.validation import STANDING
 from robot_dynamics.nodes.ros.messages import trajectory_msg
@@ -157,19 +160,23 @@ def measured(name: str, seconds: float, rate: float, domain: int, folder: Path) 
     robot = read_urdf(find_robot(name))
     room = Room.of(robot, share=SHARE, speed=SPEED)
     motion = excite(robot, seconds, trials=TRIALS, room=room).motion
-    other = excite(robot, OTHER_S, trials=1, seed=SEED, room=room).motion
     reality = Reality.of(robot, motion, rate)
-    path = folder / "run.mcap"
-    end = followed(name, reality, [motion, other], rate, domain, path)
+    path, ends = folder / "run.mcap", folder / "ends.txt"
+    if not ends.is_file():
+        other = excite(robot, OTHER_S, trials=1, seed=SEED, room=room).motion
+        ends.write_text(str(followed(name, reality, [motion, other], rate, domain, path)))
     run = Recording.read(path, robot)
-    recording, unseen = run.between(0.0, end - run.time[0]), run.between(end - run.time[0], np.inf)
+    end = float(ends.read_text()) - float(run.time[0])
+    recording, unseen = run.between(0.0, end), run.between(end, np.inf)
     found = identify(robot, recording)
     urdf = folder / "identified.urdf"
     write_urdf(find_robot(name), found.robot, urdf)
-    true = perturbed(robot, SPREAD, SEED)
+    true, links = perturbed(robot, SPREAD, SEED), LinkInertias.of(robot)
+    # In the axes that the URDF's inertias have chosen: the true ones may choose others
+    values = links.K @ replace(links, robot=true).parameters
     off = [
         abs(parameter.value - value) / parameter.deviation
-        for parameter, value in zip(found.parameters, base_values(true), strict=True)
+        for parameter, value in zip(found.parameters, values, strict=True)
         if np.isfinite(parameter.deviation)
     ]
     return Measured(
@@ -285,7 +292,9 @@ def _in_a_process(name: str, place: int, arguments: argparse.Namespace) -> str:
     except subprocess.TimeoutExpired:
         return "takes too long"
     said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
-    return said[-1] if said else f"ended with {done.returncode}"
+    line = said[-1] if said else f"ended with {done.returncode}"
+    _result(name).with_name("why.txt").write_text(line if done.returncode else "")
+    return line
 
 
 def _result(name: str) -> Path:
@@ -307,6 +316,13 @@ def _one(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _why(name: str) -> str:
+    """A robot that was not measured, and why if it was tried."""
+    path = _result(name).with_name("why.txt")
+    why = path.read_text().partition(": ")[2] if path.is_file() else ""
+    return f"{name} ({why})" if why else name
+
+
 def page(found: list[Measured], left: list[str], duration: float, rate: float) -> str:
     """The page: a table, what it comes to, and the robots that were not measured."""
     all_of_them = sum(len(one.deviations) for one in found)
@@ -317,7 +333,8 @@ def page(found: list[Measured], left: list[str], duration: float, rate: float) -
         "# Identification of simulated robots",
         "",
         "Written by `python -m benchmark.identification_through_nodes`. Masses differ by up to "
-        f"{100 * SPREAD:.0f} % from the URDF; joints have friction that the URDF does not know; "
+        f"{100 * SPREAD:.0f} % from the URDF; joints rub by {100 * RUBBING:.0f} % of their largest "
+        "effort, once by Coulomb and once by viscous friction, beyond what the URDF knows; "
         "`joint_states` have noise, steps of encoders and stamps that are late. The nodes follow "
         f"an excitation of {duration:g} s at {rate:g} Hz and then another motion, recorder_node "
         "writes, `identify` reads the first.",
@@ -351,11 +368,11 @@ def page(found: list[Measured], left: list[str], duration: float, rate: float) -
         )
     lines += [
         "",
-        "Residual over noise: rms of recorded less predicted efforts on the other motion, below "
-        "the edge of the filter and while the joint moves, over what the true robot leaves of "
-        "them; up to 1.41 the model is off by less than the noise. URDF read again: largest "
-        "difference between efforts of the written file and those of the regressor, over the "
-        "largest of the joint.",
+        "Errors are those against the numbers that have the efforts of the true robot. Residual "
+        "over noise: rms of recorded less predicted efforts on the other motion, below the edge of "
+        "the filter and while the joint moves, over what the true robot leaves of them; up to 1.41 "
+        "the model is off by less than the noise. URDF read again: largest difference between "
+        "efforts of the written file and those of the regressor, over the largest of the joint.",
     ]
     if left:
         lines += ["", f"Not measured, {len(left)} of {len(left) + len(found)}: {', '.join(left)}."]
@@ -370,6 +387,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=500.0, help="of the nodes, Hz (500)")
     parser.add_argument("--at-once", type=int, default=1, help="robots side by side (1)")
     parser.add_argument("--anew", action="store_true", help="forget what was measured")
+    parser.add_argument("--judge", action="store_true", help="identify what was recorded anew")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--domain", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -381,9 +399,10 @@ def main() -> int:
     if unknown:
         parser.error(f"not among {', '.join(known)}: {', '.join(sorted(unknown))}")
     wanted = [name for name in known if not arguments.robots or name in arguments.robots]
-    if arguments.anew:
-        for name in wanted:
-            _result(name).unlink(missing_ok=True)
+    for name in wanted if arguments.anew or arguments.judge else ():
+        _result(name).unlink(missing_ok=True)
+        if arguments.anew:
+            _result(name).with_name("ends.txt").unlink(missing_ok=True)
     console = Console()
     left = [name for name in wanted if not _result(name).is_file()]
     of_each(left, arguments, console)
@@ -392,7 +411,7 @@ def main() -> int:
         for name in known
         if _result(name).is_file()
     ]
-    left = [name for name in known if not _result(name).is_file()]
+    left = [_why(name) for name in known if not _result(name).is_file()]
     if found:
         text = page(found, left, arguments.duration, arguments.rate)
         PAGE.write_text(text, encoding="utf-8")

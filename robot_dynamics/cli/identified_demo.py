@@ -24,6 +24,7 @@ from robot_dynamics.cli.companions import companion
 from robot_dynamics.cli.following import follow, progress_bar
 from robot_dynamics.cli.json_output import print_json
 from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.identification import (
@@ -52,7 +53,8 @@ SEED = 1
 """Of these errors, and of the noise."""
 
 RUBBING = 0.05
-"""Coulomb friction, and viscous friction at full speed, over the largest effort of a motion."""
+"""Coulomb friction that the URDF does not know, and viscous friction at full speed, over the
+largest effort of a motion."""
 
 EFFORT_NOISE = 0.005
 """Standard deviation of a measured effort, over that effort of the median joint."""
@@ -88,8 +90,9 @@ class Reality:
             np.asarray(x) for x in (motion.positions, motion.velocities, motion.accelerations)
         )
         effort = np.abs(Dynamics(robot).inverse(q, qd, qdd)).max(axis=0)
-        rubbing, speed = RUBBING * effort, np.abs(qd).max(axis=0)
-        values = zip((rubbing / speed).tolist(), rubbing.tolist(), strict=True)
+        rubbing, speed, known = RUBBING * effort, np.abs(qd).max(axis=0), Friction.of(robot)
+        viscous, coulomb = known.viscous + rubbing / speed, known.coulomb + rubbing
+        values = zip(viscous.tolist(), coulomb.tolist(), strict=True)
         friction = dict(zip(robot.joint_names, values, strict=True))
         return Reality(friction, EFFORT_NOISE * float(np.median(effort)), 0.3 / rate)
 
