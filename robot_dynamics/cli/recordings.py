@@ -17,6 +17,9 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import find_robot
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
 
+NOT_GOOD = 3
+"""Exit status of a verb whose verdict is less than good."""
+
 
 def add_recordings(parser: argparse.ArgumentParser) -> None:
     """Positional arguments for recordings, and what must be known to read them."""
@@ -33,11 +36,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         metavar="JOINT=NAME,...",
         help="what the recording calls the joints, where it differs by more than a prefix",
     )
-    parser.add_argument(
-        "--lock",
-        metavar="JOINT=POSITION,...",
-        help="joints that were not recorded, and where they stood (rad or m)",
-    )
+    add_lock(parser, "joints that were not recorded, and where they stood (rad or m)")
     parser.add_argument(
         "--degrees", action="store_true", help="positions and velocities are in degrees"
     )
@@ -56,8 +55,13 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
+    """Option for joints of which nothing is known but where they stand; see `locked`."""
+    parser.add_argument("--lock", metavar="JOINT=POSITION,...", help=help_text)
+
+
 def locked(robot: Robot, text: str | None) -> Robot:
-    """The robot without the joints that were not recorded."""
+    """The robot with joints fixed as `--lock` says, if it does."""
     if text is None:
         return robot
     pairs = _pairs("--lock", text)

@@ -88,6 +88,16 @@ class Report:
     edge: float
 
     @property
+    def good(self) -> bool:
+        """Whether feedforward can rely on the model."""
+        return self.verdict == "good"
+
+    @property
+    def usable(self) -> bool:
+        """Whether the model is better than none."""
+        return self.verdict != "do not use"
+
+    @property
     def relative(self) -> Array:
         """Residual over effort of every joint, rms, shape (n,)."""
         return np.array([fit.relative for fit in self.fits])

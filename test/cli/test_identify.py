@@ -1,3 +1,5 @@
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -5,8 +7,10 @@ import pytest
 
 from recorded_motion import Simulated
 from robot_dynamics.cli import main
+from robot_dynamics.control import Actuators, Friction
 from robot_dynamics.identification import Recording
 from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.robot.urdf.transmissions import read_transmissions
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 ARM = Simulated.of("planar_2r")
@@ -44,6 +48,60 @@ def test_a_bad_recording_is_one_line_and_writes_nothing(runs, tmp_path, capsys):
     assert main(["identify", "planar_2r", str(bad), "--out", str(out)]) == 1
     assert capsys.readouterr().err.count("\n") == 1
     assert not out.exists()
+
+
+def test_a_robot_that_is_not_to_be_used_is_written_only_when_asked_for(runs, tmp_path, capsys):
+    """Efforts that have nothing to do with the motion."""
+    good = np.load(runs / "run.npz")
+    bad, out, report = (tmp_path / name for name in ("bad.npz", "out.urdf", "report.html"))
+    tau = np.random.default_rng(0).normal(size=good["tau"].shape)
+    tau = np.cumsum(tau, axis=0) - np.linspace(0.0, 1.0, len(tau))[:, None] * tau.sum(axis=0)
+    np.savez(bad, time=good["time"], q=good["q"], qd=good["qd"], tau=tau)
+    command = ["identify", "planar_2r", str(bad), "--out", str(out)]
+    assert main([*command, "--report", str(report)]) == 3
+    said = capsys.readouterr()
+    assert "planar_2r: do not use" in said.out and f"wrote {report}\n" in said.out
+    assert f"{out} was not written, as the verdict is not to use it; record again" in said.err
+    assert report.exists() and not (out.exists() or out.with_suffix(".yaml").exists())
+    assert main([*command, "--anyway"]) == 3
+    assert out.exists() and capsys.readouterr().err == ""
+
+
+TRANSMISSION = """
+  <transmission name="differential">
+    <plugin>transmission_interface/DifferentialTransmission</plugin>
+    <actuator name="left" role="actuator1">
+      <mechanical_reduction>2</mechanical_reduction>
+    </actuator>
+    <actuator name="right" role="actuator2">
+      <mechanical_reduction>2</mechanical_reduction>
+    </actuator>
+    <joint name="joint_1" role="joint1"><mechanical_reduction>1</mechanical_reduction></joint>
+    <joint name="joint_2" role="joint2"><mechanical_reduction>1</mechanical_reduction></joint>
+  </transmission>
+</robot>"""
+
+
+def test_an_arm_with_coupled_drives_is_told_what_a_urdf_cannot_hold(tmp_path, capsys):
+    """Motors that rub by 0.5 and 0.9 N m turn both joints; the recording is theirs."""
+    urdf, out = tmp_path / "arm.urdf", tmp_path / "fits.urdf"
+    urdf.write_text(find_robot("planar_2r").read_text().replace("</robot>", TRANSMISSION))
+    motors = Actuators.of_transmissions(read_urdf(urdf), read_transmissions(urdf))
+    arm = replace(ARM, friction=Friction.none(2))
+    joints = arm.recording(noise=0.0)
+    p, pd = (x @ motors.matrix.T for x in (joints.q, joints.qd))
+    coulomb = np.array([0.5, 0.9])
+    noise = 0.02 * np.random.default_rng(0).normal(size=p.shape)
+    f = motors.from_joints(joints.tau) + coulomb * np.tanh(pd / 0.05) + noise
+    np.savez(tmp_path / "run.npz", time=joints.time, q=p, qd=pd, tau=f)
+    command = ["identify", str(urdf), str(tmp_path / "run.npz"), "--motor-side", "--json"]
+    assert main([*command, "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert "WARNING: drives move several joints" in said.err
+    told = {name: float(part) for name, part in re.findall(r"(joint_\d) ([\d.]+) %", said.err)}
+    assert told.keys() == {"joint_1", "joint_2"} and max(told.values()) > 1.0
+    # Drives are scaled to move as their joints: by 2 and -2
+    assert json.loads(said.out)["friction"]["coulomb"] == pytest.approx(2.0 * coulomb, rel=0.05)
 
 
 def test_options_are_refused_by_name(runs, capsys):

@@ -11,6 +11,9 @@ mass centre: it tells the drive gains.
 Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF cannot hold, as
 parameters of controller_node and feedforward_node. Judge the result by another recording:
 `robot-dynamics validate`.
+
+Exit status 0 says good, 3 anything less. Of a robot that the verdict says not to use only the
+report is written, unless --anyway is given.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from robot_dynamics.cli.arguments import add_robot, load_robot, say, take_negati
 from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.recordings import (
+    NOT_GOOD,
     actuators_of,
     add_recordings,
     locked,
@@ -59,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out", type=output_file, help="URDF to write (default: <robot>_identified.urdf here)"
     )
     parser.add_argument("--report", type=output_file, help="report to write, .html")
+    parser.add_argument(
+        "--anyway", action="store_true", help="write a URDF even if the verdict is not to use it"
+    )
     parser.add_argument(
         "--any-bodies",
         action="store_true",
@@ -105,7 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.report is not None:
         write_whole(arguments.report, html_report(found.report, found).encode())
         written.append(arguments.report)
-    if not arguments.any_bodies:
+    wanted = not arguments.any_bodies
+    refused = wanted and not (found.report.usable or arguments.anyway)
+    if wanted and not refused:
         write_urdf(source, found.robot, out)
         parameters = out.with_suffix(".yaml")
         friction = _by_joint(found, recordings) if coupled else found.friction
@@ -123,7 +132,17 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(found.report)
         print(f"wrote {', '.join(str(path) for path in written)}" if written else "wrote nothing")
-    return 0
+    if refused:
+        print(_not_written(out), file=sys.stderr)
+    return 0 if found.report.good else NOT_GOOD
+
+
+def _not_written(out: Path) -> str:
+    older = ", and the one that is there is of an earlier run" if out.exists() else ""
+    return (
+        f"{out} was not written, as the verdict is not to use it{older}; record again as the "
+        "reasons say, or write it with --anyway"
+    )
 
 
 def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Friction:

@@ -15,13 +15,11 @@ from pathlib import Path
 from robot_dynamics.cli.arguments import add_robot, load_robot
 from robot_dynamics.cli.destinations import output_file
 from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
+from robot_dynamics.cli.recordings import NOT_GOOD, add_recordings, locked, read_recordings
 from robot_dynamics.identification import read_parameters, validate
 from robot_dynamics.identification.written.html_report import html_report
 from robot_dynamics.identification.written.write_back import write_whole
 from robot_dynamics.robot import find_robot
-
-NOT_GOOD = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,4 +54,4 @@ def run(arguments: argparse.Namespace) -> int:
         print(report)
         if arguments.report is not None:
             print(f"wrote {arguments.report}")
-    return 0 if report.verdict == "good" else NOT_GOOD
+    return 0 if report.good else NOT_GOOD
