@@ -52,6 +52,24 @@ def test_between_points_a_straight_line_is_as_close_as_was_asked(motion, capsys)
     assert "motion_with_effort.csv" in capsys.readouterr().out
 
 
+def test_joints_that_are_left_out_stand_where_one_says(tmp_path, capsys):
+    path = tmp_path / "one.csv"
+    path.write_text("time,q.joint_1\n0,0\n1,0.8\n2,0\n")
+    assert main(["effort", str(path), "planar_2r"]) == 1
+    assert "say where it stands: --lock joint_2=POSITION" in capsys.readouterr().err
+    assert main(["effort", str(path), "planar_2r", "--keep-points", "--lock", "joint_2=-0.5"]) == 0
+    filled = read_trajectory(tmp_path / "one_with_effort.csv")
+    q, qd, qdd = (
+        np.column_stack([x[:, 0], constant * np.ones(3)])
+        for x, constant in zip(
+            interpolate(read_trajectory(path)).sample(filled.times), (-0.5, 0, 0), strict=True
+        )
+    )
+    oracle = pin_model(read_urdf(find_robot("planar_2r")))
+    expected = [oracle.inverse(*state)[0] for state in zip(q, qd, qdd, strict=True)]
+    np.testing.assert_allclose(filled.effort[:, 0], expected, atol=ROUND_OFF * 200.0)
+
+
 def test_an_effort_beyond_its_limit_is_marked(tmp_path, capsys):
     path = tmp_path / "fast.csv"
     path.write_text("time,q.joint_1,q.joint_2\n0,0,0\n0.2,1.5,-1\n")

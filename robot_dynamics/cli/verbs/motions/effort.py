@@ -4,6 +4,7 @@
     robot-dynamics effort motion.yaml arm.urdf --output out.csv
     robot-dynamics effort motion.csv ur5 --keep-points
     robot-dynamics effort run.mcap panda                         -> run_with_effort.mcap
+    robot-dynamics effort arm_only.csv panda --lock panda_finger_joint1=0.02
 
 A bag (.mcap, .db3 or its folder) gives the same bag as .mcap with the efforts of its trajectories;
 one without any gets that of what its joints were to follow, on joint_trajectory_with_effort.
@@ -33,6 +34,7 @@ from robot_dynamics.cli.arguments import (
 )
 from robot_dynamics.cli.destinations import new_file, output_file
 from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.recordings import add_lock, locked
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics import Dynamics
@@ -70,13 +72,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-points", action="store_true", help="the points of the input and no others"
     )
+    add_lock(parser, "joints that the trajectory leaves out, and where they stand (rad or m)")
     add_formulation(parser, "use")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the file, and say how near to the limits it comes."""
-    robot = load_robot(arguments.robot)
+    robot = locked(load_robot(arguments.robot), arguments.lock)
     source = arguments.trajectory
     bag = source.suffix in (".mcap", ".db3") or source.is_dir()
     output = arguments.output or _beside(source, ".mcap" if bag else source.suffix)
@@ -119,7 +122,8 @@ class _Filler:
         if missing:
             raise TrajectoryError(
                 f"{self._source}: nothing for joint '{missing[0]}', one of {len(missing)} that are "
-                "left out; the effort of one joint depends on all: give every joint its positions"
+                "left out; the effort of one joint depends on all: give every joint its positions, "
+                f"or say where it stands: --lock {missing[0]}=POSITION"
             )
         order = [given.joint_names.index(name) for name in self._names]
         motion = interpolate(given)

@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--motion",
         type=Path,
         metavar="FILE",
-        help="a .csv or .yaml trajectory to follow, or a recording of one",
+        help="a .csv or .yaml trajectory to follow, or a recording of one; joints that it leaves "
+        "out stand still",
     )
     add_server(parser)
     parser.add_argument(
