@@ -27,6 +27,12 @@ SLOW_HZ = 50.0
 STILL = 0.05
 """rad or m: a joint that moves less shows no inertia and no friction."""
 
+STOP = 1e-3
+"""rad or m: a joint that is nearer to its position limit may lean on a stop."""
+
+LEANS = 0.01
+"""Part of the samples at a position limit that is worth a line."""
+
 CONSTANT = 1e-6
 """Spread of an effort, relative to its size, below which nothing was measured."""
 
@@ -107,6 +113,7 @@ def _of_positions(robot: Robot, recording: Recording) -> Iterator[Doubt]:
     lowest, highest = recording.q.min(axis=0), recording.q.max(axis=0)
     for j, joint in enumerate(robot.independent_joints):
         name, moved = joint.name, highest[j] - lowest[j]
+        leans = _at_a_stop(recording.q[:, j], limits.lower[j], limits.upper[j])
         over = max(highest[j] - limits.upper[j], limits.lower[j] - lowest[j])
         if joint.type.rotates and _in_degrees(limits.lower[j], limits.upper[j], recording, j):
             yield Doubt(
@@ -117,12 +124,23 @@ def _of_positions(robot: Robot, recording: Recording) -> Iterator[Doubt]:
             )
         elif over > 0.05:
             yield Doubt(f"{source}: joint '{name}' is {over:.3g} beyond its limits", joint=name)
+        elif leans > LEANS and moved >= STILL:
+            yield Doubt(
+                f"{source}: joint '{name}' is at its position limit in {100 * leans:.0f} % of the "
+                "samples, where a stop may bear part of its effort; record a motion within",
+                joint=name,
+            )
         if moved < STILL:
             yield Doubt(
                 f"{source}: joint '{name}' hardly moves ({moved:.2g}); its inertia and friction "
                 "stay as the URDF has them: record a motion of it",
                 joint=name,
             )
+
+
+def _at_a_stop(q: Array, lower: float, upper: float) -> float:
+    """Part of the samples in which a joint is at a position limit."""
+    return float(np.mean((q > upper - STOP) | (q < lower + STOP)))
 
 
 def _in_degrees(lower: float, upper: float, recording: Recording, j: int) -> bool:

@@ -49,6 +49,14 @@ def test_positions_in_degrees_are_refused():
         identify(ARM.urdf, replace(MOTION, q=np.degrees(MOTION.q), qd=np.degrees(MOTION.qd)))
 
 
+def test_a_joint_that_leans_on_its_stop_is_named():
+    q, highest = MOTION.q.copy(), ARM.urdf.limits.upper[2]
+    q[:, 2] = np.minimum(q[:, 2] + highest - 0.9 * MOTION.q[:, 2].max(), highest)
+    part = 100 * np.mean(q[:, 2] > highest - 1e-3)
+    said = texts(replace(MOTION, q=q, qd=None))
+    assert f"joint '{JOINT[2]}' is at its position limit in {part:.0f} % of the samples" in said
+
+
 def test_a_joint_whose_zero_is_elsewhere_is_named_and_not_taken_for_degrees():
     shifted = MOTION.q + np.array([0.0, 0.0, 9.0, 0.0, 0.0, 0.0])
     said = texts(replace(MOTION, q=shifted))
