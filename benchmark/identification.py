@@ -2,31 +2,26 @@
 
     ROBOT_DYNAMICS_RECORDINGS=/folder/of/recordings python -m benchmark.identification
 
-The folder has `ur10/ur10_exciting_trajectory.db3` and `fer/panda_exciting_trajectory.db3`
-(unisa-acg/inverse-dynamics-solver), `tx40/*.csv.gz` with its URDF (thanhndv212/figaroh-plus), and
-`franka_1khz/exciting_traj_*.txt` (marcocognetti/FrankaEmikaPandaDynModel, matlab/data). What it
-lacks is left out.
+`benchmark.real_recordings` says what is looked for in the folder. What it lacks is left out.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
 import numpy as np
 
+from benchmark.identification_peers import table as beside_peers
+from benchmark.real_recordings import VARIABLE, Case, cases, staubli
 from robot_dynamics import Dynamics
-from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.identification import Identification, Recording, identify, validate
 from robot_dynamics.identification.signals import Signals, signals
-from robot_dynamics.robot import Robot, find_robot, read_urdf
+from robot_dynamics.robot import Robot
 
 PAGE = Path(__file__).parents[1] / "docs" / "identification-results.md"
-VARIABLE = "ROBOT_DYNAMICS_RECORDINGS"
 POSES = 10_000
 PEERS = (
     "Time of the whole of an identification after imports, on the same recording, by "
@@ -35,65 +30,6 @@ PEERS = (
     "squares of base parameters and friction; FloBaRoID a semidefinite programme that is held "
     "near the URDF, whose masses are far off here."
 )
-
-
-@dataclass
-class Case:
-    """A recording of a robot: `edge` is of the filter, Hz, None for that of the motion."""
-
-    name: str
-    robot: Robot
-    recording: Recording
-    edge: float | None = None
-
-
-def cases(folder: Path) -> list[Case]:
-    """The recordings that are there and split into a part to fit and one to try."""
-    panda = read_urdf(find_robot("panda")).with_locked({"panda_finger_joint1": 0.0})
-    found = []
-    if (folder / "ur10").is_dir():
-        ur10 = read_urdf(find_robot("ur10"))
-        bag = folder / "ur10" / "ur10_exciting_trajectory.db3"
-        found.append(Case("UR10", ur10, Recording.read(bag, ur10)))
-    if (folder / "fer").is_dir():
-        bag = folder / "fer" / "panda_exciting_trajectory.db3"
-        found.append(Case("Panda at 30 Hz", panda, Recording.read(bag, panda)))
-    if (folder / "franka_1khz").is_dir():
-        found.append(Case("Panda at 1 kHz", panda, one_number_a_line(folder / "franka_1khz"), 5.0))
-    return found
-
-
-def one_number_a_line(folder: Path) -> Recording:
-    """The format of FrankaEmikaPandaDynModel: seven numbers a sample."""
-    columns = {
-        name: np.loadtxt(folder / f"exciting_traj_{name}.txt")
-        for name in ("time", "positions", "velocity", "torques")
-    }
-    time = columns.pop("time")
-    rows = min(len(time), *(len(values) // 7 for values in columns.values()))
-    q, qd, tau = (values[: 7 * rows].reshape(rows, 7) for values in columns.values())
-    return Recording(time[:rows], q, qd, tau, "franka_1khz")
-
-
-def staubli(folder: Path) -> tuple[Robot, Recording, Actuators]:
-    """The TX40, from the side of its motors: the sixth turns with the fifth joint, too."""
-    robot = read_urdf(folder / "tx40_mdh_modified.urdf", require_inertia=False)
-    position, current = (
-        numbers_of(folder / f"{name}_data.csv.gz") for name in ("pos_read", "curr")
-    )
-    coupling = np.diag([32.0, 32.0, 45.0, -48.0, 45.0, 32.0])
-    coupling[5, 4] = 32.0
-    actuators = Actuators.of_coupling(robot.joint_names, coupling)
-    time = np.arange(len(position)) / 5000.0
-    recording = Recording(time, position, None, current, "tx40").at_joints(actuators)
-    zero = np.array([0.0, -np.pi / 2, np.pi / 2, 0.0, 0.0, 0.0])  # of the URDF against the drives
-    return robot, Recording(time, recording.q + zero, None, recording.tau, "tx40"), actuators
-
-
-def numbers_of(path: Path) -> np.ndarray:
-    """The numbers under a header."""
-    with gzip.open(path, "rt") as file:
-        return np.loadtxt(file, delimiter=",", skiprows=1)
 
 
 def plain(robot: Robot, first: Recording, last: Recording, edge: float) -> np.ndarray:
@@ -218,8 +154,6 @@ def main() -> int:
     if (folder / "tx40").is_dir():
         lines += told_of_staubli(folder / "tx40")
     if (folder / "franka_1khz").is_dir():
-        from benchmark.identification_peers import table as beside_peers  # circular
-
         lines += ["## Beside peers", "", PEERS, "", *beside_peers(), ""]
     PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
     print(f"wrote {PAGE}")

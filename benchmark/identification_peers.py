@@ -19,6 +19,14 @@ import time
 from pathlib import Path
 
 import numpy as np
+from lxml import etree
+
+from benchmark.real_recordings import VARIABLE, one_number_a_line
+from robot_dynamics.identification import identify
+from robot_dynamics.identification.signals import signals
+from robot_dynamics.robot import find_robot, read_urdf
+
+SCRIPT = Path(__file__).with_name("identification_by_peer.py")
 
 FIGAROH = """\
 robot: {{name: panda}}
@@ -40,68 +48,13 @@ tasks:
 """
 
 
-def figaroh(folder: Path) -> dict[str, float]:
-    """Identify by FIGAROH; in its own interpreter."""
-    from figaroh.identification import BaseIdentification
-    from figaroh.tools.load_robot import load_robot
-
-    class Panda(BaseIdentification):
-        def load_trajectory_data(self, data_source=None):
-            run = np.load(folder / "run.npz")
-            return {
-                "timestamps": run["time"],
-                "positions": run["q"],
-                "velocities": run["qd"],
-                "accelerations": None,
-                "torques": run["tau"],
-            }
-
-        def process_torque_data(self, **_):
-            return self._apply_filters(
-                self.raw_data["torques"], **self.filter_config["filter_params"]
-            )
-
-    start = time.process_time()
-    found = Panda(load_robot(str(folder / "robot.urdf")), str(folder / "figaroh.yaml"))
-    joints = list(range(found.model.nv))
-    found.identif_config |= {"act_idxq": joints, "act_idxv": joints}
-    found.initialize()
-    found.solve(decimate=True, decimation_factor=10, plotting=False, wls=True)
-    took = time.process_time() - start
-    left = np.linalg.norm(found.tau_noised - found.tau_identif) / np.linalg.norm(found.tau_noised)
-    return {"seconds": took, "left": 100.0 * float(left)}
-
-
-def flobaroid(folder: Path) -> dict[str, float]:
-    """Identify by FloBaRoID; in its own interpreter, from its checkout."""
-    os.environ["MPLBACKEND"] = "Agg"
-    checkout = Path(os.environ["FLOBAROID"])
-    sys.path.insert(0, str(checkout))
-    import yaml
-    from identifier import Identification
-
-    options = yaml.safe_load((checkout / "configs" / "kuka_lwr4.yaml").read_text())
-    options |= {"startOffset": 0, "limitOverallMass": 0, "limitMassToApriori": 0, "createPlots": 0,
-                "restrictCOMtoHull": 0, "verbose": 0}  # fmt: skip
-    start = time.process_time()
-    files = [[str(folder / "flobaroid.npz")]]
-    found = Identification(options, str(folder / "robot.urdf"), None, files, None, None)
-    found.estimateParameters()
-    found.estimateRegressorTorques()
-    took = time.process_time() - start
-    measured = found.model.tauMeasured
-    left = np.linalg.norm(found.tauEstimated - measured) / np.linalg.norm(measured)
-    return {"seconds": took, "left": 100.0 * float(left)}
-
-
-PEERS = {"figaroh": figaroh, "flobaroid": flobaroid}
 TITLES = {"figaroh": "FIGAROH 1.0", "flobaroid": "FloBaRoID, with the settings of its KUKA LWR4"}
 
 
 def beside(folder: Path, name: str) -> dict[str, float] | str:
     """What a peer says of the recording in a folder, or why it says nothing."""
     python = os.environ.get(f"{name.upper()}_PYTHON", sys.executable)
-    command = [python, __file__, name, str(folder)]
+    command = [python, str(SCRIPT), name, str(folder)]
     one_core = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=one_core)
     if done.returncode:
@@ -112,11 +65,6 @@ def beside(folder: Path, name: str) -> dict[str, float] | str:
 
 def table() -> list[str]:
     """Lines of a page: ours and every peer."""
-    from benchmark.identification import VARIABLE, one_number_a_line
-    from robot_dynamics.identification import identify
-    from robot_dynamics.identification.signals import signals
-    from robot_dynamics.robot import find_robot, read_urdf
-
     source = find_robot("panda")
     robot = read_urdf(source).with_locked({"panda_finger_joint1": 0.0})
     recording = one_number_a_line(Path(os.environ[VARIABLE]) / "franka_1khz")
@@ -141,22 +89,20 @@ def table() -> list[str]:
         text = FIGAROH.format(joints=list(robot.joint_names), zeros=[0.0] * n, ones=[1.0] * n,
                               rate=float(round(recording.rate)), edge=5.0)  # fmt: skip
         (folder / "figaroh.yaml").write_text(text)
-        for peer in PEERS:
+        for peer, title in TITLES.items():
             said = beside(folder, peer)
             told = (
                 f"{said} | |"
                 if isinstance(said, str)
                 else "{seconds:.2f} | {left:.2f} |".format(**said)
             )
-            rows.append(f"| {TITLES[peer]} | {told}")
+            rows.append(f"| {title} | {told}")
     what = f"{recording.duration:.0f} s of the Panda at {recording.rate:.0f} Hz, below 5 Hz"
     return [f"| {what} | s of one core | % of all efforts left |", "| --- | --- | --- |", *rows]
 
 
 def arm_alone(source: Path, path: Path) -> None:
     """The URDF with its fingers fixed, and without meshes."""
-    from lxml import etree
-
     tree = etree.parse(str(source))
     for joint in tree.iter("joint"):
         if "finger" in joint.get("name", "") and joint.get("type") == "prismatic":
@@ -173,9 +119,6 @@ def arm_alone(source: Path, path: Path) -> None:
 
 def main() -> int:
     """Print the table."""
-    if len(sys.argv) == 3:
-        print(json.dumps(PEERS[sys.argv[1]](Path(sys.argv[2]))))
-        return 0
     print("\n".join(table()))
     return 0
 
