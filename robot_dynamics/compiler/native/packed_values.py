@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from robot_dynamics.compiler.graph.expression import Expression
-from robot_dynamics.compiler.graph.lane_signs import LaneSigns, source_of
+from robot_dynamics.compiler.graph.lane_signs import LaneSigns, Source, source_of
 from robot_dynamics.compiler.graph.operations import CONSTANT, MULTIPLY
 from robot_dynamics.compiler.graph.packing import Operand, Pack, Packing, unsigned
 from robot_dynamics.compiler.native.ir import Code, Lanes, number_text
@@ -18,6 +18,11 @@ class _Vector(NamedTuple):
 
     name: str
     negative: tuple[bool, ...]
+
+
+def _differ(some: Sequence[bool], others: Sequence[bool]) -> tuple[bool, ...]:
+    """Lanes of which one is negative and the other is not."""
+    return tuple(x != y for x, y in zip(some, others, strict=True))
 
 
 class PackedValues(Values):
@@ -42,29 +47,17 @@ class PackedValues(Values):
         self._signs = LaneSigns(packing)
         self._vectors: dict[Pack, _Vector] = {}
         self._opposite: dict[Pack, str] = {}
-        self._gathered: dict[object, _Vector] = {}
+        self._gathered: dict[Source, _Vector] = {}
 
     def define_pack(self, pack: Pack) -> None:
         """See `Values`."""
-        kind = self._kind(len(pack.nodes)).type
-        (a, a_minus), (b, b_minus) = self._operand(pack.left), self._operand(pack.right)
-        differ = [x != y for x, y in zip(a_minus, b_minus, strict=True)]
+        left, right = self._operand(pack.left), self._operand(pack.right)
         if pack.multiplies:
-            self._vectors[pack] = _Vector(
-                self._code.let(f"fmul contract {kind} {a}, {b}"), tuple(differ)
-            )
-            return
-        subtracts = 2 * sum(differ) > len(differ)
-        wrong = [x != subtracts for x in differ]
-        # A product that is changed does not fuse with its sum
-        if pack.right.nodes[0].op == MULTIPLY and pack.left.nodes[0].op != MULTIPLY:
-            a = self._changed(a, wrong)
-            a_minus = tuple(x != y for x, y in zip(a_minus, wrong, strict=True))
+            kind, differ = self._kind(len(pack.nodes)).type, _differ(left.negative, right.negative)
+            product = self._code.let(f"fmul contract {kind} {left.name}, {right.name}")
+            self._vectors[pack] = _Vector(product, differ)
         else:
-            b = self._changed(b, wrong)
-        operation = "fsub" if subtracts else "fadd"
-        name = self._code.let(f"{operation} contract {kind} {a}, {b}")
-        self._vectors[pack] = _Vector(name, a_minus)
+            self._vectors[pack] = self._sum(pack, left, right)
 
     def use(self, node: Expression) -> str:
         """See `Values`; a lane is taken out of its vector when it is first asked for."""
@@ -75,6 +68,20 @@ class PackedValues(Values):
     def result(self, node: Expression) -> str:
         """See `Values`."""
         return self.use(node)
+
+    def _sum(self, pack: Pack, left: _Vector, right: _Vector) -> _Vector:
+        """A sum, or a difference where fewer signs change so; it has the signs of the left."""
+        kind, differ = self._kind(len(pack.nodes)).type, _differ(left.negative, right.negative)
+        subtracts = 2 * sum(differ) > len(differ)
+        wrong = tuple(x != subtracts for x in differ)
+        # A product that is changed does not fuse with its sum
+        if pack.right.nodes[0].op == MULTIPLY and pack.left.nodes[0].op != MULTIPLY:
+            left = _Vector(self._changed(left.name, wrong), _differ(left.negative, wrong))
+        else:
+            right = _Vector(self._changed(right.name, wrong), _differ(right.negative, wrong))
+        operation = "fsub" if subtracts else "fadd"
+        name = self._code.let(f"{operation} contract {kind} {left.name}, {right.name}")
+        return _Vector(name, left.negative)
 
     def _lane(self, node: Expression, minus: bool) -> str:
         pack, lane = self._packing.place[node.index]
@@ -96,8 +103,7 @@ class PackedValues(Values):
             if source not in self._gathered:
                 self._gathered[source] = _Vector(self._put_together(operand, negative), negative)
             name, _ = self._gathered[source]
-        flags = zip(negative, operand.negative, strict=True)
-        return _Vector(name, tuple(x != minus for x, minus in flags))
+        return _Vector(name, _differ(negative, operand.negative))
 
     def _put_together(self, operand: Operand, negative: Sequence[bool]) -> str:
         """A vector of constants or of scalars."""
