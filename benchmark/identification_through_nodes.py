@@ -327,6 +327,7 @@ def page(found: list[Measured], left: list[str], duration: float, rate: float) -
     """The page: a table, what it comes to, and the robots that were not measured."""
     all_of_them = sum(len(one.deviations) for one in found)
     beyond = sum(one.beyond for one in found)
+    spread = float(np.sqrt(np.mean(np.concatenate([one.deviations for one in found]) ** 2)))
     unfit = [one for one in found if one.verdict == "do not use"]
     noisy = [one.robot for one in found if max(one.noise) > np.sqrt(2.0)]
     lines = [
@@ -349,6 +350,8 @@ def page(found: list[Measured], left: list[str], duration: float, rate: float) -
             if unfit
             else ""
         )
+        + f"All errors together are {spread:.2f} deviations rms: 1 if these are exact, less if they "
+        "are too large. "
         + (
             "On the other motion the model is off by less than the noise in every joint"
             + (f", but for {', '.join(noisy)}." if noisy else ".")
