@@ -350,8 +350,8 @@ def page(found: list[Measured], left: list[str], duration: float, rate: float) -
             if unfit
             else ""
         )
-        + f"All errors together are {spread:.2f} deviations rms: 1 if these are exact, less if they "
-        "are too large. "
+        + f"All errors together are {spread:.2f} deviations rms: 1 if these are exact, less if "
+        "they are too large. "
         + (
             "On the other motion the model is off by less than the noise in every joint"
             + (f", but for {', '.join(noisy)}." if noisy else ".")
