@@ -31,7 +31,7 @@ _ARITHMETIC = (ADD, SUBTRACT, MULTIPLY)
 
 _LEAST_SAVED = 0.1
 """Instructions to save, of the sums and products: derivatives of arms cost some, those of a
-humanoid save 0.36, those of four legs 0.72."""
+humanoid save 0.32, those of four legs 0.72."""
 
 Signed = tuple[Expression, bool]
 """A node, and whether it stands there with the other sign."""
