@@ -79,7 +79,7 @@ class ControllerReport:
             return f"{RELIEVED}; {resume}"
         if status in (Status.STOPPED, Status.PAUSED):
             return f"{status.value}; {resume}"
-        if status in (Status.BLIND, Status.SILENT):
+        if status is Status.SILENT:  # and not BLIND, after which a motion goes on
             return status.value
         if not MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
