@@ -22,6 +22,9 @@ A node needs a second of a processor until it says its first word, which has tak
 other programs shared two processors: more than that is a fault, not a busy machine.
 """
 
+ASK_AGAIN_AFTER_S = 30.0
+"""Time that a service has for its answer, s, before it is asked once more."""
+
 HEARING_PERIOD_S = 0.01
 """Time from one look at the messages of a topic to the next, s."""
 
@@ -209,9 +212,16 @@ class Peer:
             self._clients[service] = self.node.create_client(kind, service)
         client = self._clients[service]
         assert client.wait_for_service(PATIENCE), f"no service {service}"
-        future = client.call_async(request)
-        wait_for(future.done, f"an answer from {service}")
-        return future.result()
+        # Asked again after a while: a server drops its answer where it has not met the client yet
+        futures = [client.call_async(request)]
+        asked = time.monotonic()
+
+        def answered():
+            if time.monotonic() > asked + len(futures) * ASK_AGAIN_AFTER_S:
+                futures.append(client.call_async(request))
+            return next((future for future in futures if future.done()), None)
+
+        return wait_for(answered, f"an answer from {service}").result()
 
     def set_parameter(self, node, name, value):
         """Result of setting one parameter of another node."""

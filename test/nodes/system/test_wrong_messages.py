@@ -16,6 +16,8 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from lifecycle_msgs.msg import State
+from lifecycle_msgs.srv import GetState
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import DescribeParameters, ListParameters
 from rclpy.parameter import Parameter
@@ -29,7 +31,7 @@ from robot_dynamics.nodes.ros.messages import effort_msg, time_msg
 from robot_dynamics.nodes.runtime.process import Process
 from ros_system import wait_for
 
-HUGE = 1e308
+HUGE, ACTIVE = 1e308, State.PRIMARY_STATE_ACTIVE
 OBSERVERS = ("monitor_node", "recorder_node", "viewer_node")
 PORT = 18347
 """Of the page, which no other test serves there."""
@@ -62,6 +64,12 @@ def right_messages(state):
         "wrench": WrenchStamped(),
         "imu": imu,
     }
+
+
+def state_now(peer):
+    """A state of the arm at rest."""
+    now = peer.node.get_clock().now().nanoseconds
+    return joint_state_msg(NAMES, START, np.zeros(2), np.ones(2), time_msg(now))
 
 
 def wrong_values(kind, value, *, huge):
@@ -207,6 +215,11 @@ def test_a_wrong_parameter_moves_no_arm(arm, start, tmp_path, node):
     if node in OBSERVERS:
         own = {"recorder_node": {"file": tmp_path / "run.mcap"}, "viewer_node": {"port": PORT}}
         observer = start(node, {"urdf_path": "planar_2r", **own.get(node, {})})
+        state = GetState.Request()  # before that it takes a description to be read later
+        wait_for(
+            lambda: peer.call(GetState, f"/{node}/get_state", state).current_state.id == ACTIVE,
+            f"an active {node}",
+        )
     names = peer.call(ListParameters, f"/{node}/list_parameters", ListParameters.Request())
     names = [name for name in names.result.names if name != "use_sim_time"]
     request = DescribeParameters.Request(names=names)
@@ -231,7 +244,7 @@ def test_a_wrong_parameter_moves_no_arm(arm, start, tmp_path, node):
         ("trajectory_node", ["joint_trajectory_with_effort"]),
         pytest.param(
             "feedforward_node",
-            ["joint_states", "payload", "wrench", "joint_trajectory", "imu"],
+            ["joint_states", "imu", "payload", "wrench", "joint_trajectory"],
             marks=pytest.mark.thorough,
         ),
         pytest.param(
@@ -248,13 +261,25 @@ def test_no_number_however_large_ends_a_node(start, peer, namespace, node, topic
     if "imu" in topics:
         asked["gravity_from_imu"] = True
     process = start(node, asked, arguments)
-    now = peer.node.get_clock().now().nanoseconds
-    state = joint_state_msg(NAMES, START, np.zeros(2), np.ones(2), time_msg(now))
+    right = right_messages(state_now(peer))
+    # Other topics open once there are states, and gravity where it comes from them
+    needed = {
+        topic: peer.node.create_publisher(type(right[topic]), f"{name}/{topic}", 1)
+        for topic in ("joint_states", "imu")
+        if topic in topics
+    }
+
+    def publish_right():
+        for topic, publisher in needed.items():
+            publisher.publish(right_messages(state_now(peer))[topic])
+
+    timer = peer.node.create_timer(0.05, publish_right)
     for topic in topics:
-        msg = right_messages(state)[topic]
-        publisher = peer.publisher(type(msg), f"{name}/{topic}")
-        for _, wrong in wrong_messages(msg, huge=True):
-            publisher.publish(wrong)
+        publisher = peer.publisher(type(right[topic]), f"{name}/{topic}")
+        for _ in range(2):  # what comes before the node has met the publisher is lost
+            for _, wrong in wrong_messages(right_messages(state_now(peer))[topic], huge=True):
+                publisher.publish(wrong)
+    peer.node.destroy_timer(timer)
     peer.get_parameter(f"{name.lstrip('/')}/{node}", "urdf_path")  # it answers
     assert process.running
     assert "Traceback" not in process.log
@@ -272,8 +297,7 @@ def test_a_recorder_keeps_nothing_that_is_wrong(context, peer, namespace):
         }
         node.start()
         for k in range(50):
-            now = peer.node.get_clock().now().nanoseconds
-            state = joint_state_msg(NAMES, START, np.zeros(2), np.ones(2), time_msg(now))
+            state = state_now(peer)
             for topic, publisher in publishers.items():
                 publisher.publish(state)
                 wrong = list(wrong_messages(right_messages(state)[topic]))
