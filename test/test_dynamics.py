@@ -11,6 +11,7 @@ from oracles import (
     example_robot,
     example_urdfs,
     examples,
+    has_few_joints,
     invertible_examples,
     pin_model,
     relative_error,
@@ -59,7 +60,10 @@ def test_every_example_agrees_with_pinocchio(path):
         assert relative_error(ours, theirs) < ROUND_OFF, (robot.name, name)
 
 
-@pytest.mark.parametrize("path", examples(characteristic_examples(), invertible_examples()))
+FEW = [path for path in characteristic_examples() if has_few_joints(path)]
+
+
+@pytest.mark.parametrize("path", examples(FEW, invertible_examples()))
 def test_forward_dynamics_of_every_example_agrees_with_pinocchio(path):
     robot = example_robot(path)
     arm, pin = Dynamics(robot), pin_model(robot, path)

@@ -2,8 +2,8 @@
 
 The robots are the URDFs of example-robot-data that differ in their mechanics, mimic joints
 included, and random trees. `make test` takes every formulation to one robot of each arrangement of
-up to seven joints, and the default one to longer robots and to more arms; `make test-thorough`
-takes every formulation to every other robot. Every kernel is compared with its plain equations
+up to seven joints, and the default one to longer robots; `make test-thorough` takes every
+formulation to every other robot. Every kernel is compared with its plain equations
 evaluated on numbers, and with Pinocchio (the regressor by the efforts that it gives); derivatives
 with the complex step as well. What is compared with them depends on size:
 
@@ -25,10 +25,8 @@ from agreement import arrays, assert_kernels_agree, assert_same, native_kernels,
 from oracles import (
     SINGULAR_EXAMPLES,
     characteristic_examples,
-    distinct_examples,
     example_robot,
     examples,
-    family,
     has_few_joints,
     relative_error,
 )
@@ -71,11 +69,9 @@ def kernels_of(robot, formulation, *, solves=True):
 def every_kernel():
     """Examples and formulations; the default one takes each robot as it is, so it sees more."""
     few = [path for path in characteristic_examples() if has_few_joints(path)]
-    arms = [path for path in distinct_examples() if example_robot(path).dof < 8]
-    families = {family(path): path for path in arms}
-    regrouped, others = [*few, *families.values()], [path for path in few if path in arms]
+    arms = [path for path in few if example_robot(path).dof < 8]
     for formulation in FORMULATIONS:
-        for example in examples(regrouped if formulation == DEFAULT_FORMULATION else others):
+        for example in examples(few if formulation == DEFAULT_FORMULATION else arms):
             (path,) = example.values
             name = f"{example.id}-{formulation}"
             yield pytest.param(path, formulation, id=name, marks=example.marks)

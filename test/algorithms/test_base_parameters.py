@@ -207,7 +207,7 @@ def test_torques_are_the_regressor_times_the_values(robot, seed):
     assert relative_error(regressor(robot, *state) @ values, expected) < ROUND_OFF
 
 
-@pytest.mark.parametrize("path", distinct_examples()[::5], ids=example_id)
+@pytest.mark.parametrize("path", examples(SMALL, distinct_examples()[::5]))
 def test_torques_of_examples_are_the_regressor_times_the_values(path):
     robot = example_robot(path)
     found = Regressor.of(robot)

@@ -122,6 +122,7 @@ def test_tables_become_markdown():
     assert table.markdown() == "## Title\n\nAbout.\n\n| a | b |\n| --- | ---: |\n| 1 | 2 |"
 
 
+@pytest.mark.thorough
 def test_a_quick_run_writes_report_and_plots(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ROBOT_DYNAMICS_CACHE", str(tmp_path / "cache"))
     try:

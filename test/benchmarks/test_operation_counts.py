@@ -57,6 +57,7 @@ def test_luh_walker_paul_for_six_joints():
     assert (comparison.ours.multiplications, comparison.ours.additions) == (591, 450)
 
 
+@pytest.mark.thorough
 def test_no_reduction_makes_an_arm_dearer_and_each_has_its_row(capsys):
     main(["--robots", "renaud"])
     rows = re.findall(r"│ (\S.*?) +│ +(\d+) / +(\d+) │", capsys.readouterr().out)

@@ -27,7 +27,9 @@ FRICTIONS = {
 }
 
 
-@pytest.fixture(scope="module", params=["planar_2r", "panda"])
+@pytest.fixture(
+    scope="module", params=["planar_2r", pytest.param("panda", marks=pytest.mark.thorough)]
+)
 def robot(request):
     return read_urdf(find_robot(request.param))  # the Panda has a finger that mimics another
 

@@ -164,6 +164,7 @@ def compiled_motions(robot, dynamics, motion, lanes, structure, threads=1):
 
 EULER, KUTTA = "semi_implicit_euler", "runge_kutta"
 THOROUGH = (
+    ("panda", "feedforward", EULER, False),
     ("ur5", "computed_torque", KUTTA, False),
     ("panda", "computed_torque", KUTTA, False),
     ("ur5", "impedance", EULER, False),
@@ -176,7 +177,7 @@ THOROUGH = (
 @pytest.mark.parametrize(
     ("name", "mode", "integrator", "coupled"),
     [
-        ("panda", "feedforward", EULER, False),
+        ("planar_2r", "feedforward", EULER, False),
         ("planar_2r", "pd", KUTTA, False),
         *(pytest.param(*case, marks=pytest.mark.thorough) for case in THOROUGH),
     ],
