@@ -89,6 +89,8 @@ class ArmSystem:
 
     def goes_to(self, names, q, within):
         """Send the arm to q until it rests there; what comes before both sides are up is lost."""
+        from std_srvs.srv import Trigger
+
         end = time.monotonic() + PATIENCE
         while not self.is_at(q, within) and time.monotonic() < end:
             self.send(names, (1.0, q))
@@ -98,7 +100,10 @@ class ArmSystem:
             wait_for(
                 lambda sent=sent: self.is_at(q, within) or time.monotonic() > sent + 3.0, "rest"
             )
-        assert self.is_at(q, within)
+            if not self.is_at(q, within):  # it may have stopped, where it got no processor
+                self._peer.call(Trigger, "/controller_node/resume", Trigger.Request())
+        logs = (f"{process.name} says:\n{process.log}" for process in self.processes.values())
+        assert self.is_at(q, within), "\n".join(logs)
 
     def comes_to_rest(self, within, cycles=50):
         """Wait until the arm, driven and not held by brakes, has stood still; where, (n,), rad."""

@@ -46,9 +46,9 @@ def test_packed_and_scalar_kernels_agree(robot, seed):
 
 
 @pytest.mark.thorough
-@settings(max_examples=200)
+@settings(max_examples=12)
 @given(st.one_of(limbed_robots(), robots(max_joints=7)), seeds())
-def test_packed_and_scalar_kernels_agree_on_many_trees(robot, seed):
+def test_packed_and_scalar_kernels_agree_on_larger_trees(robot, seed):
     state = random_state(robot, seed)
     names = "inverse", "inverse_derivatives", "forward_derivatives", "mass_matrix", "regressor"
     assert_same(results(robot, state, ALWAYS, names), results(robot, state, NEVER, names))
