@@ -32,6 +32,9 @@ STATES = 160
 EFFORT = 0.8
 """Part of the effort limits that a motion may use."""
 
+REVERSAL = 1e-9
+"""Speed up to which Coulomb friction of an effort that is looked at is not whole, rad/s or m/s."""
+
 POSES = 1000
 """That are tried where the arm cannot stand in the middle of its room."""
 
@@ -222,9 +225,8 @@ class _Search:
         for scale in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1):
             states = self.family.states(x, self.time, scale)
             Y = self.dynamics.regressor(*states)
-            rubs = self.friction
-            friction = rubs.viscous * states.qd + rubs.coulomb * np.sign(states.qd)
-            if (np.abs(Y @ self.base + friction) > self.limit).any():
+            effort = Y @ self.base + self.friction.smooth(states.qd, REVERSAL)
+            if (np.abs(effort) > self.limit).any():
                 continue
             merit, condition = self._shown(Y, states)
             if merit <= least or self.surroundings.violation(states.q) <= 0.0:
