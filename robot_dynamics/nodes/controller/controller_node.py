@@ -44,9 +44,10 @@ from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.rest import wait_for_rest
 from robot_dynamics.nodes.controller.standby import Standby, Watch
 from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.direct_reader import DirectReader
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, JointReader
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
@@ -105,18 +106,18 @@ class ControllerNode(ControllerBase):
         self._in_use = (self.arm.at, self._settings)
         self.controller = Controller(self.arm.at(monotonic()), self._settings)
         compile_kernels(self.controller.model, parameters.mode)
-        self.states = JointReader("joint_states", names, ("position", "velocity"))
-        self.reference = JointReader("reference", names, ("position", "velocity", "effort"))
+        self.states = DirectReader("joint_states", names, ("position", "velocity"))
+        self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
         self.command = self.create_outlet(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
         self.named = self.create_outlet(JointState, NAMED_TOPIC, OUTPUT_QOS)
         self._states_in = self.create_inlet(
-            JointState, "joint_states", self._on_joint_states, STATE_QOS
+            JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
         )
         self._reference_in = self.create_inlet(
-            JointState, "reference", self._on_reference, COMMAND_QOS
+            JointState, "reference", self._on_reference, COMMAND_QOS, read=bytes
         )
         self.saturated = np.zeros(len(names), dtype=np.int64)
         self.cycles = 0
@@ -274,7 +275,7 @@ class ControllerNode(ControllerBase):
         q, qd = then or (reference.position, reference.velocity)
         return Reference(q, qd, reference.effort)
 
-    def _on_joint_states(self, values: JointState | JointValues) -> None:
+    def _on_joint_states(self, values: bytes | JointState | JointValues) -> None:
         states = self.states
         try:
             if states.read(values) and states.complete:
@@ -291,7 +292,7 @@ class ControllerNode(ControllerBase):
         self.tuning.feed(stamp / NS_PER_S if stamp else now, age, self._unmeasured)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
-    def _on_reference(self, values: JointState | JointValues) -> None:
+    def _on_reference(self, values: bytes | JointState | JointValues) -> None:
         try:
             reference = self.reference
             if reference.read(values) and reference.complete:

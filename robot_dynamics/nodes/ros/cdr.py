@@ -96,6 +96,20 @@ class Layout:
         """Bytes of the whole message."""
         return len(self._bytes)
 
+    @property
+    def known(self) -> tuple[bytes, bytes]:
+        """What every message holds, and 0xff where that has to be so, 0 where it may differ."""
+        return bytes(self._bytes), bytes(self._known)
+
+    @property
+    def stamp_at(self) -> int:
+        """Where the stamp stands."""
+        return self._stamp
+
+    def place(self, row: int, i: int) -> int:
+        """Where entry i of a sequence of numbers stands; see `rows`."""
+        return self._first + row * self._stride + i * DOUBLE
+
     # -- reading ------------------------------------------------------------------------------
 
     def fits(self, data: bytes) -> bool:

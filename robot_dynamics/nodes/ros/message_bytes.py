@@ -74,6 +74,10 @@ class JointStateReader:
                 rows[i] = row
         return JointValues(like.names, layout.read_stamp(data), rows, like.absent, like.frame_id)
 
+    def layout(self, data: bytes) -> Layout:
+        """The layout of a message whose values were read."""
+        return self._known[len(data)][0]
+
     def _read_ordinarily(self, data: bytes) -> JointState:
         msg = deserialized(self._topic, data, JointState)
         names = tuple(msg.name)

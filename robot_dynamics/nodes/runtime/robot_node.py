@@ -281,18 +281,28 @@ class RobotNode(ManagedNode, Generic[P]):
         )
 
     def create_inlet(
-        self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile, **how: float
+        self,
+        kind: type,
+        topic: str,
+        callback: Callable[[Any], None],
+        qos: QoSProfile,
+        *,
+        read: Callable[[bytes], Any] | None = None,
+        period: float = 0.0,
     ) -> Inlet:
-        """Subscription that the loop takes from, as of `Inlet`; number and age are reported."""
+        """Subscription that the loop takes from, as of `Inlet`; number and age are reported.
+
+        By default `READERS` has what reads the bytes; `bytes` leaves them to the callback.
+        """
         counted = Input(topic, callback)
         self.inputs.append(counted)
         subscription = self.create_subscription(
             kind, topic, counted, qos, callback_group=self._fast
         )
-        reader = READERS.get(kind)
-        read = None if reader is None else reader(topic)
+        if read is None and kind in READERS:
+            read = READERS[kind](topic)
         refused = partial(self.throttled_log.warn, topic)
-        inlet = Inlet(subscription, counted, read, refused, **how)
+        inlet = Inlet(subscription, counted, read, refused, period)
         self._ends.append(inlet)
         return inlet
 

@@ -7,5 +7,5 @@ any other call goes to an ordinary Python function, which converts or raises.
 
 Reading order: array_layout (what is read of objects), entry_writer and entry_functions
 (the text), builtin_function (the function that Python sees), native_methods (how it takes a
-method's place).
+method's place); extraction stands by itself: numbers out of the bytes of a message.
 """

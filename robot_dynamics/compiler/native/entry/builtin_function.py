@@ -39,7 +39,8 @@ def _same(thing: Any) -> Any:
     return thing
 
 
-_FASTCALL_WITH_KEYWORDS = 0x0080 | 0x0002
+FASTCALL, FASTCALL_WITH_KEYWORDS = 0x0080, 0x0080 | 0x0002
+"""How a builtin function takes its arguments: `METH_FASTCALL`, alone or with `METH_KEYWORDS`."""
 
 # CPython reads the definition of a builtin function even while it frees the function, in an order
 # that a garbage collection leaves open. 32 bytes per kernel are cheap enough to keep.
@@ -93,13 +94,29 @@ def builtin_function(
     }
     slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
     slots[:] = [id(objects[name]) for name in OBJECTS]
+    behind = _Behind(unusual)
+    behind.kept = code, results  # type: ignore[attr-defined]  # live as long as the function
+    return builtin(code, signature, text, FASTCALL_WITH_KEYWORDS, behind)
+
+
+def builtin(
+    code: Loaded, signature: str, text: str, convention: int, behind: object
+) -> Callable[..., Any]:
+    """Make the function `call` of loaded code a function of Python.
+
+    Args:
+        code: Loaded code, which has to live as long as the function.
+        signature: Name and parameters that the function shows.
+        text: Its docstring.
+        convention: `FASTCALL` or `FASTCALL_WITH_KEYWORDS`.
+        behind: What it is bound to, and keeps alive.
+    """
     name = signature.partition("(")[0].encode()
     about = _documentation(signature, text)
-    definition = _MethodDef(name, code.address("call"), _FASTCALL_WITH_KEYWORDS, about)
+    definition = _MethodDef(name, code.address("call"), convention, about)
     _definitions.append(definition)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p]
-    behind = _Behind(unusual)
-    behind.kept = code, results  # type: ignore[attr-defined]  # live as long as the function
-    return make(ctypes.byref(definition), behind, None)
+    function: Callable[..., Any] = make(ctypes.byref(definition), behind, None)
+    return function

@@ -1,0 +1,75 @@
+"""DirectReader: joint values from the bytes of messages straight into arrays.
+
+The usual message, of a sender whose last one was taken as `JointReader` does, is compared, checked
+and copied by one native call. Everything else goes the ordinary way, which alone says what is
+right. See docs/wire.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sensor_msgs.msg import JointState
+
+from robot_dynamics.arrays import Array
+from robot_dynamics.compiler.native.entry.extraction import address_of, extractor, plan_of
+from robot_dynamics.nodes.ros.joint_values import JointValues, Sender
+from robot_dynamics.nodes.ros.message_bytes import JointStateReader
+from robot_dynamics.nodes.ros.messages import JointReader
+
+Plan = tuple[bytes, Sender, Array]
+"""What is to be done with the messages of a sender, see `plan_of`, and the array that it writes."""
+
+
+class DirectReader(JointReader):
+    """Reads bytes of sensor_msgs/JointState too; see `JointReader`."""
+
+    def __init__(
+        self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
+    ) -> None:
+        self._message = JointStateReader(topic)
+        self._extract = extractor()
+        self._plans: dict[int, Plan] = {}  # by length of the message
+        super().__init__(topic, joint_names, required)
+
+    def forget(self) -> None:
+        """See `JointReader.forget`."""
+        self._plans.clear()  # they name the addresses of arrays
+        super().forget()
+
+    def read(self, msg: bytes | JointState | JointValues) -> bool:
+        """See `JointReader.read`.
+
+        Raises:
+            ArgumentError: Also if bytes are not those of such a message.
+        """
+        if type(msg) is not bytes:
+            return super().read(msg)
+        plan = self._plans.get(len(msg))
+        if plan is not None and self._extract is not None:
+            known, sender, _kept = plan
+            stamp = self._extract(msg, known, sender.stamp)
+            if stamp is not None:
+                self.stamp = sender.stamp = stamp
+                return True
+        return self._read_ordinarily(msg)
+
+    def _read_ordinarily(self, data: bytes) -> bool:
+        values = self._message(data)
+        ours = super().read(values)
+        if ours and isinstance(values, JointValues) and not values.absent:
+            self._plans[len(data)] = self._plan(data), self._last, self._values
+        return ours
+
+    def _plan(self, data: bytes) -> bytes:
+        """What is to be done with messages like this one, which gives all fields."""
+        layout, names = self._message.layout(data), self._last.names
+        columns = [self._column.get(name) for name in names]
+        copies = [
+            (layout.place(row, i), address_of(self._values[row, column:]))
+            for row in range(len(self._values))
+            for i, column in enumerate(columns)
+            if column is not None
+        ]
+        required = len(self._required) * len(copies) // len(self._values)
+        return plan_of(len(data), *layout.known, layout.stamp_at, copies, required)
