@@ -23,6 +23,7 @@ from robot_dynamics.identification.least_squares import Problem, estimate
 from robot_dynamics.identification.link_inertias import carried_at
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import Signals, signals
+from robot_dynamics.identification.standstill import moves
 from robot_dynamics.robot.inertial_parameters import inertial_parameters
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia
@@ -89,8 +90,7 @@ def identify_drive_gains(
         for carried, several in enumerate(recordings)
         for recording in several
     ]
-    X, W, current = (np.concatenate(parts) for parts in zip(*rows, strict=True))
-    fit = _Currents(X, W, current)
+    fit = _Currents(*(np.concatenate(parts) for parts in zip(*rows, strict=True)))
     inverse, deviation = fit.solved()[1:]
     if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
         j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
@@ -107,8 +107,11 @@ def _several(recording: Recording | Sequence[Recording]) -> list[Recording]:
 
 def _rows(
     dynamics: Dynamics, motion: Signals, drive: Array, B: Array
-) -> tuple[Array, Array, Array]:
-    """Columns (N, n, c) of what is not known, efforts of the load (N, n), currents (N, n)."""
+) -> tuple[Array, Array, Array, Array]:
+    """Columns (N, n, c) of what is not known, efforts of the load, currents, which drives move.
+
+    The last three have shape (N, n).
+    """
     Y = regressor_at_drives(dynamics, motion, drive)
     columns = FrictionColumns(motion, drive)
     n = len(drive)
@@ -119,14 +122,14 @@ def _rows(
         own = columns.of(j, shape, np.zeros(len(Y)))
         first = Y.shape[2] + 3 * j
         X[:, j, first : first + own.shape[1]] = own
-    return X, Y @ B, motion.tau @ np.linalg.inv(drive)
+    return X, Y @ B, motion.tau @ np.linalg.inv(drive), moves(motion, drive)
 
 
 class _Currents:
     """i = h (X z + W) with unknown z and h, the inverse gains."""
 
-    def __init__(self, X: Array, W: Array, current: Array) -> None:
-        self.X, self.W, self.current = X, W, current
+    def __init__(self, X: Array, W: Array, current: Array, moving: Array) -> None:
+        self.X, self.W, self.current, self.moving = X, W, current, moving
         self.n = X.shape[1]
 
     def solved(self) -> tuple[Array, Array, Array]:
@@ -139,7 +142,7 @@ class _Currents:
             wanted = self.current - h * self.W + h * effort
             prior = np.concatenate([z, h])
             usable = np.ones(wanted.shape, dtype=bool)
-            fit = estimate(Problem(A, wanted, prior, usable))
+            fit = estimate(Problem(A, wanted, prior, usable, self.moving))
             z, h = fit.z[: -self.n], fit.z[-self.n :]
         return z, h, fit.deviation[-self.n :]
 

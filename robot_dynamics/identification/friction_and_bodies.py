@@ -30,7 +30,7 @@ from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.physical_consistency import Quadratic, consistent
 from robot_dynamics.identification.recordings.doubts import saturated
 from robot_dynamics.identification.signals import Signals
-from robot_dynamics.identification.validation import STANDING
+from robot_dynamics.identification.standstill import moves
 from robot_dynamics.robot.robot import Robot
 
 BLOCKS = 6
@@ -71,7 +71,8 @@ class Fit:
         self.shapes = [Shape(0.02 * v, viscous=True) if v > 0.0 else Shape()
                        for v in self.columns.speed]  # fmt: skip
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
-        self.usable = ~saturated(motion.raw, limit) & ~_waits(motion)[:, None]
+        self.moving = moves(motion, drive)
+        self.usable = ~saturated(motion.raw, limit) & ~_waits(motion, self.moving)[:, None]
         self.blocks = _blocks(motion, BLOCKS)
         self.load = np.abs(self.Y @ self.prior)
         self.estimate = self._estimate()
@@ -96,7 +97,7 @@ class Fit:
             X[:, j, at : at + A.shape[1]] = A
             at += A.shape[1]
         prior = np.concatenate([self.prior, np.zeros(width - self.p)])
-        return Problem(X, self.tau, prior, self.usable)
+        return Problem(X, self.tau, prior, self.usable, self.moving)
 
     def _estimate(self) -> Estimate:
         self._problem = self.problem(self.rotors)
@@ -190,14 +191,12 @@ class Fit:
         return self.estimate.deviation[: self.p]
 
 
-def _waits(motion: Signals) -> Array:
+def _waits(motion: Signals, moving: Array) -> Array:
     """Samples before the arm moves and when it no longer does, shape (N,): brakes may hold it."""
-    speed = np.abs(motion.qd)
-    moves = (speed > STANDING * speed.max(axis=0, initial=0.0)).any(axis=1)
-    waits = np.zeros(len(moves), dtype=bool)
+    waits = np.zeros(len(moving), dtype=bool)
     for part in np.unique(motion.part):
         rows = np.flatnonzero(motion.part == part)
-        at = rows[moves[rows]]
+        at = rows[moving[rows].any(axis=1)]
         if len(at):
             waits[rows] = (rows < at[0]) | (rows > at[-1])
     return waits

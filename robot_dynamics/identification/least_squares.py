@@ -1,8 +1,10 @@
 """Weighted least squares on all joints at once, iterated against outliers.
 
 The unknowns are base parameters, rotor inertias and friction of all drives, a column each.
-Each joint is weighted by the size of its own residuals, each sample less the further it lies
-off (Huber). What a motion does not show stays at the value that it had before.
+Each joint is weighted by the size of its own residuals, those of samples in which it stands apart
+from the others: friction at rest may be anything up to its limit, and where it is, such samples
+count for nothing. Each sample counts less the further it lies off (Huber). What a motion does not
+show stays at the value that it had before.
 """
 
 from __future__ import annotations
@@ -17,6 +19,9 @@ from robot_dynamics.arrays import Array
 HUBER = 2.0
 """Residuals beyond this many standard deviations pull no harder."""
 
+FEWEST = 30
+"""Samples in which a joint moves that tell how far off one is."""
+
 INDEPENDENT = 1e-10
 """Eigenvalue of the scaled normal equations, of the largest, below which nothing is seen."""
 
@@ -30,12 +35,14 @@ class Problem:
         tau: Efforts, shape (N, n).
         prior: Values where data say nothing, shape (c,).
         usable: Whether a sample of a joint counts, shape (N, n).
+        moving: Whether friction at rest has no part in it, shape (N, n).
     """
 
     X: Array
     tau: Array
     prior: Array
     usable: Array
+    moving: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,12 +85,12 @@ def estimate(problem: Problem, iterations: int = 6) -> Estimate:
     for _ in range(iterations):
         z = solved(*normal(problem, weight / sigma**2), problem.prior)
         residual = problem.tau - problem.X @ z
-        sigma = np.array([_spread(residual[problem.usable[:, j], j]) for j in range(n)])
-        sigma = np.maximum(sigma, 1e-6 * size)
-        far = np.abs(residual) / (HUBER * sigma)
-        weight = problem.usable / np.maximum(1.0, far)
-    times = np.array([correlation_time(residual[:, j]) for j in range(n)])
-    deviation = _deviation(problem, weight / sigma**2, times)
+        spread = np.maximum(_spreads(problem, residual), 1e-6 * size)
+        sigma = spread.min(axis=0)
+        far = np.abs(residual) / (HUBER * spread)
+        weight = problem.usable * (sigma / spread) ** 2 / np.maximum(1.0, far)
+    times = np.array([correlation_time(weight[:, j] * residual[:, j]) for j in range(n)])
+    deviation = _deviation(problem, weight / sigma**2, residual, times)
     return Estimate(z, deviation, sigma, weight, times, residual)
 
 
@@ -131,6 +138,17 @@ def correlation_time(residual: Array) -> float:
     return float(max(1.0, 1.0 + 2.0 * rho[1:end].sum()))
 
 
+def _spreads(problem: Problem, residual: Array) -> Array:
+    """Standard deviation of every sample, shape (N, n): no less while a joint stands."""
+    spread = np.empty_like(residual)
+    for j, left in enumerate(residual.T):
+        moving, usable = problem.moving[:, j], problem.usable[:, j]
+        stands, known = usable & ~moving, usable & moving
+        least = _spread(left[known if known.sum() >= FEWEST else usable])
+        spread[:, j] = np.where(moving, least, max(least, _spread(left[stands])))
+    return spread
+
+
 def _spread(residual: Array) -> float:
     """Standard deviation that outliers do not blow up: of the middle, but no less than a third."""
     if not len(residual):
@@ -139,10 +157,10 @@ def _spread(residual: Array) -> float:
     return max(middle, float(residual.std()) / 3.0)
 
 
-def _deviation(problem: Problem, weight: Array, times: Array) -> Array:
-    """Sandwich: rows that repeat each other tell less than their number."""
+def _deviation(problem: Problem, weight: Array, residual: Array, times: Array) -> Array:
+    """Sandwich ([White1980]) of what the rows left, which repeat each other for a while."""
     gram, _ = normal(problem, weight)
-    meat, _ = normal(problem, weight * times)
+    meat, _ = normal(problem, (weight * residual) ** 2 * times)
     scale, values, vectors = _eigen(gram)
     seen = values > INDEPENDENT * values[-1]
     inverse = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T

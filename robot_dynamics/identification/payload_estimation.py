@@ -21,6 +21,7 @@ from robot_dynamics.identification.link_inertias import carried_at, parameters_o
 from robot_dynamics.identification.physical_consistency import Quadratic
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import joined, signals
+from robot_dynamics.identification.standstill import moves
 from robot_dynamics.lazy import needed
 from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
 from robot_dynamics.robot.robot import Robot
@@ -83,11 +84,11 @@ def identify_payload(
     B = carried_at(robot, frame)
     X = regressor_at_drives(model.dynamics, motion, model.drive) @ B
     tau = motion.tau @ np.linalg.inv(model.drive)
-    pi = np.zeros(len(PARAMETERS))
+    moving, pi = moves(motion, model.drive), np.zeros(len(PARAMETERS))
     for _ in range(ROUNDS):
         loaded = replace(model, base=model.base + B @ pi)
         rest = tau - loaded.drive_efforts(motion) + X @ pi
-        problem = Problem(X, rest, np.zeros(len(pi)), np.ones_like(rest, dtype=bool))
+        problem = Problem(X, rest, np.zeros(len(pi)), np.ones_like(rest, dtype=bool), moving)
         fit = estimate(problem)
         pi = _nearest_body(Quadratic.of(*normal(problem, fit.sample_weight)))
     body = body_with(pi)

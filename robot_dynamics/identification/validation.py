@@ -11,13 +11,14 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.recordings.doubts import (
-    STILL,
     Doubt,
     doubts,
     refuse_hopeless,
+    still,
 )
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import Signals, joined, signals
+from robot_dynamics.identification.standstill import moves
 from robot_dynamics.robot.robot import Robot
 
 GOOD = 0.15
@@ -30,10 +31,6 @@ USABLE = 0.5
 """Part of the effort above which a model is worse than none."""
 
 
-STANDING = 0.03
-"""Part of its highest speed below which a joint stands, held by friction of any size."""
-
-
 @dataclass(frozen=True)
 class JointFit:
     """How well the effort of one joint is predicted.
@@ -44,7 +41,7 @@ class JointFit:
         rms: Residual, N m or N, rms.
         bias: Its mean, N m or N.
         correlation: Of predicted and measured effort.
-        moving: As `relative`, of the samples in which the joint moves: friction at rest may be
+        moving: As `relative`, of the samples that friction at rest has no part in: it may be
             anything up to its limit, which no function of speed predicts. Infinite if it never
             moves.
         verdict: By `moving`: "good", "gravity only" or "do not use".
@@ -171,11 +168,11 @@ def reported(
         found: What is odd about the recordings.
     """
     tau, limit = motion.tau, robot.limits.effort
+    moving = moves(motion) & (np.ptp(motion.q, axis=0) > still(robot))
     fits = tuple(
-        _fit(robot.joint_names[j], tau[:, j], unseen[:, j], limit[j],
-             np.abs(motion.qd[:, j]) if np.ptp(motion.q[:, j]) > STILL else np.zeros(len(tau)))
+        _fit(robot.joint_names[j], tau[:, j], unseen[:, j], limit[j], moving[:, j])
         for j in range(robot.dof)
-    )  # fmt: skip
+    )
     verdict, reasons = _verdict(fits, found)
     if deviation is not None and not np.isfinite(deviation).all():
         count = int((~np.isfinite(deviation)).sum())
@@ -189,8 +186,7 @@ def reported(
     )  # fmt: skip
 
 
-def _fit(name: str, tau: Array, residual: Array, limit: float, speed: Array) -> JointFit:
-    moves = speed > STANDING * speed.max(initial=0.0)
+def _fit(name: str, tau: Array, residual: Array, limit: float, moves: Array) -> JointFit:
     size = _rms(tau)
     predicted = tau - residual
     spread = float(predicted.std() * tau.std())

@@ -25,7 +25,7 @@ SLOW_HZ = 50.0
 """Hz: sampling below it blurs what friction does where a joint turns back."""
 
 STILL = 0.05
-"""rad or m: a joint that moves less shows no inertia and no friction."""
+"""rad: a joint that turns less shows no inertia and no friction; one that slides, by a tenth, m."""
 
 STOP = 1e-3
 """rad or m: a joint that is nearer to its position limit may lean on a stop."""
@@ -111,6 +111,7 @@ def _of_times(recording: Recording) -> Iterator[Doubt]:
 def _of_positions(robot: Robot, recording: Recording) -> Iterator[Doubt]:
     source, limits = recording.source, robot.limits
     lowest, highest = recording.q.min(axis=0), recording.q.max(axis=0)
+    least = still(robot)
     for j, joint in enumerate(robot.independent_joints):
         name, moved = joint.name, highest[j] - lowest[j]
         leans = _at_a_stop(recording.q[:, j], limits.lower[j], limits.upper[j])
@@ -124,18 +125,23 @@ def _of_positions(robot: Robot, recording: Recording) -> Iterator[Doubt]:
             )
         elif over > 0.05:
             yield Doubt(f"{source}: joint '{name}' is {over:.3g} beyond its limits", joint=name)
-        elif leans > LEANS and moved >= STILL:
+        elif leans > LEANS and moved >= least[j]:
             yield Doubt(
                 f"{source}: joint '{name}' is at its position limit in {100 * leans:.0f} % of the "
                 "samples, where a stop may bear part of its effort; record a motion within",
                 joint=name,
             )
-        if moved < STILL:
+        if moved < least[j]:
             yield Doubt(
                 f"{source}: joint '{name}' hardly moves ({moved:.2g}); its inertia and friction "
                 "stay as the URDF has them: record a motion of it",
                 joint=name,
             )
+
+
+def still(robot: Robot) -> Array:
+    """Range below which each joint is as good as still, shape (n,), rad or m."""
+    return np.array([STILL * (1.0 if j.type.rotates else 0.1) for j in robot.independent_joints])
 
 
 def _at_a_stop(q: Array, lower: float, upper: float) -> float:
@@ -166,7 +172,7 @@ def _of_velocities(robot: Robot, recording: Recording, motion: Signals) -> Itera
     q = CubicSpline(recording.time, recording.q)
     measured = CubicSpline(recording.time, recording.qd)(motion.time)
     apart = disagreement(q(motion.time, 1), measured)
-    moving = np.ptp(motion.q, axis=0) > STILL
+    moving = np.ptp(motion.q, axis=0) > still(robot)
     worst = int(np.argmax(np.where(moving, apart, 0.0)))
     if moving[worst] and apart[worst] > DISAGREEMENT:
         yield Doubt(

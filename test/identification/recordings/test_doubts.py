@@ -129,3 +129,12 @@ def test_vibration_above_the_filter_is_named():
 def test_another_number_of_joints_is_refused():
     with pytest.raises(RecordingError, match="6 joints, but robot 'planar_2r' has 2"):
         doubts(read_urdf(find_robot("planar_2r")), MOTION)
+
+
+def test_a_finger_that_slides_through_half_its_range_moves():
+    panda = Simulated.of("panda")
+    motion = panda.recording(duration=10.0)
+    q = motion.q.copy()
+    q[:, -1] = 0.02 + 0.01 * q[:, -1] / np.abs(q[:, -1]).max()
+    moving = replace(motion, q=q, qd=None)
+    assert not any("hardly moves" in doubt.text for doubt in doubts(panda.urdf, moving))
