@@ -69,6 +69,11 @@ def goal(state, way, duration=DURATION):
     return goal
 
 
+def comes_to(states, position):
+    """A goal succeeds within its tolerance: the last of the way is made after that."""
+    wait_for(lambda: np.abs(states[-1].position - position).max() < ACCURACY, f"{position}")
+
+
 def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
     states, client = arm
     begin = np.array(states[-1].position)
@@ -77,15 +82,16 @@ def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
     status, result = sent.end()
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
     assert result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
-    np.testing.assert_allclose(states[-1].position, begin + WAY, atol=ACCURACY)
+    comes_to(states, begin + WAY)
     assert sent.feedback and list(sent.feedback[-1].joint_names) == list(states[-1].name)
 
 
 def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succeeds(arm):
     states, client = arm
     begin = np.array(states[-1].position)
-    sent = client.send(goal(states[-1], WAY))
-    wait_for(lambda: np.abs(states[-1].velocity).max() > 0.1, "motion")
+    # So slow that most of its way is left, however late the motion is seen
+    sent = client.send(goal(states[-1], WAY, duration=8.0))
+    wait_for(lambda: np.abs(states[-1].velocity).max() > 0.02, "motion")
     assert sent.cancel()
     status, _ = sent.end()
     assert status == GoalStatus.STATUS_CANCELED
@@ -94,4 +100,4 @@ def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succee
     back = client.send(goal(states[-1], begin - states[-1].position))
     status, result = back.end()
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
-    np.testing.assert_allclose(states[-1].position, begin, atol=ACCURACY)
+    comes_to(states, begin)
