@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from oracles import distinct_examples, example_id, example_robot, pin_model
+from oracles import characteristic_examples, example_robot, examples, pin_model
 from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.algorithms.derivatives import forward_derivatives, inverse_derivatives
 from robot_dynamics.formulations import newton_euler
@@ -42,7 +42,7 @@ def full_state(robot, seed):
 
 
 # float64 on both sides: worst example 1e-12 of the largest entry; one wrong sign gives 1e-2
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples()))
 def test_inverse_derivatives_agree_with_pinocchio(path):
     robot = example_robot(path)
     q, qd, qdd = random_state(robot, seed=3)
@@ -114,7 +114,7 @@ def test_derivatives_are_linear_in_inertial_parameters(robot, seed):
         assert np.max(np.abs(D_part + D_other - D)) < 1e-12 * scale
 
 
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples()))
 def test_forward_derivatives_agree_with_pinocchio(path):
     robot = example_robot(path)
     if any(joint.mimic for joint in robot.joints):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 
 from oracles import (
-    distinct_examples,
-    example_id,
+    characteristic_examples,
     example_robot,
     example_urdfs,
+    examples,
     invertible_examples,
     pin_model,
     relative_error,
@@ -39,7 +39,7 @@ def torques_of_all(robot, q, qd, qdd, **options):
     }
 
 
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples()))
 def test_formulations_agree_on_every_example(path):
     robot = example_robot(path)
     q, qd, qdd = random_state(robot, seed=11)
@@ -97,7 +97,7 @@ def assert_routes_agree(robot, pin, seed):
         assert relative_error(route(q, qd, tau), theirs) < allowed, (robot.name, name)
 
 
-@pytest.mark.parametrize("path", invertible_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples(), invertible_examples()))
 def test_forward_dynamics_of_every_route_agrees_with_articulated_bodies(path):
     robot = example_robot(path)
     assert_routes_agree(robot, pin_model(robot, path), seed=12)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import distinct_examples, example_id, example_robot, pin_model, relative_error
+from oracles import characteristic_examples, example_robot, examples, pin_model, relative_error
 from robot_dynamics.algorithms import base_axes, composite_body
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
@@ -26,7 +26,7 @@ SAME_NUMBERS = 1e-10
 
 
 @pytest.mark.parametrize("name", CLOSED_FORMS)
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples()))
 def test_closed_form_agrees_with_newton_euler_on_example(path, name):
     tree = merge_fixed(example_robot(path))
     q, qd, qdd = state_of(tree, 3)

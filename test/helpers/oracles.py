@@ -238,9 +238,9 @@ def characteristic_examples():
 FEW_JOINTS = 12
 
 
-def has_few_joints(path):
+def has_few_joints(path, most=FEW_JOINTS):
     """Whether a robot is small enough that all its kernels take seconds, not a minute."""
-    return len(merge_fixed(example_robot(path)).joints) <= FEW_JOINTS
+    return len(merge_fixed(example_robot(path)).joints) <= most
 
 
 def examples(always, paths=None):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import distinct_examples, example_id, example_robot, pin_model
+from oracles import characteristic_examples, example_robot, examples, pin_model
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
@@ -47,7 +47,7 @@ def frames_of(robot):
 ROUND_OFF = 1e-10
 
 
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples()))
 def test_poses_agree_with_pinocchio(path):
     robot = example_robot(path)
     q = random_state(robot, seed=6)[0]
@@ -60,7 +60,7 @@ def test_poses_agree_with_pinocchio(path):
             assert np.max(np.abs(pose.translation - p)) < ROUND_OFF, frame
 
 
-@pytest.mark.parametrize("path", distinct_examples(), ids=example_id)
+@pytest.mark.parametrize("path", examples(characteristic_examples()))
 def test_jacobians_agree_with_pinocchio(path):
     robot = example_robot(path)
     q = random_state(robot, seed=7)[0]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from arms import planar_two_link
@@ -141,6 +141,7 @@ def test_shared_mass_changes_no_torque(tree, seed, data):
 
 
 @pytest.mark.parametrize("quantity", sorted(CLEARABLE))
+@settings(max_examples=10)
 @given(robots(fixed=False, min_joints=2, max_joints=2, branches=False), seeds())
 def test_shared_mass_clears_what_it_is_asked_to(quantity, tree, seed):
     tree = joint_frames(tree)

@@ -8,6 +8,8 @@ and none is beyond r (T/2 + d) = 1.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from robot_dynamics.arrays import Array
@@ -58,6 +60,7 @@ def decay(mu: float, r: float, period: float, delay: float) -> float:
     return float(np.abs(np.linalg.eigvals(mode_matrix(mu, r, period, delay))).max())
 
 
+@lru_cache(maxsize=1024)  # a search by halves comes by the same ratios for every arm
 def edge(r: float, period: float, delay: float) -> float:
     """The mu from which on a mode is not stable, 1/s; zero if none is."""
     lag = period / 2.0 + delay

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from programs import chain, everything_program, inverse_program, random_inputs
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
@@ -45,6 +45,7 @@ def assert_same_values(before, after):
 
 
 @pytest.mark.parametrize("one", dict.fromkeys(PASSES), ids=lambda p: p.__name__)
+@settings(max_examples=10)
 @given(robot=robots(max_joints=5, mimic=False), seed=seeds())
 def test_a_pass_does_not_change_inverse_dynamics(one, robot, seed):
     before = inverse_program(merge_fixed(robot).with_gravity((0.1, 0.2, -9.0)))

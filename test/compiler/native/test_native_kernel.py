@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from programs import (
@@ -53,6 +53,7 @@ def assert_close(found, expected, tolerance=ROUND_OFF):
 # -- values ---------------------------------------------------------------------------------------
 
 
+@settings(max_examples=10)
 @given(robot=robots(max_joints=5, mimic=False), seed=seeds())
 def test_native_code_agrees_with_plain_evaluation_on_random_trees(robot, seed):
     tree = merge_fixed(robot)
