@@ -22,7 +22,7 @@ SAFE_DOMAINS = range(1, 101)
 
 _claims: list[socket.socket] = []
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Time in which a node is up, or gone, on any machine, s."""
 
 

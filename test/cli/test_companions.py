@@ -14,7 +14,7 @@ import time
 from robot_dynamics.cli.companions import companion
 with companion("recorder_node", 0, file="never.mcap", robot_description="") as process:
     print(process.pid, flush=True)
-    time.sleep(60.0)
+    time.sleep(600.0)
 """
 
 
@@ -30,5 +30,5 @@ def test_a_verb_that_is_ended_by_others_ends_its_companions(way):
     companion = int(verb.stdout.readline())
     os.kill(companion, 0)  # it is there
     verb.send_signal(way)
-    verb.communicate(timeout=60.0)  # until the companion, which has the same output, closes it
+    verb.communicate(timeout=120.0)  # until the companion, which has the same output, closes it
     assert verb.returncode == (128 + way if way == signal.SIGTERM else -way)

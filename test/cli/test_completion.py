@@ -8,7 +8,7 @@ import pytest
 
 from robot_dynamics.cli import VERBS
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def completed(line, folder):

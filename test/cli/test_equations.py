@@ -22,7 +22,7 @@ from robot_dynamics.spatial.inertia import Inertia
 ROOT = Path(__file__).parents[2]
 STATE = np.array([0.3, 0.9]), np.array([0.7, -1.1]), np.array([1.5, -0.4])
 SEARCH = ["--as", "c", "--search"]
-PATIENCE = 120.0  # s
+PATIENCE = 300.0  # s
 ROUND_OFF = 1e-13  # the same straight-line equations, other sines
 
 

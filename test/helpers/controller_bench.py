@@ -3,7 +3,7 @@
 import numpy as np
 
 from robot_dynamics.control import Controller, Measured, Reference, Settings
-from robot_dynamics.simulation import Plant
+from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.trajectory import Follower, Waypoints
 
 STEP = 1e-3
@@ -20,7 +20,7 @@ class Bench:
     def __init__(self, model, settings=None, robot=None, q=Q0):
         robot = robot or model.dynamics.robot
         self.model = model
-        self.plant = Plant(robot, q, dynamics=model.dynamics, limit_effort=False)
+        self.plant = fastest_plant(robot, q, dynamics=model.dynamics, limit_effort=False)
         self.controller = Controller(model, settings)
         self.follower = Follower(robot.joint_names, q)
         self.now = 100.0  # the clock need not begin at zero

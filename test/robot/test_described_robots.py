@@ -13,7 +13,7 @@ pytest.importorskip("robot_descriptions")
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.robot.catalogue import described_robots, find_robot, known_robots, share_folder
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 REPOSITORY = "example-robot-data"  # where robot_descriptions has finger_edu from
 NAME = "finger_edu"
 

@@ -65,10 +65,10 @@ def test_what_is_forgotten_is_never_followed(follower):
 def test_who_waits_is_woken_when_the_other_thread_takes_over(follower):
     handover = Handover()
     handover.offer(planned(follower, begin=1.0))
-    waiting = threading.Thread(target=handover.wait, args=(60.0,))
+    waiting = threading.Thread(target=handover.wait, args=(240.0,))
     waiting.start()
     handover.take(follower, 1.0)
-    waiting.join(30.0)
+    waiting.join(120.0)
     assert not waiting.is_alive()
 
 

@@ -117,8 +117,10 @@ class Composed:
             if self.process.failure is not None:
                 raise self.process.failure
 
-    def wait_until_holding(self, timeout: float = 20.0) -> None:
+    def wait_until_holding(self, timeout: float = 60.0) -> None:
         """Wait until the robot is held by feedforward and controller.
+
+        That takes a second, but for the equations of a large robot or on a busy machine.
 
         Raises:
             RobotDynamicsError: If that takes longer than `timeout` seconds.

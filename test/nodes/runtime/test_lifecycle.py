@@ -77,7 +77,7 @@ def wait_until_silent(messages):
     count = -1
     while count != len(messages):
         count = len(messages)
-        time.sleep(0.3)
+        time.sleep(1.0)
 
 
 @pytest.fixture

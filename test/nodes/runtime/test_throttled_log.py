@@ -1,13 +1,17 @@
 """ThrottledLog: a fault a thousand times a second is lines once."""
 
-import time
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from robot_dynamics.nodes.runtime import throttled_log as module
-from robot_dynamics.nodes.runtime.throttled_log import MAX_LINES_PER_S, ThrottledLog
+from robot_dynamics.nodes.runtime.throttled_log import (
+    MAX_LINES_PER_S,
+    REPEAT_AFTER_S,
+    ThrottledLog,
+)
 
 
 @pytest.fixture
@@ -16,7 +20,15 @@ def lines():
 
 
 @pytest.fixture
-def throttled_log(lines):
+def clock(monkeypatch):
+    """Time that passes only where a test says so, s."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(module, "monotonic", lambda: clock.now)
+    return clock
+
+
+@pytest.fixture
+def throttled_log(lines, clock):
     return ThrottledLog(lines.append)
 
 
@@ -27,13 +39,10 @@ def test_the_same_fault_is_logged_once(throttled_log, lines):
     assert throttled_log.count["joint_states"] == 1000
 
 
-def test_a_fault_that_goes_on_is_told_again_with_how_often_it_came(
-    throttled_log, lines, monkeypatch
-):
-    monkeypatch.setattr(module, "REPEAT_AFTER_S", 1.0)
+def test_a_fault_that_goes_on_is_told_again_with_how_often_it_came(throttled_log, lines, clock):
     for _ in range(5):
         throttled_log.warn("joint_states", "bad")
-    time.sleep(1.1)
+    clock.now += REPEAT_AFTER_S
     throttled_log.warn("joint_states", "bad")
     assert lines == ["bad", "bad (4 more since the last such line)"]
 
@@ -46,14 +55,13 @@ def test_another_fault_does_not_count_as_the_ones_before(throttled_log, lines):
     assert lines == ["first", "second (4 other faults not shown)", "third"]
 
 
-def test_after_a_storm_both_kinds_of_silent_faults_are_counted(throttled_log, lines, monkeypatch):
-    monkeypatch.setattr(module, "REPEAT_AFTER_S", 0.5)
+def test_after_a_storm_both_kinds_of_silent_faults_are_counted(throttled_log, lines, clock):
     for k in range(MAX_LINES_PER_S + 3):
         throttled_log.warn("joint_trajectory", f"fault of joint_{k}")
     last = lines[-1]
     for _ in range(2):
         throttled_log.warn("joint_trajectory", last)
-    time.sleep(1.1)  # a line may be lines again
+    clock.now += REPEAT_AFTER_S  # a line may be lines again
     throttled_log.warn("joint_trajectory", last)
     assert lines[-1] == f"{last} (2 more since the last such line, 3 other faults not shown)"
 
@@ -65,11 +73,10 @@ def test_after_a_storm_both_kinds_of_silent_faults_are_counted(throttled_log, li
         "refused: point {}: time_from_start is not later",
     ],
 )
-def test_faults_that_differ_in_numbers_only_are_one(throttled_log, lines, monkeypatch, line):
-    monkeypatch.setattr(module, "REPEAT_AFTER_S", 0.5)
+def test_faults_that_differ_in_numbers_only_are_one(throttled_log, lines, clock, line):
     for number in ("0.012", "1e-05", "3", "-2.5e+03"):
         throttled_log.warn("joint_states", line.format(number))
-    time.sleep(0.6)
+    clock.now += REPEAT_AFTER_S
     throttled_log.warn("joint_states", line.format("0.5"))
     assert lines == [
         line.format("0.012"),

@@ -72,7 +72,8 @@ def sets_off(arm):
         arm.send(NAMES, (3.0, FAR))
         sent = time.monotonic()
         wait_for(lambda sent=sent: on_its_way(arm) or time.monotonic() > sent + 6.0, "motion")
-    assert on_its_way(arm)
+    logs = (f"{process.name} says:\n{process.log}" for process in arm.processes.values())
+    assert on_its_way(arm), "\n".join(["the arm did not set off", *logs])
 
 
 def on_its_way(arm):
