@@ -66,7 +66,7 @@ class Fit:
         self.Y = regressor_at_drives(self.dynamics, motion, drive)
         self.prior = np.array([b.value for b in self.dynamics.base_parameters])
         self.p = len(self.prior)
-        self.tau = motion.tau @ np.linalg.inv(drive)
+        self.tau, self.half = (x @ np.linalg.inv(drive) for x in (motion.tau, motion.half))
         self.columns = FrictionColumns(motion, drive)
         self.shapes = [Shape(0.02 * v, viscous=True) if v > 0.0 else Shape()
                        for v in self.columns.speed]  # fmt: skip
@@ -97,7 +97,7 @@ class Fit:
             X[:, j, at : at + A.shape[1]] = A
             at += A.shape[1]
         prior = np.concatenate([self.prior, np.zeros(width - self.p)])
-        return Problem(X, self.tau, prior, self.usable, self.moving)
+        return Problem(X, self.tau, prior, self.usable, self.moving, self.half)
 
     def _estimate(self) -> Estimate:
         self._problem = self.problem(self.rotors)

@@ -10,7 +10,7 @@ show stays at the value that it had before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class Problem:
         prior: Values where data say nothing, shape (c,).
         usable: Whether a sample of a joint counts, shape (N, n).
         moving: Whether friction at rest has no part in it, shape (N, n).
+        shift: By how much all of tau may be off together, shape (N, n), if at all.
     """
 
     X: Array
@@ -43,6 +44,7 @@ class Problem:
     prior: Array
     usable: Array
     moving: Array
+    shift: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +160,19 @@ def _spread(residual: Array) -> float:
 
 
 def _deviation(problem: Problem, weight: Array, residual: Array, times: Array) -> Array:
-    """Sandwich ([White1980]) of what the rows left, which repeat each other for a while."""
+    """Sandwich ([White1980]) of what the rows left, which repeat each other for a while.
+
+    What a shift of all efforts would change stands beside it.
+    """
     gram, _ = normal(problem, weight)
     meat, _ = normal(problem, (weight * residual) ** 2 * times)
     scale, values, vectors = _eigen(gram)
     seen = values > INDEPENDENT * values[-1]
     inverse = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T
     variance = np.diag(inverse @ (meat / np.outer(scale, scale)) @ inverse) / scale**2
+    if problem.shift is not None:
+        _, right = normal(replace(problem, tau=problem.shift), weight)
+        variance = variance + (inverse @ (right / scale) / scale) ** 2
     unseen = (vectors[:, ~seen] ** 2).sum(axis=1) > 1e-3
     return np.where(unseen, np.inf, np.sqrt(np.maximum(variance, 0.0)))
 

@@ -52,7 +52,7 @@ MOST = 6000
 DISAGREEMENT = 0.25
 """Part by which measured velocities may differ from those of the positions, rms."""
 
-COLUMNS = ("time", "q", "qd", "qdd", "tau", "raw")
+COLUMNS = ("time", "q", "qd", "qdd", "tau", "half", "raw")
 """Of `Signals`, one row per sample."""
 
 
@@ -66,6 +66,8 @@ class Signals:
         qd: Shape (N, n).
         qdd: Shape (N, n).
         tau: Shape (N, n), filtered as the motion is.
+        half: By how much it changes in half a period of the recording, shape (N, n): nobody says
+            when in its period an effort acted.
         raw: Efforts without filter at the same times, shape (N, n).
         edge: Of the low-pass, Hz.
         part: Number of the part without gaps that a sample belongs to, shape (N,).
@@ -78,6 +80,7 @@ class Signals:
     qd: Array
     qdd: Array
     tau: Array
+    half: Array
     raw: Array
     edge: float
     part: Array
@@ -200,7 +203,8 @@ def _filtered(index: Array, recording: Recording, edge: float, every: int) -> di
         measured = _both_ways(sos, CubicSpline(recorded, recording.qd[index])(time))
         qd = np.where(disagreement(qd, measured) < DISAGREEMENT, measured, qd)
     qdd = np.gradient(qd, 1.0 / rate, axis=0)
-    columns = (time, q, qd, qdd, _both_ways(sos, raw), raw)
+    tau = _both_ways(sos, raw)
+    columns = (time, q, qd, qdd, tau, 0.5 * np.gradient(tau, axis=0), raw)
     return {name: column[::every] for name, column in zip(COLUMNS, columns, strict=True)}
 
 

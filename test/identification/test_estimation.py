@@ -194,3 +194,14 @@ def test_a_joint_that_friction_holds_while_another_moves_misleads_no_fit():
     error = np.where(np.abs(other.qd) > 0.1, result.predict(other) - other.tau, 0.0)[200:-200]
     # A quarter of the noise; friction at rest that is fitted as well brings 1.3e-3
     assert (np.sqrt(np.mean(error**2, axis=0)) < 5e-4 * np.abs(other.tau).max(axis=0)).all()
+
+
+def test_deviations_know_that_nobody_says_when_in_its_period_an_effort_acted():
+    simulated, half = Simulated.of("ur5", friction=(0.8, 0.0)), 0.5 / 250.0
+    recording = simulated.recording(noise=0.0005)
+    time = recording.time
+    late = np.column_stack([np.interp(time - half, time, one) for one in recording.tau.T])
+    result = identify(simulated.urdf, replace(recording, tau=late))
+    true = [p.value for p in Dynamics(simulated.true).base_parameters]
+    off = [(p.value - t) / p.deviation for p, t in zip(result.parameters, true, strict=True)]
+    assert np.abs(off).max() < 3.0
