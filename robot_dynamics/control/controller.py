@@ -26,11 +26,16 @@ from robot_dynamics.trajectory.trajectory import State
 
 
 class Command(NamedTuple):
-    """Efforts of one cycle, shape (n,), which joints were saturated, (n,), and why they are so."""
+    """Efforts of one cycle, which joints were cut, shape (n,) each, 0 or 1, and why they are so."""
 
     tau: Array
-    saturated: Array
+    cut: Array
     status: Status
+
+    @property
+    def saturated(self) -> Array:
+        """Which joints were cut, shape (n,)."""
+        return np.asarray(self.cut > 0.0)
 
 
 class Controller:
@@ -227,10 +232,60 @@ class Controller:
         command = self._feedback.limited(wanted, gap, last, dt, self.limit)
         if not all_finite(command.tau):  # no law gives this for finite input; let it out never
             command = Limited(last.tau, command.cut)
+        return self._given(command, measured, now)
+
+    def _given(self, command: Limited, measured: Measured, now: float) -> Command:
+        """Give out a command."""
         self._last, self._last_time = command, now
         self._unseen.commanded(now, command.tau)
-        supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
-        return Command(command.tau, command.cut > 0.0, status)
+        self._supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
+        return Command(command.tau, command.cut, self._supervisor.status)
+
+    def steady(
+        self, motion: Array, ahead: float, asked: Array, at: float, now: float
+    ) -> Command | None:
+        """What `set_reference` and `update` do in the usual cycle, in one kernel.
+
+        That is: the arm tracks, nothing fades, changes or has to be joined, the law asks for the
+        efforts of the reference and adds feedback joint by joint, no error is too large.
+
+        Args:
+            motion: Desired positions and velocities behind each other, shape (2 n,), which are
+                kept: they do not change any more.
+            ahead: Time for which they have gone on with their velocity, s.
+            asked: Efforts that came with them, shape (n,).
+            at: When the reference came, s.
+            now: Present time, s.
+
+        Returns:
+            The command; None, after which these two are to be called, if the cycle is another one.
+        """
+        measured, last, law, model = self._measured, self._last, self._law, self.model
+        supervisor, settings = self._supervisor, self.settings
+        if supervisor.status is not Status.TRACKING or measured is None or last is None:
+            return None
+        changes = self._renew or self._led_by_hand or self._let_go or self._fade.active
+        if changes or now < self._setpoint.joined_at or not law.only_follows(model):
+            return None
+        if not all_finite(motion, asked):
+            return None
+        supervisor.references.feed(at)
+        if supervisor.next_status(now, None) is not Status.TRACKING:
+            return None
+        dt = max(now - self._last_time, 0.0)
+        dt_rate = min(dt, settings.longest_cycle) if settings.limits_rate else dt
+        integrates = model.gains.has_integral
+        integral = self._integral if integrates else self._none
+        found = self._feedback.steady(
+            law, model, motion, asked, measured, integral, last, (ahead, dt, dt_rate), self.limit
+        )
+        if not (found.excess[0] <= 0.0 and all_finite(found.tau)):
+            return None
+        self._reference = Reference(found.q_d, motion[len(asked) :], asked)
+        self.error = found.error
+        if integrates:
+            self._integral = found.integral
+        return self._given(Limited(found.tau, found.cut), measured, now)
 
     def _first_command(self, measured: Measured, now: float) -> Limited:
         """What commands begin with: the effort that the joints have now, or that of gravity."""

@@ -89,6 +89,56 @@ def limit_equations(x: Mapping[str, Array], _continuous: Array | None) -> Mappin
     return saturate(near, x["limit"])._asdict()
 
 
+def steady_equations(x: Mapping[str, Array], continuous: Array | None) -> Mapping[str, Array]:
+    """All of a cycle without a fade, about a motion that goes on with its velocity for a while.
+
+    Args:
+        x: Arrays by the names of `STEADY`; of `times` the first is that while, s, then come the
+            time step and the one that limits of rate go by.
+        continuous: Which joints turn without end, shape (n,).
+    """
+    n = len(x["q"])
+    q_r, qd_r = x["motion"][:n], x["motion"][n:]
+    ahead, dt, dt_rate = x["times"]
+    x = {**x, "q_d": q_r + ahead * qd_r, "qd_d": qd_r, "dt": np.array([dt])}
+    x.update(zip(SETTINGS, x["settings"], strict=True))
+    excess, found = lost_equations(x, continuous), feedback_equations(x, continuous)
+    x.update(wanted=found["wanted"], gap=np.zeros(n), dt=np.array([dt_rate]))
+    command = limit_equations(x, continuous)
+    return {
+        "tau": command["tau"],
+        "next_cut": command["cut"],
+        "error": found["error"],
+        "next_integral": found["next_integral"],
+        "q_d": x["q_d"],
+        **excess,
+    }
+
+
+SETTINGS = (*GAINS, *ZONES, "allowed", "rate", "limit")
+"""What stays the same from cycle to cycle, joint by joint: the rows of `settings`."""
+
+
+class Steady(NamedTuple):
+    """A whole cycle: `Limited`, then `Feedback` without what it wants, both shape (n,).
+
+    Args:
+        tau: Efforts, N m or N.
+        cut: Which joints were cut, 0 or 1.
+        error: Position errors, rad or m.
+        integral: Effort of the integral part from now on.
+        q_d: Desired positions, rad or m.
+        excess: By how much the error of any joint is too large, shape (1,); negative if none is.
+    """
+
+    tau: Array
+    cut: Array
+    error: Array
+    integral: Array
+    q_d: Array
+    excess: Array
+
+
 Equations = Callable[[Mapping[str, Array], Array | None], Mapping[str, Array]]
 
 EQUATIONS: Mapping[str, tuple[Equations, tuple[str, ...]]] = {
@@ -98,8 +148,18 @@ EQUATIONS: Mapping[str, tuple[Equations, tuple[str, ...]]] = {
         ("asked", "q_d", "qd_d", "q", "qd", "integral", "last", "cut", "dt", *GAINS, *ZONES),
     ),
     "joint_limits": (limit_equations, ("wanted", "gap", "last", "dt", "rate", "limit")),
+    "steady_cycle": (
+        steady_equations,
+        ("motion", "asked", "q", "qd", "integral", "last", "cut", "times", "settings"),
+    ),
 }
-"""Equations by name, with the arrays that they read: shape (n,) each, but `dt`, s, shape (1,)."""
+"""Equations by name, with the arrays that they read; shapes as of `shape_of`."""
+
+
+def shape_of(name: str, n: int) -> tuple[int, ...]:
+    """Shape of one of these arrays for n joints."""
+    others = {"dt": (1,), "times": (3,), "motion": (2 * n,), "settings": (len(SETTINGS), n)}
+    return others.get(name, (n,))
 
 
 def functions_of(continuous: Array | None) -> tuple[Callable[..., Any], ...]:
@@ -126,7 +186,7 @@ def kernels_of(n: int, continuous: Array | None) -> tuple[Callable[..., Any], ..
         equations, names = EQUATIONS[name]
 
         def traced() -> Any:
-            shapes = {x: (1,) if x == "dt" else (n,) for x in names}
+            shapes = {x: shape_of(x, n) for x in names}
             return optimize(trace(name, lambda **x: equations(x, continuous), shapes))
 
         turning = "none" if continuous is None else continuous.astype(int).tolist()
@@ -144,19 +204,20 @@ class JointFeedback:
     """
 
     def __init__(self, n: int, continuous: Array | None = None) -> None:
-        self._n, self._dt = n, np.zeros(1)
+        self._n, self._dt, self._times = n, np.zeros(1), np.zeros(3)
         self._gains: tuple[object, ...] = ()
         self._numbers: tuple[Array, ...] = ()
-        self._settings: Settings | None = None
+        self._steady_for: tuple[object, ...] = ()
         try:
-            self._excess, self._feedback, self._limits = kernels_of(n, continuous)
+            kernels = kernels_of(n, continuous)
         except BackendError:
-            self._excess, self._feedback, self._limits = functions_of(continuous)
+            kernels = functions_of(continuous)
+        self._excess, self._feedback, self._limits, self._cycle = kernels
 
     def use(self, settings: Settings) -> None:
         """Go by the limits of these settings."""
         n = self._n
-        self._settings = settings
+        self._steady_for = ()
         self._allowed = _filled(settings.tracking_limit, n)
         self._rate = _filled(settings.effort_rate, n)
         none = np.zeros(n)
@@ -213,6 +274,40 @@ class JointFeedback:
         """
         self._dt[0] = dt
         return Limited(*self._limits(wanted, gap, last.tau, self._dt, self._rate, limit))
+
+    def steady(
+        self,
+        law: Law,
+        model: Model,
+        motion: Array,
+        asked: Array,
+        measured: Measured,
+        integral: Array,
+        last: Limited,
+        times: tuple[float, float, float],
+        limit: Array,
+    ) -> Steady:
+        """What `lost`, `wanted` and `limited` find without a fade, for a law that asks for `asked`.
+
+        Args:
+            law: The law.
+            model: The arm and its gains.
+            motion: Desired positions and velocities behind each other, shape (2 n,).
+            asked: Efforts, shape (n,), N m or N.
+            measured: What the joints do.
+            integral: As of `wanted`.
+            last: The last command.
+            times: For how long the motion has gone on with its velocity, the time step, and the one
+                that limits of rate go by, s.
+            limit: Largest efforts, shape (n,); the same since `use`.
+        """
+        if (law, model) != self._steady_for:
+            numbers = (*self._numbers_of(law, model), *self._zones)
+            self._settings = np.array((*numbers, self._allowed, self._rate, limit))
+            self._steady_for = (law, model)
+        self._times[:] = times
+        found = self._cycle(motion, asked, *measured, integral, *last, self._times, self._settings)
+        return Steady(*found)
 
     def _numbers_of(self, law: Law, model: Model) -> tuple[Array, ...]:
         """Gains, zero where the law has no such part."""

@@ -169,6 +169,10 @@ class Law:
         """Whether PD joint by joint is added; feedback that is `coupled` takes its place."""
         return self.by_joint and not (model.coupled and self.asked is feedforward)
 
+    def only_follows(self, model: Model) -> bool:
+        """Whether it asks for nothing but the efforts that came with the desired motion."""
+        return self.asked is feedforward and not model.coupled
+
     def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
         """All efforts of the law but those of an integral part, shape (n,)."""
         tau = self.asked(model, reference, measured)

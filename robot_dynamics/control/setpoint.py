@@ -33,6 +33,9 @@ class Setpoint:
 
     Args:
         joint_names: Names of the joints.
+
+    Attributes:
+        joined_at: From when on nothing is left of the way to the references, s.
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:
@@ -40,7 +43,7 @@ class Setpoint:
         self._none = np.zeros(len(self._names))
         self._rest = self._gap = Trajectory.hold(self._names, self._none)
         self._rest_began = self._gap_began = 0.0
-        self._joined_at = -np.inf
+        self.joined_at = -np.inf
 
     def rest_from(self, at: State, stop: float, within: Bounds, now: float) -> None:
         """Come to rest from a state within `stop` s and within the joint ranges, and be held."""
@@ -73,11 +76,11 @@ class Setpoint:
             State(none, none, none),
         )
         self._gap = Trajectory(self._names, np.array([0.0, duration]), fade[None])
-        self._gap_began, self._joined_at = now, now + duration
+        self._gap_began, self.joined_at = now, now + duration
 
     def joined(self, reference: Reference, now: float) -> Reference:
         """A reference, and what is left of the way to it."""
-        if now >= self._joined_at:
+        if now >= self.joined_at:
             return reference
         gap = self._gap.sample(now - self._gap_began)
         return Reference(reference.q + gap.q, reference.qd + gap.qd, reference.tau)
@@ -104,7 +107,7 @@ class ReferenceHistory:
     def forget(self) -> None:
         """Start again."""
         self._times: list[float] = []
-        self._states: list[Array] = []  # q and qd, shape (2, n)
+        self._states: list[Array] = []  # q and qd behind each other, shape (2 n,)
 
     def add(self, time: float, q: Array, qd: Array) -> None:
         """Note what is desired at a time, s: q and qd, shape (n,), which are copied."""
@@ -113,7 +116,7 @@ class ReferenceHistory:
                 return
             self.forget()  # the clock was set back
         self._times.append(time)
-        self._states.append(np.array((q, qd)))
+        self._states.append(np.concatenate((q, qd)))
         if len(self._times) >= 2 * self._length:  # all at once, for the cost of a few copies
             del self._times[: self._length], self._states[: self._length]
 
@@ -130,9 +133,24 @@ class ReferenceHistory:
         k = bisect_right(times, time)
         if k in (0, len(times)):
             k = max(k - 1, 0)
-            q, qd = states[k]
+            q, qd = np.split(states[k], 2)
             return q + min(max(time - times[k], -self._farthest), self._farthest) * qd, qd
         before, after = states[k - 1], states[k]
         s = (time - times[k - 1]) / (times[k] - times[k - 1])
-        q, qd = before + s * (after - before)
+        q, qd = np.split(before + s * (after - before), 2)
         return q, qd
+
+    def newest(self, time: float) -> tuple[Array, float] | None:
+        """The last entry, if a time is that of it or comes after it: then `at` goes on from there.
+
+        Returns:
+            Positions and velocities behind each other, shape (2 n,), and the time for which the
+            motion goes on, s; None where `at` says something else.
+        """
+        times = self._times
+        if not times:
+            return None
+        ahead = time - times[-1]
+        if not 0.0 <= ahead <= ANOTHER_CLOCK_S:
+            return None
+        return self._states[-1], min(ahead, self._farthest)

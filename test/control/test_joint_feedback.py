@@ -45,7 +45,7 @@ def test_compiled_joint_feedback_does_what_its_equations_say_step_for_step(arm, 
     model, n = Model(arm, gains), arm.robot.dof
     for settings in (Settings(), with_soft_limits(arm.robot)):
         compiled, plain = JointFeedback(n, continuous), JointFeedback(n, continuous)
-        plain._excess, plain._feedback, plain._limits = functions_of(continuous)
+        plain._excess, plain._feedback, plain._limits, plain._cycle = functions_of(continuous)
         a, b = (random_loop(model, one, MODES[mode], settings, 7) for one in (compiled, plain))
         np.testing.assert_allclose(a, b, rtol=ROUND_OFF, atol=1e3 * ROUND_OFF)
 

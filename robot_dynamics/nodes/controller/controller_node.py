@@ -22,6 +22,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.control import (
     MODES,
     Actuators,
+    Command,
     Controller,
     Measured,
     Model,
@@ -45,7 +46,7 @@ from robot_dynamics.nodes.controller.rest import wait_for_rest
 from robot_dynamics.nodes.controller.standby import Standby, Watch
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.direct_reader import DirectReader
-from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
@@ -111,6 +112,7 @@ class ControllerNode(ControllerBase):
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
+        self._places = run_of(self._order.tolist(), len(names))
         self.command = self.create_outlet(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
         self.named = self.create_outlet(JointState, NAMED_TOPIC, OUTPUT_QOS)
         self._states_in = self.create_inlet(
@@ -119,7 +121,7 @@ class ControllerNode(ControllerBase):
         self._reference_in = self.create_inlet(
             JointState, "reference", self._on_reference, COMMAND_QOS, read=bytes
         )
-        self.saturated = np.zeros(len(names), dtype=np.int64)
+        self.saturated = np.zeros(len(names))
         self.cycles = 0
         self.refusal = ""
         unlimited = [
@@ -214,18 +216,14 @@ class ControllerNode(ControllerBase):
                 self._relieve(efforts)
         if self.doubled:
             return
-        if not self.report.listened_to:  # and followed no longer, or feedback would push at nothing
-            self.controller.postpone(now)
-        elif self.reference.complete:
-            self.controller.set_reference(self._reference_at_state(), self._reference_at)
-        command = self.controller.update(now)
+        command = self._usual_command(now) or self._command(now)
         if command is None:
             if self.controller.status is not self.report.status:
                 self.report.log(self.controller.status)
             self._remind(now)
             return
         names, actuators = self.output
-        efforts = command.tau[self._order]
+        efforts = command.tau[self._places]
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
         self.command.publish(efforts)
@@ -235,13 +233,29 @@ class ControllerNode(ControllerBase):
             blind = command.status is Status.BLIND  # it answers no state
             stamp = self.nanoseconds if blind else self.states.stamp
             self.named.publish(JointValues.of_efforts(names, stamp, efforts))
-        self.saturated += command.saturated
+        self.saturated += command.cut
         self.cycles += 1
         if not self._unmeasured:
             self.tuning.watch(self.controller.error, now)
         told = self.report.status, self.report.braked_by
         if (command.status, self.controller.braked_by) != told:
             self.report.log(command.status)
+
+    def _usual_command(self, now: float) -> Command | None:
+        """That of the usual cycle; None in any other one. See docs/wire.md."""
+        newest = self._history.newest(self.states.stamp / NS_PER_S)
+        if newest is None or not self.report.listened_to or not self.reference.complete:
+            return None
+        motion, ahead = newest
+        return self.controller.steady(motion, ahead, self.reference.effort, self._reference_at, now)
+
+    def _command(self, now: float) -> Command | None:
+        """That of any cycle."""
+        if not self.report.listened_to:  # and followed no longer, or feedback would push at nothing
+            self.controller.postpone(now)
+        elif self.reference.complete:
+            self.controller.set_reference(self._reference_at_state(), self._reference_at)
+        return self.controller.update(now)
 
     def _relieve(self, efforts: Array) -> None:
         """Go on from the efforts that another node commanded last, come to rest and hold."""

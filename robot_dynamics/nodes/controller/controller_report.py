@@ -169,7 +169,7 @@ class ControllerReport:
             "mode": node.parameters.mode,
             "status": self._doing,
             "tracking error (rad or m)": error,
-            "cycles saturated": {name: count for name, count in cycles if count},
+            "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
             "actuator_space": node.parameters.actuator_space,
             "order of effort_command": node.output[0],

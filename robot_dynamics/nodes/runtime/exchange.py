@@ -119,17 +119,15 @@ class Inlet:
                 continue
             if received is None:
                 received = taken[1]["received_timestamp"]
-            self._give(taken[0])
+            message = taken[0]
+            if read is not None:
+                try:
+                    message = read(message)
+                except RobotDynamicsError as error:
+                    self._refused(error)
+                    continue
+            self._callback(message)
         return received
-
-    def _give(self, message: Any) -> None:
-        if self._read is not None:
-            try:
-                message = self._read(message)
-            except RobotDynamicsError as error:
-                self._refused(error)
-                return
-        self._callback(message)
 
     def discard(self) -> None:
         """Drop the messages that wait."""

@@ -59,7 +59,11 @@ class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untype
 
 
 class Task:
-    """One piece of fast work. Built by `Loop.add`; times in steady-clock nanoseconds."""
+    """One piece of fast work. Built by `Loop.add`; times in steady-clock nanoseconds.
+
+    Attributes:
+        due: When it is to run if no message comes before.
+    """
 
     def __init__(
         self,
@@ -87,7 +91,7 @@ class Task:
             now: Present time.
             epoch: When grids begin.
         """
-        self._due = now if self.triggers else now - (now - epoch) % self.period
+        self.due = now if self.triggers else now - (now - epoch) % self.period
         # When the last cycle was due, once messages pace the task: not when it began, so that one
         # late message neither delays the next one nor counts as a missed cycle
         self._last: int | None = None
@@ -96,15 +100,10 @@ class Task:
         self._received: int | None = None  # system time of a message that is still to be answered
         self._pace = self.period  # how often messages come, as far as is known
 
-    @property
-    def due(self) -> int:
-        """When the task is to run if no message comes before."""
-        return self._due
-
     def poll(self, now: int) -> None:
         """Run if it is time, or if the message that paces the task is there."""
         if not self.triggers:
-            if now >= self._due:
+            if now >= self.due:
                 self._run_on_time(now)
             return
         for trigger in self.triggers:
@@ -115,9 +114,9 @@ class Task:
             if now >= self._earliest:
                 self._run_triggered(now)
             else:
-                self._due = min(self._due, self._earliest)
-        elif now >= self._due:
-            late, self._due = now - self._due, now + round(LATEST_PERIODS * self.period)
+                self.due = min(self.due, self._earliest)
+        elif now >= self.due:
+            late, self.due = now - self.due, now + round(LATEST_PERIODS * self.period)
             self._work()
             if self._last is not None:  # or nothing paces us yet: there is no pace to keep
                 self._count(now, late, monotonic_ns())
@@ -132,7 +131,7 @@ class Task:
         if self._last_triggered is not None:
             interval = min(now - self._last_triggered, MAX_PACE_NS)
             self._pace = max(interval, self._pace + (interval - self._pace) // 4, self.period)
-        self._due = now + round(LATEST_PERIODS * self._pace)
+        self.due = now + round(LATEST_PERIODS * self._pace)
         since = 0 if self._last is None else now - self._last - self.period
         self._count(now, max(0, min(since, waited)), ended)
         self._last_triggered = self._last
@@ -146,10 +145,10 @@ class Task:
 
     def _run_on_time(self, now: int) -> None:
         self._work()
-        late = now - self._due
+        late = now - self.due
         skipped = late // self.period
         self.timing.missed += skipped
-        self._due += (skipped + 1) * self.period
+        self.due += (skipped + 1) * self.period
         self.timing.record(now, late, monotonic_ns() - now)
 
     def _work(self) -> None:
@@ -293,7 +292,9 @@ class Loop:
                     if trigger.handed:  # a cycle may hand values back
                         break
                 else:
-                    due = min((task.due for task in tasks), default=monotonic_ns() + MAX_WAIT_NS)
+                    due = monotonic_ns() + MAX_WAIT_NS
+                    for task in tasks:
+                        due = min(due, task.due)
                     wait(due)
 
     def _rest(self) -> None:
