@@ -21,6 +21,7 @@ from robot_dynamics.control.sampling.stability import edge
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
+from robot_dynamics.simulation.compiled_plant import fastest_plant
 from robot_dynamics.trajectory import Follower, Waypoints
 from robot_dynamics.trajectory.motions import middle_pose
 
@@ -39,7 +40,7 @@ class Loop:
     def __init__(self, dynamics, rate, states_late=0.0, commands_late=0.0, tuned=True, **settings):
         self.q0 = middle_pose(dynamics.robot)
         step = self.step = STEPS[rate]
-        self.plant = Plant(dynamics.robot, self.q0, dynamics=dynamics, step=step)
+        self.plant = fastest_plant(dynamics.robot, self.q0, dynamics=dynamics, step=step)
         self.follower = Follower(dynamics.robot.joint_names, self.q0)
         wanted = gains_for(dynamics)
         self.model = Model(dynamics, wanted)
