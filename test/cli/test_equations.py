@@ -105,7 +105,7 @@ def test_a_search_shows_its_progress_on_a_terminal():
         reading = pool.submit(read_to_its_end, ours)  # a terminal that nobody reads takes no more
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "robot_dynamics", "equations", "puma_gupta", *SEARCH],
+                [sys.executable, "-m", "robot_dynamics", "equations", "planar_2r", *SEARCH],
                 env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"},
                 stdout=subprocess.PIPE,
                 stderr=theirs,

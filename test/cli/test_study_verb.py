@@ -45,16 +45,16 @@ def test_a_run_is_recorded_with_joints_that_are_locked_where_they_stand(tmp_path
     pytest.importorskip("mcap")
     motions = pytest.importorskip("robot_dynamics.viewer.recording.recorded_motion")
     file = tmp_path / "run.mcap"
-    command = ["study", "ur5", "--lock", "wrist_3_joint=0.5", "--payload", "0..2", *FEW]
+    command = ["study", "planar_2r", "--lock", "joint_2=0.5", "--payload", "0..2", *FEW]
     command += ["--output", str(tmp_path), "--replay", "3", "--modes", "feedforward,pd"]
     assert main([*command, "--record", str(file)]) == 0
     assert f"recording: {file}" in capsys.readouterr().out
     recorded = motions.read_motion(file)
     states = recorded.states_of(recorded.robot())
     assert len(states.position) == 2 * 400  # of both modes, a state a period
-    assert (states.position[:, states.joint_names.index("wrist_3_joint")] == 0.5).all()
+    assert (states.position[:, states.joint_names.index("joint_2")] == 0.5).all()
     passed = read_trajectory(tmp_path / "run_3_feedforward.csv").positions
-    np.testing.assert_allclose(states.position[:400:10, :5], passed[:40], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(states.position[:400:10, :1], passed[:40], rtol=0.0, atol=1e-12)
 
 
 def test_the_largest_bandwidth_is_printed_as_parameters_that_a_study_takes(tmp_path, capsys):
