@@ -198,7 +198,7 @@ def family(kind: str, room: Room, duration: float) -> Family:
     if not (np.isfinite(duration) and duration >= 5.0):
         raise ArgumentError(f"a duration of {duration:g} s is too short; give 5 s or more")
     if kind == "fourier":  # up to half a hertz, but few enough numbers to search
-        return FourierSeries(room, duration, int(np.clip(round(0.5 * duration), 5, 12)))
+        return FourierSeries(room, duration, int(np.clip(round(0.5 * duration), 5, 15)))
     if kind == "points":
         return PointToPoint(room, duration, max(3, round(duration / 2.0)))
     raise ArgumentError(f"no motion '{kind}'; give fourier or points")

@@ -39,6 +39,12 @@ def test_a_motion_keeps_every_limit_and_rests_at_both_ends(kind):
     np.testing.assert_allclose(q[0], q[-1], atol=1e-9)
 
 
+@pytest.mark.parametrize("duration", [10.0, 20.0, 30.0])
+def test_motions_of_up_to_half_a_minute_have_half_a_hertz(duration):
+    """Slower ones show gravity, and little of inertia."""
+    assert family("fourier", ROOM, duration).k[-1] / duration == pytest.approx(0.5)
+
+
 def rubbing(friction, damping=5.0):
     joints = (replace(joint, damping=damping, friction=friction) for joint in ROBOT.joints)
     return replace(ROBOT, joints=tuple(joints))
