@@ -186,17 +186,17 @@ def reported(
     )  # fmt: skip
 
 
-def _fit(name: str, tau: Array, residual: Array, limit: float, moves: Array) -> JointFit:
+def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> JointFit:
     size = _rms(tau)
     predicted = tau - residual
     spread = float(predicted.std() * tau.std())
     covariance = float(np.mean((predicted - predicted.mean()) * (tau - tau.mean())))
-    moving = _ratio(_rms(residual[moves]), _rms(tau[moves])) if moves.any() else np.inf
+    moving = _ratio(_rms(residual[seen]), _rms(tau[seen])) if seen.any() else np.inf
     if spread <= 1e-12 * size**2:
         verdict = "do not use"  # a constant effort is explained by any model with an offset
-    elif not moves.any():
+    elif not seen.any():
         verdict = "gravity only" if _ratio(_rms(residual), size) <= USABLE else "do not use"
-    elif moving <= GOOD or _rms(residual[moves]) <= SMALL * limit < np.inf:
+    elif moving <= GOOD or _rms(residual[seen]) <= SMALL * limit < np.inf:
         verdict = "good"
     else:
         verdict = "gravity only" if moving <= USABLE else "do not use"
