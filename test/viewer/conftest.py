@@ -39,6 +39,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
             viewport={"width": 900, "height": 560},
             device_scale_factor=0.5,  # a quarter of what software has to draw
         )
+        context.set_default_timeout(120e3)  # ms, as it draws by software while other tests run
         yield context
         context.close()
 

@@ -60,7 +60,7 @@ def tab(browser, view):
     foreign: list[str] = []
     tab.on("request", lambda request: foreign.append(request.url))
     tab.goto(view.page.address)
-    tab.get_by_role("button", name="reset").wait_for(timeout=1e3 * PATIENCE_S)
+    tab.get_by_role("button", name="reset").wait_for()
     yield tab
     tab.close()
     assert [x for x in said if x.startswith("error") and not any(k in x for k in KNOWN)] == []
@@ -70,9 +70,7 @@ def tab(browser, view):
 
 def picture(tab) -> np.ndarray:
     """What the tab shows, shape (height, width, 3)."""
-    return np.asarray(
-        Image.open(io.BytesIO(tab.screenshot(timeout=1e3 * PATIENCE_S))).convert("RGB")
-    )
+    return np.asarray(Image.open(io.BytesIO(tab.screenshot())).convert("RGB"))
 
 
 def drawn(tab) -> bool:
@@ -139,7 +137,7 @@ def test_browser_that_comes_back_and_a_second_one_see_the_same(view, browser):
         tab = browser.new_page()
         tab.goto(view.page.address)
         field = number_field(tab, "payload, kg")
-        field.wait_for(timeout=1e3 * PATIENCE_S)
+        field.wait_for()
         assert field.input_value() == "2.5"
         tab.close()
     until(lambda: not view.page.watched, "browsers that have left")

@@ -41,7 +41,7 @@ class Arm:
     def __init__(self, start, peer, *, composed=False):
         common = {"urdf_path": "ur5", "rate": 250.0}
         unstopped = {f"limits.{name}.tracking_error": 0.0 for name in NAMES}  # on a busy machine
-        self._peer = peer
+        self._peer, self._relieved = peer, 0
         self._states = peer.listen(JointState, "joint_states", 1000)
         simulated = {"initial_positions": START.tolist(), "command_timeout": 3600.0}
         self.nodes = {"simulator_node": start("simulator_node", {**common, **simulated})}
@@ -82,14 +82,20 @@ class Arm:
 
         def under_way():
             nonlocal sent
-            if "relieved" in self.nodes["controller_node"].log:  # this machine was busy
-                self._peer.call(Trigger, "/controller_node/resume", Trigger.Request())
+            self.goes_on()
             if self.now() > sent + 8.0:
                 publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
                 sent = self.now()
             return speed(self._states[-1]) > 0.4
 
         wait_for(under_way, "motion")
+
+    def goes_on(self):
+        """Resume the controller each time that it was relieved, as it is on a busy machine."""
+        count = self.nodes["controller_node"].log.count("relieved by")
+        if count > self._relieved:
+            self._peer.call(Trigger, "/controller_node/resume", Trigger.Request())
+            self._relieved = count
 
     def waited(self):
         """Time by which the stand-by was later than it is allowed to be, s: it had to wait."""
@@ -172,4 +178,9 @@ def test_one_that_stood_still_and_goes_on_commands_no_more_before_it_is_resumed(
     answer = peer.call(Trigger, "/controller_node/resume", Trigger.Request())
     assert answer.success
     standby.wait_for_log("is commanded again; standing by", before)
-    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.02, "FAR")
+
+    def arrives():
+        arm.goes_on()
+        return np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.02
+
+    wait_for(arrives, "FAR")
