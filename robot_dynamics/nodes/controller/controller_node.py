@@ -42,10 +42,10 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
+from robot_dynamics.nodes.controller.direct_reader import DirectReader
 from robot_dynamics.nodes.controller.rest import wait_for_rest
 from robot_dynamics.nodes.controller.standby import Standby, Watch
 from robot_dynamics.nodes.ros.diagnostics import Fault
-from robot_dynamics.nodes.ros.direct_reader import DirectReader
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
