@@ -10,18 +10,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from robot_dynamics.compiler.backends import backend_named, compile_program
+from robot_dynamics.compiler.backends import backend_named
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.kernel import Backend, Kernel
-from robot_dynamics.compiler.native.entry.native_methods import is_entry
-from robot_dynamics.errors import ArgumentError, RobotError, check_known
+from robot_dynamics.compiler.native.entry.native_entry import is_entry
+from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name
 from robot_dynamics.formulations.registry import (
     DEFAULT_FORMULATION,
     FORMULATIONS,
     InverseDynamics,
 )
 from robot_dynamics.lazy import cached_property, imported
-from robot_dynamics.robot.robot import Robot, robot_digest
+from robot_dynamics.robot.kinematic_tree import robot_digest
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.variant import MOTION_ONLY, Variant
 
@@ -50,17 +51,17 @@ class CompiledRobot:
     ) -> None:
         if not isinstance(robot, Robot):
             raise ArgumentError(f"robot: got {robot!r}, not a Robot; read a URDF with read_urdf")
-        if not callable(formulation):
-            check_known("formulation", formulation, "robot_dynamics.formulations", FORMULATIONS)
-        backend_named(backend)
+        known = isinstance(formulation, str) and formulation in FORMULATIONS
+        if not (known or callable(formulation)):
+            name = str(formulation)
+            raise unknown_name("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
         self.robot = robot
         self.formulation = formulation
-        self._tree = merge_fixed(robot)
-        self._digest = robot_digest(self._tree)
+        self._digest = robot_digest(robot)
         self._search = search
         self._progress = progress
         self._cache = cache
-        self._backend = backend
+        self._compile = backend_named(backend)
         self._kernels: dict[tuple[str, Variant], Kernel] = {}
 
     def __repr__(self) -> str:
@@ -68,7 +69,7 @@ class CompiledRobot:
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what is made of it, and the function that shows progress."""
-        made = {"_kernels", "_reduced", "_reduced_to_solve"}
+        made = {"_kernels", "_tree", "_reduced", "_reduced_to_solve"}
         state = {
             name: value
             for name, value in self.__dict__.items()
@@ -106,8 +107,7 @@ class CompiledRobot:
         `program` takes the one with the fewest operations.
         """
         kernels = _kernels()
-        check_known("kernel", name, "robot_dynamics.kernels", kernels.KERNELS)
-        definition = kernels.KERNELS[name]
+        definition = kernels.kernel_named(name)
         if self.formulation != DEFAULT_FORMULATION or definition.physical:
             yield kernels.equations_of(name, self._tree, self.formulation, variant)
             return
@@ -118,22 +118,26 @@ class CompiledRobot:
                 yield kernels.equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
 
     @cached_property
+    def _tree(self) -> Robot:
+        """The robot as equations take it; a kernel that is found on disk needs none."""
+        return merge_fixed(self.robot)
+
+    @cached_property
     def _reduced(self) -> ReducedRobot:
         """The robot as the default formulation takes it; not physical, so not shown."""
-        return _reduction().reduce(self.robot, self._search, self._progress)
+        return _reduction().reduce(self._tree, self._search, self._progress)
 
     @cached_property
     def _reduced_to_solve(self) -> ReducedRobot:
         """The same for equations that are solved for accelerations."""
-        return _reduction().reduce(self.robot, self._search, self._progress, accelerations=True)
+        return _reduction().reduce(self._tree, self._search, self._progress, accelerations=True)
 
     def _build(self, name: str, variant: Variant) -> Kernel:
-        return compile_program(
+        return self._compile(
             lambda: self._program_to_compile(name, variant),
             key=self._key(name, variant),
             finite=True,
             use_cache=self._cache,
-            backend=self._backend,
         )
 
     def _program_to_compile(self, name: str, variant: Variant) -> Program:
@@ -156,7 +160,7 @@ class CompiledRobot:
         if not isinstance(self.formulation, str):
             return None
         formulation = f"{self.formulation}/{'search' if self._search else 'quick'}"
-        return f"{self._digest}/{formulation}/{name}/{variant}"
+        return f"{self._digest}/{formulation}/{name}/{variant!r}"
 
     # -- what was compiled ------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiled_robot import CompiledRobot
 from robot_dynamics.compiler.kernel import Kernel
-from robot_dynamics.compiler.native.entry.native_methods import (
+from robot_dynamics.compiler.native.entry.native_entry import (
     WithNativeMethods,
     enter,
     native_method,

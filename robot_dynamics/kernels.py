@@ -24,7 +24,7 @@ from robot_dynamics.algorithms import (
 )
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.trace import Program, trace
-from robot_dynamics.errors import ArgumentError, check_known, shown
+from robot_dynamics.errors import ArgumentError, shown, unknown_name
 from robot_dynamics.formulations import (
     InverseDynamics,
     equations_of_motion_named,
@@ -70,7 +70,7 @@ class Equations:
 def inverse(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
     """Efforts tau of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
-    equations = formulation_named(formulation)
+    equations = formulation if callable(formulation) else formulation_named(formulation)
 
     def function(q: Array, qd: Array, qdd: Array, **values: Array) -> Array:
         loaded, wrenches = variant.apply(tree, values)
@@ -290,6 +290,17 @@ OF_FRAMES = tuple(name for name, definition in KERNELS.items() if definition.of_
 """Kernels about a frame."""
 
 
+def kernel_named(name: str) -> KernelDefinition:
+    """The entry of `KERNELS` of that name.
+
+    Raises:
+        UnknownNameError: If there is no kernel of that name.
+    """
+    if not isinstance(name, str) or name not in KERNELS:
+        raise unknown_name("kernel", str(name), "robot_dynamics.kernels", KERNELS)
+    return KERNELS[name]
+
+
 def equations_of(
     name: str, tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
 ) -> Equations:
@@ -299,9 +310,9 @@ def equations_of(
         UnknownNameError: If there is no kernel of that name.
         ArgumentError: If the variant is none.
     """
-    check_known("kernel", name, "robot_dynamics.kernels", KERNELS)
+    definition = kernel_named(name)
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
         )
-    return KERNELS[name].equations(tree, formulation, variant)
+    return definition.equations(tree, formulation, variant)

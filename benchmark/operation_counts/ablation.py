@@ -26,8 +26,8 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
 from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
 from robot_dynamics.reduction import ReducedRobot, reduce
+from robot_dynamics.reduction.pipeline import KINDS, found_by_search
 from robot_dynamics.reduction.reduction_plan import Plan, plan_of
-from robot_dynamics.reduction.search import KINDS, search
 from robot_dynamics.robot.inertial_parameters import regroup
 from robot_dynamics.robot.joint_frames import reframe, snapped
 from robot_dynamics.robot.link import Link
@@ -79,7 +79,9 @@ class Subject:
 
     def search_without(self, *kinds: str) -> OperationCount:
         """Search all kinds of choices but these."""
-        return count(search(self.plan, kinds=[kind for kind in KINDS if kind not in kinds]))
+        return count(
+            found_by_search(self.plan, kinds=[kind for kind in KINDS if kind not in kinds])
+        )
 
     def without_regrouping(self) -> OperationCount:
         """Frames and writing stay, the bodies are the robot's own."""
@@ -96,7 +98,9 @@ class Subject:
     def without_snapping(self) -> OperationCount:
         """Constants as they come from the URDF."""
         plan = self.plan
-        return count(search(Plan(self.tree, plan.offsets, plan.directions, plan.sizes, 0.0)))
+        return count(
+            found_by_search(Plan(self.tree, plan.offsets, plan.directions, plan.sizes, 0.0))
+        )
 
     def without_gravity(self) -> OperationCount:
         """Not a reduction: what gravity costs."""

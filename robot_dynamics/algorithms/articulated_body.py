@@ -27,8 +27,7 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.turns import coordinate_axis, symmetric
-from robot_dynamics.spatial.vectors import cross, skew
+from robot_dynamics.spatial.rotation import coordinate_axis, cross, skew, symmetric
 
 
 def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wrenches) -> Array:

@@ -14,17 +14,17 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.rotation import rotation_about
-from robot_dynamics.spatial.turns import (
+from robot_dynamics.spatial.rotation import (
     Turn,
     coordinate_axis,
+    cross,
+    rotation_about,
     symmetric,
     to_child,
     to_parent,
     trace_minus,
     turns_of,
 )
-from robot_dynamics.spatial.vectors import cross
 
 
 class ChangeOfFrame:

@@ -17,7 +17,7 @@ from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 
 def mass_matrix(robot: Robot, q: Array) -> Array:

@@ -37,8 +37,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.turns import symmetric
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross, symmetric
 
 Wrench = tuple[Array, Array]
 """Force and moment, shape (3,) each."""

@@ -18,8 +18,7 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.inertial_parameters import second_mass_moment
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.turns import trace_minus
-from robot_dynamics.spatial.vectors import cross, skew
+from robot_dynamics.spatial.rotation import cross, skew, trace_minus
 
 
 class LinkMotion(NamedTuple):

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from robot_dynamics.compiler.kernel import Backend, Given, Kernel
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.errors import BackendError, check_known
+from robot_dynamics.errors import BackendError, unknown_name
 from robot_dynamics.lazy import imported
 
 _log = logging.getLogger(__name__)
@@ -47,10 +47,11 @@ def backend_named(backend: str | Backend) -> Backend:
     Raises:
         UnknownNameError: If there is no such back end.
     """
+    if isinstance(backend, str) and backend in BACKENDS:
+        return BACKENDS[backend]
     if callable(backend):
         return backend
-    check_known("backend", backend, "robot_dynamics.compiler", BACKENDS)
-    return BACKENDS[backend]
+    raise unknown_name("backend", str(backend), "robot_dynamics.compiler", BACKENDS)
 
 
 def compile_program(

@@ -18,7 +18,7 @@ from robot_dynamics.coordinates.generalized_coordinates import Coordinates, cont
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 ENDPOINT = ("x", "y", "z", "wx", "wy", "wz")
 """What a frame offers: its origin in base axes (m), and its angular velocity in base axes (rad/s),

@@ -27,7 +27,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import joint_motion
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.vectors import cross, skew
+from robot_dynamics.spatial.rotation import cross, skew
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

@@ -27,7 +27,7 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import Joint, joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.vectors import skew
+from robot_dynamics.spatial.rotation import skew
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

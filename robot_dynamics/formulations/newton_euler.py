@@ -22,7 +22,7 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 
 class BaseMotion(NamedTuple):

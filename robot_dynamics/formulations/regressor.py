@@ -21,7 +21,7 @@ from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.scalars import lowered
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,7 @@ from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import HAND, Hand, ZeroReference
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.spatial.rotation import rotation_about
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross, rotation_about
 
 
 @dataclass(frozen=True, eq=False)

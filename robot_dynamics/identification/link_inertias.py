@@ -24,7 +24,7 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.inertia import Inertia
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.spatial.vectors import skew
+from robot_dynamics.spatial.rotation import skew
 
 THINNEST_M = 0.01
 """Least radius of gyration of a body that a fit may start from, m."""

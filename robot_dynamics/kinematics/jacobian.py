@@ -15,7 +15,7 @@ from robot_dynamics.kinematics.forward_kinematics import tree_positions
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.link import Frame
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 Axes = Literal["base", "frame"]
 """Axes of a Jacobian: those of the root link, or those of the frame itself."""

@@ -11,7 +11,7 @@ from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.kinematics.forward_kinematics import frame_motion, tree_positions
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 
 def frame_jacobian_derivative(

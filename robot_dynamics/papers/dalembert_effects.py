@@ -23,7 +23,7 @@ from robot_dynamics.errors import unknown_name
 from robot_dynamics.formulations.dalembert import axes_in_link, velocity_columns
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.papers.puma_three_link import PumaThreeLink
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 
 class PumaVectors(NamedTuple):

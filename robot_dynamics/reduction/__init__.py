@@ -14,9 +14,7 @@ are free: frames, shared masses, unrotated axes. The bodies of a reduced robot a
 physical; it serves to write equations and is not shown to anyone who did not ask.
 """
 
-from robot_dynamics.reduction.pipeline import reduce
-from robot_dynamics.reduction.reduced_robot import ReducedRobot
-from robot_dynamics.reduction.reduction_plan import HARMLESS
-from robot_dynamics.reduction.search import Progress
+from robot_dynamics.reduction.pipeline import Progress, reduce
+from robot_dynamics.reduction.reduction_plan import HARMLESS, ReducedRobot
 
 __all__ = ["HARMLESS", "Progress", "ReducedRobot", "reduce"]

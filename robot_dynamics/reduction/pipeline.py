@@ -1,18 +1,32 @@
-"""All reductions, one after the other."""
+"""All reductions, one after the other, with choices made by a rule or by a search."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from robot_dynamics.reduction.reduced_robot import ReducedRobot, units
-from robot_dynamics.reduction.reduction_plan import HARMLESS, change_of, plan_of
-from robot_dynamics.reduction.search import Progress, usual_choices
-from robot_dynamics.reduction.search import search as best_found
+from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
+from robot_dynamics.reduction.reduction_plan import (
+    HARMLESS,
+    LinkChoice,
+    Plan,
+    ReducedRobot,
+    change_of,
+    cost,
+    plan_of,
+    units,
+)
+from robot_dynamics.robot.inertial_parameters import CLEARABLE
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
 log = logging.getLogger(__name__)
+
+Progress = Callable[[int, int], None]
+"""Called with the number of steps done and the number of steps in all."""
+
+UNITS_TO_COUNT = 8  # of which the search takes the best
 
 
 def reduce(
@@ -37,7 +51,7 @@ def reduce(
     """
     plan, change = plan_of(merge_fixed(robot), accelerations)
     if search:
-        found = best_found(plan, progress)
+        found = found_by_search(plan, progress)
         change_of_search = change_of(plan.tree, found, accelerations)
         if change_of_search <= max(HARMLESS, change):
             return replace(found, torque_residual=change_of_search)
@@ -45,3 +59,114 @@ def reduce(
     quick = plan.reduced(usual_choices(plan))
     quick = replace(quick, length_unit=units(quick)[0])
     return replace(quick, torque_residual=change_of(plan.tree, quick, accelerations))
+
+
+# -- the rule for runs of parallel joints ----------------------------------------------------
+
+
+def usual_choices(plan: Plan) -> list[LinkChoice]:
+    """Usual frames everywhere, and on each run of parallel joints unrotated axes if they save.
+
+    Nothing is gained by unrotated axes at one link of a run, or without the mass that goes
+    with it, so that all of a run is decided together, by a handful of counts on its branch.
+    """
+    choices = [LinkChoice()] * len(plan.tree.joints)
+    for run in plan.runs:
+        branch, joints = plan.branch(run[-1])
+        best = [choices[k] for k in joints]
+        for unrotated in (run, run[:-1]):
+            for shared in ("", "hx", "Sxx-Syy"):
+                tried = [choices[k] for k in joints]
+                for k in unrotated:
+                    tried[joints.index(k)] = LinkChoice(options=RecursionOptions(unrotated=True))
+                for k in run[1:]:
+                    tried[joints.index(k)] = replace(tried[joints.index(k)], shared=shared)
+                if branch.cost(tried) < branch.cost(best):
+                    best = tried
+        for k, choice in zip(joints, best, strict=True):
+            choices[k] = choice
+    return choices
+
+
+# -- the search ------------------------------------------------------------------------------
+
+SWEEPS = 4  # over all joints; the search is over when one changes nothing
+
+
+KINDS = ("offset", "direction", "shared", "diagonal", "unrotated")
+"""Kinds of choices at a link, in the order in which the search tries them."""
+
+
+def found_by_search(
+    plan: Plan, progress: Progress | None = None, kinds: Sequence[str] = KINDS
+) -> ReducedRobot:
+    """Improve one choice at one link at a time, tips to base, until nothing improves.
+
+    Once from usual frames where all axes turn with their joints, and once from the rule for runs.
+
+    Args:
+        plan: The robot.
+        progress: Called after every link.
+        kinds: Kinds of choices to try.
+    """
+    n = len(plan.tree.joints)
+    starts = [[LinkChoice()] * n]
+    if "unrotated" in kinds and "shared" in kinds and plan.runs:
+        starts.append(usual_choices(plan))
+    branches = [plan.branch(k) for k in range(n)]
+    total = len(starts) * SWEEPS * n
+    ends = list(starts)
+    for start, choices in enumerate(starts):
+        ends.append(list(choices))
+        for sweep in range(SWEEPS):
+            before = list(ends[-1])
+            for step, k in enumerate(reversed(range(n))):
+                if plan.tree.joints[k].type.rotates:
+                    _improve(*branches[k], k, ends[-1], kinds)
+                if progress is not None:
+                    progress((start * SWEEPS + sweep) * n + step + 1, total)
+            if ends[-1] == before:
+                break
+    if progress is not None:
+        progress(total, total)
+    reduced = plan.reduced(min(ends, key=plan.cost))
+    candidates = [replace(reduced, length_unit=unit) for unit in units(reduced)[:UNITS_TO_COUNT]]
+    return min(candidates, key=cost)
+
+
+def _improve(
+    plan: Plan,
+    joints: Sequence[int],
+    k: int,
+    choices: list[LinkChoice],
+    kinds: Sequence[str],
+) -> None:
+    """Try every alternative at joint k, one kind of choice after the other."""
+    place = joints.index(k)
+    on_branch = [choices[c] for c in joints]
+    best = plan.cost(on_branch)
+    for kind in kinds:
+        for alternative in _alternatives(plan, place, choices[k], kind):
+            on_branch[place] = alternative
+            found = plan.cost(on_branch)
+            if found < best:
+                best, choices[k] = found, alternative
+        on_branch[place] = choices[k]
+
+
+def _alternatives(plan: Plan, k: int, choice: LinkChoice, kind: str) -> list[LinkChoice]:
+    """The choice with every other value of one kind."""
+    options = choice.options
+    if kind == "offset":
+        return [replace(choice, offset=o) for o in range(len(plan.offsets[k]))]
+    if kind == "direction":
+        return [replace(choice, direction=d) for d in range(len(plan.directions[k]))]
+    if kind == "shared":
+        names = ("", *CLEARABLE) if plan.tree.parents[k] > 0 else ("",)
+        return [replace(choice, shared=name) for name in names]
+    if kind == "diagonal":
+        return [replace(choice, options=replace(options, diagonal=d)) for d in ("", "xx", "yy")]
+    return [
+        replace(choice, options=replace(options, unrotated=unrotated))
+        for unrotated in (False, True)
+    ]

@@ -27,12 +27,12 @@ import numpy as np
 from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.robot.joint import Joint, JointType, Limits
+from robot_dynamics.robot.joint_axes import PARALLEL, Line, perpendicular
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.lines import PARALLEL, Line, perpendicular
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine
 from robot_dynamics.text_tables import html_table, joint_table

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross
 
 Wrenches = Mapping[int, tuple[Array, Array]]
 """For links by index: force (3,) N and moment (3,) N m about the origin of the link that the link

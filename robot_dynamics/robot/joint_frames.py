@@ -20,12 +20,11 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.inertial_parameters import first_moment_size, second_mass_moment
-from robot_dynamics.robot.joint_axes import FrameCandidates
+from robot_dynamics.robot.joint_axes import FrameCandidates, perpendicular
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import in_frames
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.lines import perpendicular
 from robot_dynamics.spatial.pose import Pose
 
 SUFFIX = " (joint frame)"

@@ -7,18 +7,19 @@ document order, and joint k carries link k + 1.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import RobotError, check_known, unknown_name
 from robot_dynamics.lazy import cached_property
-from robot_dynamics.robot.coupling import Coupling
-from robot_dynamics.robot.joint import Joint, JointLimits, Mimic
+from robot_dynamics.robot.joint import Coupling, Joint, JointLimits, Mimic
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.text_tables import html_table
@@ -213,3 +214,24 @@ class KinematicTree(Value):
             offset=frozen([mimic.offset for mimic in couplings]),
             dof=self.dof,
         )
+
+
+def robot_digest(robot: KinematicTree) -> str:
+    """Fingerprint of everything that the equations of a robot depend on, 16 hex digits."""
+    h = hashlib.sha256()
+
+    def add(*values: Any) -> None:
+        for value in values:
+            h.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+            h.update(b";")
+
+    add(robot.name, robot.gravity, robot.tips)
+    for link in robot.links:
+        body = link.inertia
+        add(link.name, float(body.mass), body.first_moment, body.second_moment)
+    for joint in robot.joints:
+        add(joint.name, joint.type.value, joint.parent, joint.child, joint.axis, joint.mimic)
+        add(joint.origin.rotation, joint.origin.translation)
+    for name, frame in sorted(robot.frames.items()):
+        add(name, frame.link, frame.pose.rotation, frame.pose.translation)
+    return h.hexdigest()[:16]

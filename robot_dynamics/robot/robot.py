@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.robot import transforms
 from robot_dynamics.robot.kinematic_tree import STANDARD_GRAVITY, KinematicTree
 from robot_dynamics.spatial.pose import Pose
 
-__all__ = ["STANDARD_GRAVITY", "Robot", "robot_digest"]
+__all__ = ["STANDARD_GRAVITY", "Robot"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,24 +49,3 @@ class Robot(KinematicTree):
     def mounted(self, orientation: npt.ArrayLike | Pose) -> Robot:
         """Turn the root link against the world; rpy (3,) or rotation (3, 3): `transforms.mount`."""
         return transforms.mount(self, orientation)
-
-
-def robot_digest(robot: Robot) -> str:
-    """Fingerprint of everything that the equations of a robot depend on, 16 hex digits."""
-    h = hashlib.sha256()
-
-    def add(*values: Any) -> None:
-        for value in values:
-            h.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
-            h.update(b";")
-
-    add(robot.name, robot.gravity, robot.tips)
-    for link in robot.links:
-        body = link.inertia
-        add(link.name, float(body.mass), body.first_moment, body.second_moment)
-    for joint in robot.joints:
-        add(joint.name, joint.type.value, joint.parent, joint.child, joint.axis, joint.mimic)
-        add(joint.origin.rotation, joint.origin.translation)
-    for name, frame in sorted(robot.frames.items()):
-        add(name, frame.link, frame.pose.rotation, frame.pose.translation)
-    return h.hexdigest()[:16]

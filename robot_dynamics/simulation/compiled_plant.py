@@ -19,7 +19,8 @@ from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.effort_limits import saturate
 from robot_dynamics.control.safety import all_finite
 from robot_dynamics.errors import ArgumentError, BackendError
-from robot_dynamics.robot.robot import Robot, robot_digest
+from robot_dynamics.robot.kinematic_tree import robot_digest
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
 from robot_dynamics.simulation.lanes.plant_stages import PlantStages
 from robot_dynamics.simulation.lanes.stage import fused

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, Value, frozen, numbers
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.spatial.vectors import skew
+from robot_dynamics.spatial.rotation import skew
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.spatial.vectors import cross, skew
+from robot_dynamics.spatial.rotation import cross, skew
 
 
 def moved_wrench(X_AB: Pose, wrench: npt.ArrayLike) -> Array:

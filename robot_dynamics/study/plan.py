@@ -16,7 +16,8 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.errors import ArgumentError, check_known
-from robot_dynamics.robot.robot import Robot, robot_digest
+from robot_dynamics.robot.kinematic_tree import robot_digest
+from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.lanes.compiled_loop import LANE_INTEGRATORS
 from robot_dynamics.study.quantities import QUANTITIES, check_values
 from robot_dynamics.study.spreads import SAMPLINGS, Spread, unit_samples

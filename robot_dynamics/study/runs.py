@@ -15,7 +15,7 @@ from robot_dynamics.control.gains import Gains, ideal_gains
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.robot.robot import robot_digest
+from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.simulation.lanes.compiled_loop import CompiledLoop, Lanes, Structure
 from robot_dynamics.simulation.lanes.lane_parameters import (
     first_efforts,

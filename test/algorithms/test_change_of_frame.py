@@ -10,8 +10,7 @@ from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.robot.joint import Joint, JointType, joint_motion
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.spatial.turns import Turn, symmetric, turns_of
-from robot_dynamics.spatial.vectors import skew
+from robot_dynamics.spatial.rotation import Turn, skew, symmetric, turns_of
 from strategies import random_axis, random_inertia, random_rotation, robots, seeds
 
 # float64, entries of order one; worst of 2000 random cases 1e-15

@@ -19,7 +19,7 @@ from robot_dynamics.robot.inertial_parameters import regroup
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.vectors import skew
+from robot_dynamics.spatial.rotation import skew
 from strategies import random_state, random_wrenches, robots, seeds, state_of
 
 # float64, sums in another order, relative to the largest torque: 2000 random trees of up to seven

@@ -13,19 +13,19 @@ from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import augmented_body, newton_euler
 from robot_dynamics.reduction.augmented_body_columns import (
+    Angle,
     RecursionOptions,
     from_column,
     inertial_moment,
     inverse_dynamics,
 )
-from robot_dynamics.reduction.joint_angles import Angle
 from robot_dynamics.robot.inertial_parameters import regroup, second_mass_moment
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.pose import Pose
-from robot_dynamics.spatial.turns import to_child, to_parent
+from robot_dynamics.spatial.rotation import to_child, to_parent
 from strategies import random_inertia, random_rotation, random_wrenches, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1

@@ -4,7 +4,7 @@ A pass takes a program and returns a program; `optimize` runs all of them in
 order. Dead operations and repeated subexpressions need no pass: a program lists
 live nodes only, and a graph holds each distinct node once. A new pass is one
 function, here or in a file of its own, that ends in `trace.rewrite`, and is listed
-in `PASSES`. What passes share stands in `nary_operations`, below this file, so that one in a
+in `PASSES`. What passes share stands in `trace`, below this file, so that one in a
 file of its own can be listed here.
 """
 
@@ -17,9 +17,16 @@ from dataclasses import dataclass
 
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.expression import Expression, add, multiply, negate
-from robot_dynamics.compiler.graph.nary_operations import factors, nary_operations
 from robot_dynamics.compiler.graph.operations import ADD, MULTIPLY, SUBTRACT
-from robot_dynamics.compiler.graph.trace import Program, Rewritten, rebuilt, rewrite, use_counts
+from robot_dynamics.compiler.graph.trace import (
+    Program,
+    Rewritten,
+    factors,
+    nary_operations,
+    rebuilt,
+    rewrite,
+    use_counts,
+)
 
 Pass = Callable[[Program], Program]
 

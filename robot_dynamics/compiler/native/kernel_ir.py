@@ -12,12 +12,12 @@ from robot_dynamics.compiler.graph.packing import Pack, Packing, find_packs
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.arctangent import packed_arctangent
 from robot_dynamics.compiler.native.batch import batch_functions
-from robot_dynamics.compiler.native.entry import array_layout
+from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.entry_functions import batch_entry, single_entry
 from robot_dynamics.compiler.native.ir import Code, Lanes, argument, module
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.packed_values import PackedValues
-from robot_dynamics.compiler.native.program_ir import FiniteCheck, emit_body
+from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
 from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
 
 
@@ -32,7 +32,7 @@ def single_ir(program: Program, host: Host, finite: bool, scalar: str, at_once: 
         at_once: Write results as soon as they are known.
     """
     functions = single_functions(program, host, finite, scalar, at_once)
-    if array_layout.available():
+    if native_entry.available():
         shapes = _shapes(program)
         functions += single_entry(program.inputs, shapes, scalar, host.typed_pointers)
     lanes = Lanes(scalar), Lanes(scalar, host.lanes(scalar))
@@ -51,7 +51,7 @@ def batch_ir(program: Program, host: Host, finite: bool, scalar: str, release_fr
     """
     lanes = Lanes(scalar, host.lanes(scalar))
     functions = batch_functions(program, lanes, host, finite)
-    if array_layout.available():
+    if native_entry.available():
         shapes = _shapes(program)
         functions += batch_entry(program.inputs, shapes, lanes, release_from, host.typed_pointers)
     return module(functions, [lanes], host.typed_pointers)
@@ -84,14 +84,14 @@ def single_functions(
         return code.load(lanes.type, argument(name), i * lanes.bytes, lanes.bytes)
 
     packing = find_packs(program, width)
-    values: PackedValues
+    values: Values
     if at_once:
         inputs = {place: load(*place) for place in _places(program.inputs)}
         if finite:
             _refuse_non_finite(code, lanes, inputs.values())
         values = _WrittenValues(program, packing, inputs, code, lanes, width)
     else:
-        values = PackedValues(load, code, lanes, packing)
+        values = PackedValues(load, code, lanes, packing) if packing.packs else Values(load)
     outputs = emit_body(
         code,
         program,

@@ -28,8 +28,8 @@ from robot_dynamics.compiler.kernel_arguments import (
     check_threads,
 )
 from robot_dynamics.compiler.native import cache, llvm
-from robot_dynamics.compiler.native.entry import array_layout
-from robot_dynamics.compiler.native.entry.builtin_function import builtin_function, follow_with
+from robot_dynamics.compiler.native.entry import native_entry
+from robot_dynamics.compiler.native.entry.native_entry import builtin_function, follow_with
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.lazy import cached_property, imported
@@ -78,7 +78,7 @@ def compile_native(
     # is, without a Python frame in between: so every kernel is the only object of its class.
     own_class = type("NativeKernel", (NativeKernel,), {})
     kernel: NativeKernel = own_class(_Builder(program, key, finite, use_cache))
-    if array_layout.available():
+    if native_entry.available():
         own_class.__call__ = kernel._own_entry()  # type: ignore[method-assign]
     return kernel
 
@@ -96,7 +96,7 @@ class NativeKernel(Kernel):
         self._single = _function(code, "single", ctypes.c_int32, len(inputs) + len(outputs))
         self._batches: dict[str, _Batch] = {}
         self._ndim = len(next(iter(inputs.values()), ()))  # of one sample of the first input
-        self.has_entry = array_layout.available()
+        self.has_entry = native_entry.available()
         self._entry = self._own_entry(_decline) if self.has_entry else None
 
     @property
@@ -137,7 +137,7 @@ class NativeKernel(Kernel):
         self, signature: str, text: str, unusual: Callable[..., Results]
     ) -> Callable[..., Results] | None:
         """See `Kernel.native_entry`."""
-        if not array_layout.available():
+        if not native_entry.available():
             return None
         return self._entry_of("double", signature, text, unusual)
 
@@ -227,7 +227,7 @@ class _Batch:
         values = 1 + 2 * len(kernel.inputs) + len(kernel.outputs)
         self.run = _function(self._code, "batch", ctypes.c_int64, values)
         self.entry: Callable[..., Results] | None = None
-        if array_layout.available():
+        if native_entry.available():
             self.entry = builtin_function(
                 self._code, f"{kernel.name}()", "", scalar, _decline, kernel.results_class
             )
@@ -289,13 +289,13 @@ class _Builder:
     ) -> tuple[Mapping[str, Any], llvm.Loaded]:
         """Object code from disk, else from the compiler."""
         imports = {}
-        if array_layout.available():
+        if native_entry.available():
             symbols = [*symbols, "call", "objects"]
-            imports = array_layout.imports()
+            imports = native_entry.imports()
         around = cache.environment(self._host) if self._use_cache else None
         name = ""
         if around is not None:
-            options = f"finite={self._finite}, entry={array_layout.available()}"
+            options = f"finite={self._finite}, entry={native_entry.available()}"
             name = cache.key_of(what, self._key or self.program.digest, options, *around)
         found = cache.load(name) if name else None
         if found is not None:

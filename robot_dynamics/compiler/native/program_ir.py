@@ -113,15 +113,16 @@ def emit_body(
                 values.define(node, emit_operation(code, lanes, node.op, operands))
 
     for angles, turns in function_levels(program):
-        emit(live_nodes(angles))
         if angles:
+            emit(live_nodes(angles))
             pairs = sine_cosine(code, [values.use(angle) for angle in angles])
             waves.update(zip((angle.index for angle in angles), pairs, strict=True))
-        emit(live_nodes(x for turn in turns for x in turn.args))
-        points = [(values.use(y), values.use(x)) for y, x in (turn.args for turn in turns)]
-        for turn, angle in zip(turns, arctangent(code, points), strict=True):
-            values.define(turn, angle)
-            done.add(turn.index)
+        if turns:
+            emit(live_nodes(x for turn in turns for x in turn.args))
+            points = [(values.use(y), values.use(x)) for y, x in (turn.args for turn in turns)]
+            for turn, angle in zip(turns, arctangent(code, points), strict=True):
+                values.define(turn, angle)
+                done.add(turn.index)
     emit(program.nodes)
     return {
         name: [values.result(entry) for entry in output.entries]

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "helpers"))
 
 from programs import chain, everything_program, inverse_program
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.native.entry.builtin_function import builtin_function
+from robot_dynamics.compiler.native.entry.native_entry import builtin_function
 from robot_dynamics.compiler.native.native_kernel import _Batch, compile_native
 from robot_dynamics.compiler.source.python import compile_python
 

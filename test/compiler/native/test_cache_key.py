@@ -118,7 +118,7 @@ def test_an_operation_more_in_any_room_makes_another_key(package):
 
 
 def test_an_edit_of_the_same_length_at_the_same_time_makes_another_key(package):
-    file = package / "spatial" / "vectors.py"
+    file = package / "spatial" / "rotation.py"
     before, text, state = cache.fingerprint_of(package), file.read_text(), file.stat()
     file.write_text(text.replace(" - ", " + "))
     os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))

@@ -13,7 +13,7 @@ import pytest
 from programs import chain, everything_program, inverse_program, random_inputs
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.native.entry import array_layout
+from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.native_kernel import NativeKernel, compile_native
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import ArgumentError, ShapeError
@@ -24,11 +24,11 @@ pytest.importorskip("llvmlite")
 CALLS = int(os.environ.get("NATIVE_ENTRY_FUZZ_CALLS", "10000"))
 
 
-@pytest.mark.skipif(not array_layout.available(), reason="this Python has no native entries")
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
 def test_random_calls_never_get_past_the_rules():
     """In a process of its own, whose crash is a failure, with checks of memory switched on."""
     checks = {"PYTHONMALLOC": "debug", "MALLOC_CHECK_": "3", "MALLOC_PERTURB_": "85"}
-    package = str(Path(array_layout.__file__).parents[4])
+    package = str(Path(native_entry.__file__).parents[4])
     script = Path(__file__).with_name("native_entry_fuzz.py")
     finished = subprocess.run(
         [sys.executable, "-X", "faulthandler", str(script), str(CALLS)],
@@ -48,9 +48,9 @@ def test_random_calls_never_get_past_the_rules():
 )
 def test_the_layout_of_arrays_is_recognised_here():
     """Otherwise every call would be slow, and no test would notice."""
-    off = bool(array_layout.sysconfig.get_config_var("Py_GIL_DISABLED"))
+    off = bool(native_entry.sysconfig.get_config_var("Py_GIL_DISABLED"))
     off |= sys.version_info < (3, 11) or os.environ.get("ROBOT_DYNAMICS_NATIVE_ENTRY") == "0"
-    assert array_layout.available() is not off
+    assert native_entry.available() is not off
 
 
 SWITCHED_OFF = """
@@ -67,7 +67,7 @@ print(*tau)
 
 
 def test_one_switch_takes_the_entry_away():
-    package = str(Path(array_layout.__file__).parents[4])
+    package = str(Path(native_entry.__file__).parents[4])
     done = subprocess.run(
         [sys.executable, "-c", SWITCHED_OFF],
         env={**os.environ, "ROBOT_DYNAMICS_NATIVE_ENTRY": "0", "PYTHONPATH": package},
@@ -83,11 +83,11 @@ def test_one_switch_takes_the_entry_away():
 
 
 def test_a_layout_that_does_not_hold_is_noticed(monkeypatch):
-    monkeypatch.setattr(array_layout, "NDIM", array_layout.NDIM + 4)
-    assert not all(array_layout._layout_holds(array) for array in array_layout._samples())
+    monkeypatch.setattr(native_entry, "NDIM", native_entry.NDIM + 4)
+    assert not all(native_entry._layout_holds(array) for array in native_entry._samples())
 
 
-@pytest.mark.skipif(not array_layout.available(), reason="this Python has no native entries")
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
 def test_ordinary_calls_do_not_reach_python(monkeypatch):
     kernel = compile_native(inverse_program(chain(3)), use_cache=False)
     q, qd, qdd = random_inputs(kernel.inputs, seed=1)
@@ -100,7 +100,7 @@ def test_ordinary_calls_do_not_reach_python(monkeypatch):
 
 
 def test_without_entries_every_call_works_through_python(monkeypatch):
-    monkeypatch.setattr(array_layout, "available", lambda: False)
+    monkeypatch.setattr(native_entry, "available", lambda: False)
     kernel = compile_native(everything_program(), finite=True, use_cache=False)
     assert type(kernel) is not NativeKernel or "__call__" not in vars(type(kernel))
     with_entries = everything_program()
@@ -179,7 +179,7 @@ def test_a_result_that_is_only_known_by_a_weak_reference_stays_as_it_is():
         assert known() is None or np.array_equal(known(), expected)
 
 
-@pytest.mark.skipif(not array_layout.available(), reason="this Python has no native entries")
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
 def test_a_loop_that_lets_its_results_go_makes_no_new_arrays():
     kernel, motions = arm_and_motions(20)
     places = set()
@@ -211,7 +211,7 @@ def test_a_result_that_its_holder_has_changed_is_not_used_again(change):
 def test_a_kernel_is_freed_with_the_results_that_it_remembers():
     kernel, (motion,) = arm_and_motions(1)
     result = weakref.ref(kernel(*motion))
-    assert result() is not None or not array_layout.available()
+    assert result() is not None or not native_entry.available()
     del kernel
     gc.collect()
     assert result() is None
@@ -220,7 +220,7 @@ def test_a_kernel_is_freed_with_the_results_that_it_remembers():
 # -- arrays of the caller for several results, and single calls of float32 ---------------------
 
 
-@pytest.mark.skipif(not array_layout.available(), reason="this Python has no native entries")
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
 @pytest.mark.parametrize("kind", ["tuple", "list", "results"])
 def test_several_results_are_written_into_arrays_of_the_caller(monkeypatch, kind):
     kernel = compile_native(everything_program(), finite=True, use_cache=False)
@@ -274,7 +274,7 @@ def test_results_that_are_not_one_array_each_are_refused(out):
         two_results(compile_native)(np.zeros(4), out=out)
 
 
-@pytest.mark.skipif(not array_layout.available(), reason="this Python has no native entries")
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
 def test_only_the_first_single_call_of_float32_reaches_python(monkeypatch):
     kernel = compile_native(inverse_program(chain(3)), use_cache=False)
     exact = random_inputs(kernel.inputs, seed=1)

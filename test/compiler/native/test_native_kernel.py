@@ -24,7 +24,7 @@ from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native import batch
 from robot_dynamics.compiler.native import native_kernel as native
-from robot_dynamics.compiler.native.entry import array_layout
+from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.robot import find_robot
@@ -395,7 +395,7 @@ def test_a_kernel_tells_what_it_is(arm, kernel, mixed):
     assert kernel.program.digest == inverse_program(arm).digest
 
 
-@pytest.mark.skipif(not array_layout.available(), reason="this Python has no native entries")
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
 def test_a_kernel_shows_its_arguments(kernel):
     expected = "(q, qd, qdd, /, *, out=None, threads=None)"
     assert str(inspect.signature(kernel._own_entry())) == expected

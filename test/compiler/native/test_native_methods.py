@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.compiler.native.entry import array_layout
+from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.robot import find_robot
 
 CALLS = 4  # the entry takes the place of a method in the first
@@ -92,7 +92,7 @@ def test_help_and_signature_stay_those_of_the_method(robot, state, name):
     for _ in range(2):
         getattr(arm, name)(*arguments)
     entry = getattr(arm, name)
-    assert inspect.isbuiltin(entry) == array_layout.available()
+    assert inspect.isbuiltin(entry) == native_entry.available()
     after = inspect.signature(entry)
     shown = [(p.name, p.kind, p.default) for p in after.parameters.values()]
     assert shown == [(p.name, p.kind, p.default) for p in before.parameters.values()]

@@ -6,8 +6,7 @@ import pytest
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
 from robot_dynamics.papers.counting.closed_forms import closed_form_count
 from robot_dynamics.papers.counting.strict_count import Operand, Tally, strict_count
-from robot_dynamics.spatial.rotation import rotation_about
-from robot_dynamics.spatial.vectors import cross
+from robot_dynamics.spatial.rotation import cross, rotation_about
 
 
 def operands(tally, *shape, ready=False):

@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 
 from robot_dynamics.compiler.graph.trace import Shape
-from robot_dynamics.compiler.native.entry.array_layout import (
+from robot_dynamics.compiler.native.entry.entry_writer import EntryWriter
+from robot_dynamics.compiler.native.entry.native_entry import (
     DATA,
     FUNCTIONS,
     OBJECTS,
@@ -16,7 +17,6 @@ from robot_dynamics.compiler.native.entry.array_layout import (
     WEAK_REFERENCES,
     WRITEABLE,
 )
-from robot_dynamics.compiler.native.entry.entry_writer import EntryWriter
 from robot_dynamics.compiler.native.ir import Code, Lanes
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from robot_dynamics.compiler.graph.trace import Shape
-from robot_dynamics.compiler.native.entry.array_layout import (
+from robot_dynamics.compiler.native.entry.native_entry import (
     ALIGNED,
     C_CONTIGUOUS,
     DATA,

@@ -14,9 +14,8 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native import cache, llvm
-from robot_dynamics.compiler.native.entry import array_layout
-from robot_dynamics.compiler.native.entry.array_layout import TYPE
-from robot_dynamics.compiler.native.entry.builtin_function import FASTCALL, builtin
+from robot_dynamics.compiler.native.entry import native_entry
+from robot_dynamics.compiler.native.entry.native_entry import FASTCALL, TYPE, builtin
 from robot_dynamics.compiler.native.ir import Code, number_text
 from robot_dynamics.errors import BackendError
 
@@ -74,7 +73,7 @@ def extractor() -> Callable[[bytes, bytes, int], int | None] | None:
     has changed nothing, if the message is of another kind, if a number that is required is not
     finite or is very large, or if the stamp is less than a second before `last`, ns, and not zero.
     """
-    if not array_layout.available():
+    if not native_entry.available():
         return None
     try:
         code = llvm.Loaded(_object_code(), ["call", "objects"], _imports())

@@ -1,0 +1,321 @@
+"""The native entry as Python sees it: what it reads of arrays, its function, whose place it takes.
+
+The fields of an array are read where a 64-bit CPython with its global lock keeps them
+(`PyObject`, `PyArrayObject`: layouts fixed since NumPy 1.7). `available` tests that
+on real arrays; elsewhere, and where $ROBOT_DYNAMICS_NATIVE_ENTRY is 0, every call
+takes the Python function.
+
+A builtin function among the attributes of an object is called without a Python frame in
+between. It also hides what the class has under that name, so it may stand there only while
+the class's method is the one that the entry was made for: not in a subclass with a method
+of its own, and not after somebody has set another on the class, as tests do.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+import os
+import sys
+import sysconfig
+import weakref
+from abc import ABCMeta
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+
+from robot_dynamics.compiler.kernel import Kernel
+from robot_dynamics.compiler.native.llvm import Loaded
+
+# -- where the fields of an array lie -----------------------------------------------------------
+
+# Of PyObject and PyArrayObject, in bytes
+REFERENCES, TYPE, DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 0, 8, 16, 24, 32, 56, 64
+WEAK_REFERENCES = 72
+TUPLE_SIZE = 16
+TUPLE_HASH = 24 if tuple.__basicsize__ > 24 else 0  # Python 3.14 keeps it; -1: not computed yet
+C_CONTIGUOUS, OWNS_DATA, ALIGNED, WRITEABLE = 0x1, 0x4, 0x100, 0x400
+MOST_DIMENSIONS = 64  # of any array of NumPy
+
+# Objects that the entry compares with; their addresses are filled in after loading
+OBJECTS = (
+    *("ndarray", "descr", "none", "out", "threads", "tuple", "list", "results", "remembered"),
+    "next",  # an entry to try before the Python function, or None
+)
+REMEMBERED = 2  # results
+
+# Functions of CPython and NumPy that the entry calls, with result and argument types
+FUNCTIONS = {
+    "PyObject_Vectorcall": ("i64", "i64, i64, i64, i64"),
+    "PyList_GetItem": ("i64", "i64, i64"),
+    "PyList_SetItem": ("i32", "i64, i64, i64"),
+    "PyTuple_GetItem": ("i64", "i64, i64"),
+    "PyTuple_SetItem": ("i32", "i64, i64, i64"),
+    "PyType_GenericAlloc": ("i64", "i64, i64"),
+    "Py_IncRef": ("void", "i64"),
+    "Py_DecRef": ("void", "i64"),
+    "PyEval_SaveThread": ("i64", ""),
+    "PyEval_RestoreThread": ("void", "i64"),
+    "PyArray_New": ("i64", "i64, i32, i64, i32, i64, i64, i32, i32, i64"),
+}
+_PYARRAY_TYPE, _PYARRAY_NEW = 2, 93  # positions in NumPy's table of C functions
+
+
+@functools.lru_cache(maxsize=1)
+def available() -> bool:
+    """True where native code may look into arrays: 64-bit CPython with its global lock."""
+    if os.environ.get("ROBOT_DYNAMICS_NATIVE_ENTRY") == "0":
+        return False
+    if sys.implementation.name != "cpython" or sys.maxsize <= 2**32:
+        return False
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    if not hasattr(ctypes.pythonapi, "PyObject_Vectorcall"):  # Python 3.10 has it inline only
+        return False
+    return _numpy_table() is not None and all(_layout_holds(array) for array in _samples())
+
+
+def _samples() -> list[np.ndarray[Any, Any]]:
+    fixed = np.zeros((2, 3), np.float32)
+    fixed.setflags(write=False)
+    return [np.zeros(()), np.zeros(5), np.zeros((4, 3, 2))[:, ::2], fixed]
+
+
+def _layout_holds(array: np.ndarray[Any, Any]) -> bool:
+    """Compare the fields as the entry reads them with what NumPy says."""
+
+    def word(offset: int) -> int:
+        return ctypes.c_int64.from_address(id(array) + offset).value
+
+    def half(offset: int) -> int:
+        return ctypes.c_int32.from_address(id(array) + offset).value
+
+    def references_are_counted() -> bool:
+        before = half(REFERENCES), word(WEAK_REFERENCES)
+        strong, weak = array, weakref.ref(array)
+        after = half(REFERENCES), word(WEAK_REFERENCES)
+        del strong, weak
+        return before[0] + 1 == after[0] and before[1] == 0 != after[1]
+
+    flags = (
+        (C_CONTIGUOUS, array.flags.c_contiguous),
+        (WRITEABLE, array.flags.writeable),
+        (OWNS_DATA, array.flags.owndata),
+    )
+    return (
+        word(TYPE) == id(type(array))
+        and word(DATA) == array.ctypes.data
+        and half(NDIM) == array.ndim
+        and [ctypes.c_int64.from_address(word(DIMENSIONS) + 8 * i).value for i in range(array.ndim)]
+        == list(array.shape)
+        and word(DESCR) == id(array.dtype)
+        and all(bool(half(FLAGS) & bit) == on for bit, on in flags)
+        and references_are_counted()
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _numpy_table() -> Any:
+    """NumPy's table of C functions, or None if it is not where it has always been."""
+    core = "numpy._core" if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else "numpy.core"
+    try:
+        umath = import_module(f"{core}._multiarray_umath")
+    except ImportError:
+        return None
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(pointer(umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
+    return table if table[_PYARRAY_TYPE] == id(np.ndarray) else None
+
+
+def imports() -> dict[str, int]:
+    """Addresses of the functions that entries call."""
+    addresses = {
+        name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+        for name in FUNCTIONS
+        if name != "PyArray_New"
+    }
+    addresses["PyArray_New"] = _numpy_table()[_PYARRAY_NEW]
+    return addresses
+
+
+# -- builtin functions whose code is the loaded machine code ------------------------------------
+
+
+_DTYPE = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class _Behind(functools.partial[Any]):
+    """The Python function of an entry, on one object; stands for that object in a pickle.
+
+    A builtin function is pickled as an attribute of what it is bound to.
+    """
+
+    def __reduce__(self) -> Any:
+        return _same, self.args[:1]
+
+
+def _same(thing: Any) -> Any:
+    return thing
+
+
+FASTCALL, FASTCALL_WITH_KEYWORDS = 0x0080, 0x0080 | 0x0002
+"""How a builtin function takes its arguments: `METH_FASTCALL`, alone or with `METH_KEYWORDS`."""
+
+# CPython reads the definition of a builtin function even while it frees the function, in an order
+# that a garbage collection leaves open. 32 bytes per kernel are cheap enough to keep.
+_definitions: list[_MethodDef] = []
+
+
+@functools.lru_cache(maxsize=64)
+def _documentation(signature: str, text: str) -> bytes:
+    """What help and inspect.signature read of a builtin function; one copy for all robots."""
+    return f"{signature}\n--\n\n{text}".encode()
+
+
+def follow_with(code: Loaded, entry: Callable[..., Any]) -> None:
+    """Let the entries of some code try another entry, one that answers None to unusual calls."""
+    code.following = entry
+    slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
+    slots[OBJECTS.index("next")] = id(entry)
+
+
+def builtin_function(
+    code: Loaded,
+    signature: str,
+    text: str,
+    scalar: str,
+    unusual: Callable[..., Any],
+    results: type | None = None,
+) -> Callable[..., Any]:
+    """Make the entry `call` of loaded code a function of Python.
+
+    Args:
+        code: Loaded code with an entry.
+        signature: Name and parameters that the function shows, such as "f(q, *, out=None)".
+        text: Its docstring.
+        scalar: "double" or "float", as the entry was written for.
+        unusual: Takes the calls that the entry does not.
+        results: Named tuple of several outputs.
+    """
+    if not code.kept:
+        code.kept += [None] * REMEMBERED
+    objects = {
+        "remembered": code.kept,
+        "next": code.following,
+        "tuple": tuple,
+        "list": list,
+        "ndarray": np.ndarray,
+        "descr": _DTYPE[scalar],
+        "none": None,
+        "out": sys.intern("out"),
+        "threads": sys.intern("threads"),
+        "results": results,
+    }
+    slots = (ctypes.c_int64 * len(OBJECTS)).from_address(code.address("objects"))
+    slots[:] = [id(objects[name]) for name in OBJECTS]
+    behind = _Behind(unusual)
+    behind.kept = code, results  # type: ignore[attr-defined]  # live as long as the function
+    return builtin(code, signature, text, FASTCALL_WITH_KEYWORDS, behind)
+
+
+def builtin(
+    code: Loaded, signature: str, text: str, convention: int, behind: object
+) -> Callable[..., Any]:
+    """Make the function `call` of loaded code a function of Python.
+
+    Args:
+        code: Loaded code, which has to live as long as the function.
+        signature: Name and parameters that the function shows.
+        text: Its docstring.
+        convention: `FASTCALL` or `FASTCALL_WITH_KEYWORDS`.
+        behind: What it is bound to, and keeps alive.
+    """
+    name = signature.partition("(")[0].encode()
+    about = _documentation(signature, text)
+    definition = _MethodDef(name, code.address("call"), convention, about)
+    _definitions.append(definition)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = [ctypes.POINTER(_MethodDef), ctypes.py_object, ctypes.c_void_p]
+    function: Callable[..., Any] = make(ctypes.byref(definition), behind, None)
+    return function
+
+
+# -- methods whose place entries take -----------------------------------------------------------
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+_methods: dict[str, Callable[..., Any]] = {}
+_entered: weakref.WeakSet[Any] = weakref.WeakSet()  # objects with entries
+
+
+def native_method(method: Method) -> Method:
+    """Mark a method whose place an entry may take."""
+    _methods[method.__name__] = method
+    return method
+
+
+class WithNativeMethods(ABCMeta):
+    """Class of classes with native methods: what is set on a class is obeyed by its objects."""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        cls._leave(name)
+
+    def __delattr__(cls, name: str) -> None:
+        super().__delattr__(name)
+        cls._leave(name)
+
+    def _leave(cls, name: str) -> None:
+        if name in _methods:
+            for thing in list(_entered):
+                if isinstance(thing, cls):
+                    leave(thing, name)
+
+
+def enter(thing: Any, name: str, kernel: Kernel) -> None:
+    """Let the native entry of a kernel take the place of a method, where that is possible."""
+    method = _methods[name]
+    if getattr(type(thing), name, None) is not method:
+        return
+    entry = kernel.native_entry(
+        name + _signature(method),
+        inspect.getdoc(method) or "",
+        functools.partial(method, thing),
+    )
+    if entry is not None:
+        thing.__dict__[name] = entry
+        _entered.add(thing)
+
+
+def leave(thing: Any, name: str) -> None:
+    """Give the place back to the method."""
+    if is_entry(name, thing.__dict__.get(name)):
+        del thing.__dict__[name]
+
+
+def is_entry(name: str, attribute: Any) -> bool:
+    """Whether an attribute of an object is a native entry."""
+    return name in _methods and inspect.isbuiltin(attribute)
+
+
+@functools.lru_cache(maxsize=32)
+def _signature(method: Callable[..., Any]) -> str:
+    """The parameters after self, as builtin functions show them: without annotations."""
+    parameters = list(inspect.signature(method).parameters.values())[1:]
+    plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters]
+    return str(inspect.Signature(plain))
