@@ -219,7 +219,7 @@ class MotionClock:
             By how much the other clock has jumped, s: negative for back, zero for not at all.
         """
         gone, self._steady = steady - self._steady, steady
-        step = self.seconds(ns) - self.now
+        step = (ns - self.epoch) / NS_PER_S - self.now
         if step > MAX_STEP_AHEAD_S + MAX_CLOCK_RATE * gone:
             self.epoch += round(step * NS_PER_S)
             return step

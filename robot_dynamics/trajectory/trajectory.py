@@ -55,12 +55,14 @@ class Trajectory:
         if not np.all(np.diff(self.breaks) > 0.0):
             raise TrajectoryError("trajectory: breaks must increase")
         self._times: list[float] = self.breaks.tolist()
+        self._last = m  # of the breaks
         # One product per sample: rows give q, then qd, then qdd; columns are powers of time
         c = self.coefficients
+        self._rows = q, qd, qdd = slice(n), slice(n, 2 * n), slice(2 * n, None)
         self._pieces = np.zeros((m, 3 * n, ORDER))
-        self._pieces[:, :n] = c
-        self._pieces[:, n : 2 * n, :-1] = c[..., 1:] * _POWERS[1:]
-        self._pieces[:, 2 * n :, :-2] = c[..., 2:] * (_POWERS[2:] * _POWERS[1:-1])
+        self._pieces[:, q] = c
+        self._pieces[:, qd, :-1] = c[..., 1:] * _POWERS[1:]
+        self._pieces[:, qdd, :-2] = c[..., 2:] * (_POWERS[2:] * _POWERS[1:-1])
         rest = np.zeros(n)
         rest.setflags(write=False)
         first, last = self._inside(self.start).q, self._inside(self.end).q
@@ -106,9 +108,10 @@ class Trajectory:
         Returns:
             State of arrays of shape (n,), or (N, n). Arrays may be read-only.
         """
-        if isinstance(t, np.ndarray) and t.ndim:
-            return self._sample_all(t)
-        t = float(t)
+        if type(t) is not float:  # as a loop has it, which saves its time
+            if isinstance(t, np.ndarray) and t.ndim:
+                return self._sample_all(t)
+            t = float(t)
         if t < self._times[0]:
             return self._before
         if t > self._times[-1]:
@@ -116,12 +119,12 @@ class Trajectory:
         return self._inside(t)
 
     def _inside(self, t: float) -> State:
-        k = min(bisect_right(self._times, t), len(self._times) - 1) - 1
+        k = bisect_right(self._times, t, 0, self._last) - 1
         u = t - self._times[k]
         u2 = u * u
         x = self._pieces[k].dot(np.array((1.0, u, u2, u2 * u, u2 * u2, u2 * u2 * u)))
-        n = len(self.joint_names)
-        return State(x[:n], x[n : 2 * n], x[2 * n :])
+        q, qd, qdd = self._rows
+        return State(x[q], x[qd], x[qdd])
 
     def _sample_all(self, t: Array) -> State:
         k = np.clip(np.searchsorted(self.breaks, t, side="right") - 1, 0, len(self.breaks) - 2)

@@ -28,6 +28,9 @@ TOPIC = "joint_trajectory_with_effort"
 MOVED = 0.01
 """Way of a joint at rest from which on somebody else has moved it, rad or m."""
 
+LOOK_S = 0.05
+"""Time from one look whether anybody reads a motion to the next, s."""
+
 DELIVERY_TIMEOUT_S = 0.5
 """Longest time that the end of a process waits for its last trajectory to be taken, s."""
 
@@ -55,7 +58,9 @@ class EffortTrajectories:
         self._node, self._efforts, self._coming, self._now = node, efforts, coming, now
         self._publisher = node.create_publisher(JointTrajectory, TOPIC, TRAJECTORY_QOS)
         self._wake = node.create_guard_condition(self._tell)
-        self._seen: Trajectory | None = None
+        self._seen: Trajectory | None = None  # what was told, or need not be
+        self._unread: Trajectory | None = None  # what nobody reads yet
+        self._next_look = 0.0  # whether somebody reads it, steady time
         self._sent: Trajectory | None = None
 
     @property
@@ -70,11 +75,21 @@ class EffortTrajectories:
         told = not self._node.parameters.hold_with_effort
         self._seen = follower.trajectory if told else None
 
-    def watch(self, follower: Follower) -> None:
-        """Have the executor tell of another motion, as soon as anybody reads that."""
-        if follower.trajectory is not self._seen and self.readers:
-            self._seen = follower.trajectory
+    def watch(self, follower: Follower, now: float) -> None:
+        """Have the executor tell of another motion, as soon as anybody reads that.
+
+        Args:
+            follower: What follows the motion.
+            now: Steady time, s.
+        """
+        trajectory = follower.trajectory
+        if trajectory is self._seen or (trajectory is self._unread and now < self._next_look):
+            return
+        if self.readers:
+            self._seen = trajectory
             self._wake.trigger()
+        else:  # asking the middleware takes time
+            self._unread, self._next_look = trajectory, now + LOOK_S
 
     def join(self, follower: Follower, q: Array, now: float) -> None:
         """Hold a resting arm where somebody else has moved it: there the next motion begins.

@@ -24,16 +24,16 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Gains, Model, continuous_joints, position_error
-from robot_dynamics.control.transitions import Fade
 from robot_dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
+from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.followers import Followers
 from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
-from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import JointReader, nanoseconds, time_msg, waypoints_from_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
@@ -67,27 +67,29 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         dynamics = Dynamics(robot, self.parameters.formulation)
         no_feedback = Gains(np.zeros(n), np.zeros(n))
         self.arm = OnlineModel(self, Model(dynamics, no_feedback))
-        self._model = self.arm.at(monotonic())
-        self._terms = self.arm.base
-        self._fade = Fade(n, self.parameters.fade)
-        compile_kernels(self._model)
+        compile_kernels(self.arm.at(monotonic()))
+        self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
         self._states = JointReader("joint_states", self.robot.joint_names)
         self._measurements = 0
         turning = continuous_joints(robot)
         self._turning = turning if turning.any() else None
         self.goals = Goals(robot.joint_names)
+        self._holds_with_effort = self.parameters.hold_with_effort
         self._limits = self.parameters.limits
         self._trajectories: Subscription | None = None
         self._forget()
 
         self._reference = self.create_outlet(JointState, "reference", OUTPUT_QOS)
         self._effort = self.create_outlet(Float64MultiArray, "feedforward_effort", OUTPUT_QOS)
-        self._with_effort = EffortTrajectories(self, self._efforts_of, self._coming, self._now)
+        self._places = run_of(self._order.tolist(), n)
+        self._with_effort = EffortTrajectories(
+            self, self._desired.efforts_of, self._coming, self._now
+        )
         self._states_in = self.create_inlet(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._followers = Followers(self)
-        self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired)
+        self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
@@ -102,14 +104,13 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._states.forget()
         self._follower: Follower | None = None
         self._handover = Handover()
-        self._tau = np.zeros(self.robot.dof)
+        self._next_look = 0.0  # at the states, steady time
         self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
 
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
         self._forget()
-        self._states_in.period = 0.0
-        self.start_task(self.tick, inputs=[self._states_in])
+        self.start_task(self.tick)
 
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`: nobody is to send trajectories that nobody follows."""
@@ -150,27 +151,33 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def tick(self) -> None:
         """Publish what is due now."""
+        steady, clock = monotonic(), self._motion_clock
+        if looks := steady >= self._next_look:
+            self._states_in.take()
         stamp = self.nanoseconds
         if (follower := self._follower or self._start_following(stamp)) is None:
             return
-        before, jump = self._motion_clock.now, self._motion_clock.tick(stamp, monotonic())
-        now = self._motion_clock.now
+        before, jump = clock.now, clock.tick(stamp, steady)
+        now = clock.now
         if jump:
             self._on_clock_jump(follower, jump, before)
         if not self._handover.take(follower, now):
             self.get_logger().warning("trajectory dropped: its motion was stopped; send it again")
-        self._with_effort.watch(follower)
-        judges = self._states_in.period == 0.0  # or the states may be old
-        self._states_in.period = 0.0 if self.goals.active is not None else IDLE_LOOK_S
+        self._with_effort.watch(follower, steady)
         state = follower.sample(now)
-        tau = self._tau = self._efforts_now(state, monotonic())
-        desired = np.array((state.q, state.qd, tau))
-        self._reference.publish(JointValues(self.robot.joint_names, stamp, desired))
-        self._effort.publish(tau[self._order])
+        if self._wrench.given:
+            self._wrench.check(steady)
+        rows = self._desired.rows_at(state, steady)
+        tau = rows[2]
+        self._reference.publish(JointValues(self.robot.joint_names, stamp, rows))
+        self._effort.publish(tau[self._places])
+        if looks:
+            self._next_look = steady + IDLE_LOOK_S
         if self.goals.active is not None:
-            if judges:
+            self._next_look = 0.0
+            if looks:  # or the states may be old
                 self._judge(follower, now, state, tau)
-        elif self.parameters.hold_with_effort and not self._handover.pending:
+        elif self._holds_with_effort and not self._handover.pending:
             self._with_effort.join(follower, self._states.position, now)
 
     def _on_clock_jump(self, follower: Follower, jump: float, before: float) -> None:
@@ -212,7 +219,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             within=(self.robot.limits.lower, self.robot.limits.upper),
         )
         self._with_effort.begin(self._follower)
-        self._terms = self.arm.base  # there is no effort yet to pass over from
+        self._desired.forget()
         self._motion_clock.start(ns, monotonic())
         # Not before: a trajectory that came earlier could not be joined to where the robot is
         self._trajectories = self.create_subscription(
@@ -221,25 +228,11 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.get_logger().info("holding the measured position; ready for trajectories")
         return self._follower
 
-    def _efforts_now(self, state: State, now: float) -> Array:
-        """Efforts of the state that is due, shape (n,), under the load of this moment."""
-        self._wrench.check(now)
-        self._model = self.arm.at(now)
-        tau = self._efforts_of(state)
-        if self._terms is not self.arm.base:
-            self._terms = self.arm.base
-            self._fade.begin(self._tau - tau, now)
-        return tau + self._fade.value(now)
-
-    def _efforts_of(self, state: State) -> Array:
-        """Efforts that a motion takes under the present load, shape (n,) or (N, n), N m or N."""
-        return self._model.feedforward(*state)
-
     def _coming(self) -> tuple[Follower, bool] | None:
         """What is followed, and whether another motion is about to take its place."""
         return None if self._follower is None else (self._follower, self._handover.pending)
 
-    def _desired(self) -> Array | None:
+    def _desired_q(self) -> Array | None:
         """Desired positions of the last cycle, shape (n,), if it is known where the arm is."""
         return None if self._follower is None else self._follower.sample(self._motion_clock.now).q
 
@@ -257,7 +250,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def changed(self, value: FeedforwardParameters) -> None:
         """Use new terms, another gravity and other times from now on."""
-        self._fade.duration = value.fade
+        self._desired.use(value.fade)
         if value.limits != self._limits:
             self.get_logger().info(f"limits '{value.limits}', before '{self._limits}'")
             self._limits = value.limits
@@ -357,8 +350,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             base, start = follower.trajectory, stamp or begin
             fit = LIMITS[self.parameters.limits]
             join = partial(follower.plan, now=begin, stamp=stamp)
-            trajectory, fitting, remark = fit(waypoints, join, self.robot, self._efforts_of)
-            check_finite(trajectory, self._efforts_of)
+            trajectory, fitting, remark = fit(waypoints, join, self.robot, self._desired.efforts_of)
+            check_finite(trajectory, self._desired.efforts_of)
             settled = max(start, begin) + follower.blend
             return PlannedMotion(trajectory, begin, start, fitting, base, settled, remark)
 

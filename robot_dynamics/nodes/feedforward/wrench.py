@@ -24,6 +24,9 @@ class WrenchInput:
         node: Node that subscribes.
         load: The load of the moment.
         q: Desired positions of the moment, shape (n,); None while wrenches are not taken yet.
+
+    Attributes:
+        given: Whether a wrench has ever come.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class WrenchInput:
     ) -> None:
         self._node, self._load, self._q = node, load, q
         self._watch = Watchdog(np.inf)
+        self.given = False
         self.use(node.parameters)
         node.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
 
@@ -53,6 +57,7 @@ class WrenchInput:
             self._node.throttled_log.warn("wrench", f"wrench refused: {error}")
             return
         self._watch.feed(monotonic())
+        self.given = True
 
     def check(self, now: float) -> None:
         """Go back to zero if nothing has come for long, at steady time `now`, s."""
