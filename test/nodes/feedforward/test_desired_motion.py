@@ -76,7 +76,7 @@ def test_another_state_is_answered_with_its_own_efforts_and_leaves_the_last_answ
 @pytest.mark.parametrize(
     "change",
     [
-        lambda load: load.carry(Inertia.from_com(2.0, np.array([0.1, 0.0, 0.0])), ""),
+        lambda load: load.carry(Inertia.from_com(2.0, np.array([0.1, 0.0, 0.0]), np.eye(3)), ""),
         lambda load: load.gravity.aim(np.array([1.0, 0.0, -5.0])),
         lambda load: load.wrench.aim(np.array([5.0, 0.0, 3.0, 0.0, 1.0, 0.0])),
     ],
