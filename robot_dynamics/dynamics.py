@@ -26,7 +26,7 @@ from robot_dynamics.lazy import cached_property, imported
 from robot_dynamics.results import Energy, ForwardDerivatives, FramePlacement, InverseDerivatives
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.plausibility import inertialess_joints
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.variant import MOTION_ONLY, Variant, payload_numbers
 
 if TYPE_CHECKING:

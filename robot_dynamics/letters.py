@@ -27,13 +27,11 @@ from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics
 from robot_dynamics.kernels import equations_of
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics as by_columns
-from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with, outward_bodies
 from robot_dynamics.robot.joint_frames import joint_frames, snapped
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
+from robot_dynamics.spatial.rigid_body import PARAMETERS, Inertia, Pose, body_with
 from robot_dynamics.variant import MOTION_ONLY, Variant
 
 ROUND_OFF = 1e-11

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.robot.endpoint import Wrenches, wrench_on_link
-from robot_dynamics.robot.inertial_parameters import body_with, inertial_parameters
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia, body_with, inertial_parameters
 
 Shape = tuple[int, ...]
 

@@ -61,7 +61,7 @@ def test_what_a_kernel_on_disk_does_without_is_not_imported(tmp_path):
     late += (
         "compiler.graph.expression",
         "compiler.native.ir",
-        "compiler.native.entry.entry_writer",
+        "compiler.native.entry.entry_code",
     )
     modules = ["numpy.ma", *(f"robot_dynamics.{name}" for name in late)]
     code = (

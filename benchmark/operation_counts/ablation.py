@@ -28,11 +28,10 @@ from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
 from robot_dynamics.reduction import ReducedRobot, reduce
 from robot_dynamics.reduction.pipeline import KINDS, found_by_search
 from robot_dynamics.reduction.reduction_plan import Plan, plan_of
-from robot_dynamics.robot.inertial_parameters import regroup
 from robot_dynamics.robot.joint_frames import reframe, snapped
 from robot_dynamics.robot.link import Link
-from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.robot.transforms import merge_fixed, regroup
+from robot_dynamics.spatial.rigid_body import Inertia
 
 ROBOTS: Mapping[str, Source | None] = {
     "renaud": None,

@@ -26,7 +26,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.spatial.rotation import coordinate_axis, cross, skew, symmetric
 
 

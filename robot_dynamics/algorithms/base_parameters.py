@@ -20,11 +20,11 @@ import numpy as np
 
 from robot_dynamics.arrays import Array, Value
 from robot_dynamics.lazy import imported
-from robot_dynamics.robot.inertial_parameters import PARAMETERS, inertial_parameters
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.rigid_body import PARAMETERS, inertial_parameters
 from robot_dynamics.spatial.rotation import rotation_about
 from robot_dynamics.text_tables import html_table
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.joint import Joint
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.spatial.rotation import (
     Turn,
     coordinate_axis,

@@ -15,9 +15,8 @@ import numpy as np
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.inertial_parameters import second_mass_moment
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia, second_mass_moment
 from robot_dynamics.spatial.rotation import cross, skew, trace_minus
 
 

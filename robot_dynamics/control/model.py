@@ -13,7 +13,7 @@ from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATI
 from robot_dynamics.joint_vectors import per_joint
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics import Dynamics

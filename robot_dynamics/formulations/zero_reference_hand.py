@@ -25,7 +25,7 @@ from robot_dynamics.formulations.zero_reference import (
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import HAND, Hand, ZeroReference
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import cross, rotation_about
 
 

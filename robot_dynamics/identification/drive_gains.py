@@ -24,9 +24,8 @@ from robot_dynamics.identification.link_inertias import carried_at
 from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.identification.standstill import moves
-from robot_dynamics.robot.inertial_parameters import inertial_parameters
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
 
 ROUNDS = 8
 """Of Gauss and Newton; three settle the last digit."""

@@ -13,17 +13,17 @@ import numpy as np
 from robot_dynamics.algorithms.base_parameters import BaseParameters, base_columns
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
-from robot_dynamics.robot.inertial_parameters import (
+from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.rigid_body import (
     PARAMETERS,
+    Inertia,
+    Pose,
     body_of,
     body_with,
     inertial_parameters,
 )
-from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
-from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import skew
 
 THINNEST_M = 0.01

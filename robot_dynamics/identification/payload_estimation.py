@@ -23,8 +23,8 @@ from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import joined, signals
 from robot_dynamics.identification.standstill import moves
 from robot_dynamics.lazy import needed
-from robot_dynamics.robot.inertial_parameters import PARAMETERS, body_with
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
 
 ROUNDS = 3
 """Friction that grows with the load is found in turns with the load."""

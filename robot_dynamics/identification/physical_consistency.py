@@ -22,7 +22,7 @@ from robot_dynamics.identification.link_inertias import (
     parameters_of,
 )
 from robot_dynamics.lazy import needed
-from robot_dynamics.robot.inertial_parameters import pseudo_inertia
+from robot_dynamics.spatial.rigid_body import pseudo_inertia
 
 PRIOR = 0.5
 """Standard deviation of the prior: bodies of a URDF are right to within a half."""

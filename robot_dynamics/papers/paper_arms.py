@@ -17,7 +17,7 @@ from robot_dynamics.robot.denavit_hartenberg import Row, Table
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 
 _T = TypeVar("_T")
 

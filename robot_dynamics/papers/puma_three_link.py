@@ -23,8 +23,7 @@ from robot_dynamics.formulations.dalembert import StructuredEquations
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 
 @dataclass(frozen=True, eq=False)

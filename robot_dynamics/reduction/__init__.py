@@ -4,7 +4,7 @@ Each reduction stands alone where it belongs and changes no torque:
 
 * link frames on the joints, modified Denavit-Hartenberg (`robot.joint_frames.joint_frames`);
 * almost exact constants made exact, the residual reported (`robot.joint_frames.snapped`);
-* inertial parameters regrouped, mass shared (`robot.inertial_parameters.regroup`);
+* inertial parameters regrouped, mass shared (`robot.transforms.regroup`);
 * a length unit that turns constants into ones (`robot.joint_frames.in_length_unit`);
 * the recursion on a column of b and unrotated axes (`augmented_body_columns`);
 * graph passes, after tracing (`compiler.graph.optimize`).

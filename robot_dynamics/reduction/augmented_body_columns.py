@@ -3,7 +3,7 @@
 The equations are those of `augmented_body`. What changes is how they are written,
 for a tree whose revolute joints turn about the z axes of their links
 (`robot_dynamics.robot.joint_frames`) and whose bodies may be regrouped
-(`robot_dynamics.robot.inertial_parameters`):
+(`robot_dynamics.robot.transforms.regroup`):
 
 * Column of b. The acceleration of a point on a joint axis does not depend on that
   joint, so the z column of the tensor b of a link is a column of its parent's. This
@@ -35,8 +35,8 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations.augmented_body import tensor_b
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.inertial_parameters import second_mass_moment
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.rigid_body import second_mass_moment
 from robot_dynamics.spatial.rotation import Turn, cosine_and_sine_of_sum, cross, to_child, to_parent
 
 # -- the rotation of a joint: Rz(gamma) Rx(alpha) Rz(theta + q), as turns -----------------------

@@ -17,9 +17,8 @@ from robot_dynamics.reduction.reduction_plan import (
     plan_of,
     units,
 )
-from robot_dynamics.robot.inertial_parameters import CLEARABLE
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.transforms import CLEARABLE, merge_fixed
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,6 @@ from robot_dynamics.lazy import imported
 from robot_dynamics.reduction import augmented_body_columns
 from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.inertial_parameters import outward_bodies, regroup
 from robot_dynamics.robot.joint_axes import FrameCandidates
 from robot_dynamics.robot.joint_frames import (
     Placement,
@@ -29,7 +28,8 @@ from robot_dynamics.robot.joint_frames import (
     snapped,
 )
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.robot.transforms import outward_bodies, regroup
+from robot_dynamics.spatial.rigid_body import Inertia
 
 # -- a reduced robot: how its equations are written and what they cost --------------------------
 

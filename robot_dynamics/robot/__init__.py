@@ -6,8 +6,7 @@ from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import lock, merge_fixed, mount, subchain, with_payload
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 __all__ = [
     "STANDARD_GRAVITY",

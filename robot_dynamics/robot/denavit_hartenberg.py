@@ -32,8 +32,7 @@ from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine
 from robot_dynamics.text_tables import html_table, joint_table
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.arrays import Array, Value, frozen
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine, rodrigues, rotation_about
 
 

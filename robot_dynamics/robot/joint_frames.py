@@ -6,7 +6,7 @@ and the x axis on the common normal to the next joint, as Craig and Renaud place
 them (modified Denavit-Hartenberg frames). A frame is a choice that no torque
 depends on, so all of this is Robot -> Robot.
 
-`joint_frames` places them, `reframe` moves any link frame, `snapped` removes the
+`joint_frames` places them, `in_frames` and `reframe` move any link frame, `snapped` removes the
 last digits that a URDF has from angles like 1.5707963, `in_length_unit` replaces
 the metre.
 """
@@ -19,19 +19,45 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.arrays import Array
-from robot_dynamics.robot.inertial_parameters import first_moment_size, second_mass_moment
 from robot_dynamics.robot.joint_axes import FrameCandidates, perpendicular
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import in_frames
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose, first_moment_size, second_mass_moment
 
 SUFFIX = " (joint frame)"
 """Marks the name of a link whose frame has moved; the old name stays as a named frame."""
 
 
 # -- moving frames ---------------------------------------------------------------------------
+
+
+def in_frames(robot: Robot, poses: Sequence[Pose]) -> Robot:
+    """Give every link but the root another frame; names and the motion of the robot stay.
+
+    Args:
+        robot: Tree without fixed joints.
+        poses: Pose X_LN of the new frame N in the present frame L, for links[1:]. The origin of
+            the frame of a revolute joint must stay on its axis.
+    """
+    X_LN = dict(zip((link.name for link in robot.links[1:]), poses, strict=True))
+    X_LN[robot.links[0].name] = Pose.identity()
+    X_NL = {name: X.inverse() for name, X in X_LN.items()}
+    joints = [
+        replace(
+            joint,
+            origin=X_NL[joint.parent] @ joint.origin @ X_LN[joint.child],
+            axis=X_NL[joint.child].rotation @ joint.axis,
+        )
+        for joint in robot.joints
+    ]
+    links = [
+        replace(link, inertia=link.inertia.expressed_in(X_NL[link.name])) for link in robot.links
+    ]
+    frames = {
+        name: Frame(frame.link, X_NL[frame.link] @ frame.pose)
+        for name, frame in robot.frames.items()
+    }
+    return replace(robot, links=tuple(links), joints=tuple(joints), frames=frames)
 
 
 def reframe(robot: Robot, poses: Sequence[Pose]) -> Robot:
@@ -149,7 +175,7 @@ def snapped(robot: Robot, tolerance: float, sizes: Sequence[Inertia]) -> tuple[R
     Args:
         robot: Tree without fixed joints in joint frames, as numbers.
         tolerance: Largest change, rad, m, or relative; 0 changes nothing but signs of zero.
-        sizes: For every link what the joint carries (`parameters.outward_bodies`).
+        sizes: For every link what the joint carries (`transforms.outward_bodies`).
 
     Returns:
         The robot with exact constants, and the largest changes made.

@@ -21,7 +21,7 @@ from robot_dynamics.errors import RobotError, check_known, unknown_name
 from robot_dynamics.lazy import cached_property
 from robot_dynamics.robot.joint import Coupling, Joint, JointLimits, Mimic
 from robot_dynamics.robot.link import Frame, Link
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.text_tables import html_table
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)

@@ -10,7 +10,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.robot.joint import Joint, JointType, joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import skew
 
 HEAVY_KG = 2000.0

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Real
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import numbers
+from robot_dynamics.arrays import Array, numbers
 from robot_dynamics.errors import RobotError, shown
 from robot_dynamics.robot.joint import Joint, JointType, Limits, joint_pose
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.link import Frame, Link
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose, body_of, homogeneous, pseudo_inertia
 from robot_dynamics.spatial.rotation import rotation_from_rpy
 
 AnyRobot = TypeVar("AnyRobot", bound=KinematicTree)
@@ -58,33 +58,97 @@ def merge_fixed(robot: AnyRobot) -> AnyRobot:
     return replace(robot, links=links, joints=tuple(joints), frames=frames)
 
 
-def in_frames(robot: AnyRobot, poses: Sequence[Pose]) -> AnyRobot:
-    """Give every link but the root another frame; names and the motion of the robot stay.
+CLEARABLE: Mapping[str, Callable[[Array], float]] = MappingProxyType(
+    {
+        "hx": lambda J: J[0, 3],
+        "hy": lambda J: J[1, 3],
+        "Sxx": lambda J: J[0, 0],
+        "Syy": lambda J: J[1, 1],
+        "Sxy": lambda J: J[0, 1],
+        "Sxz": lambda J: J[0, 2],
+        "Syz": lambda J: J[1, 2],
+        "Sxx-Syy": lambda J: J[0, 0] - J[1, 1],
+    }
+)
+"""What a mass left in the child of a link can clear in the link, as functions of J."""
+
+
+def regroup(robot: AnyRobot, shared: Mapping[int, str] | None = None) -> AnyRobot:
+    """Move what each joint cannot move to the link before it, tips to base.
+
+    Held as pseudo-inertias, bodies transform like coordinates, J' = T J T^T, and the part of J
+    that the motion of a joint cannot move is a projection: for a revolute joint what lies on its
+    axis (a massive line: m, h_z, S_zz), for a prismatic joint the block S, as the link does not
+    rotate in its parent. Given to the parent, link by link, this is the augmented body of Renaud
+    carried to its end ([Renaud1987], conclusion).
 
     Args:
         robot: Tree without fixed joints.
-        poses: Pose X_LN of the new frame N in the present frame L, for links[1:]. The origin of
-            the frame of a revolute joint must stay on its axis.
+        shared: The mass that lies on a revolute joint may stand in either of its links. For a
+            joint (by index), a name of `CLEARABLE`: as much of it is left in the child, at its
+            origin, as clears that quantity in the parent. Ignored where no mass of the size of
+            the robot's can do that.
+
+    Returns:
+        A robot with the same joint efforts, mass matrix and energy. Without shared masses its
+        moving links have at most seven (revolute) or four (prismatic) inertial parameters. Its
+        bodies are not physical.
     """
-    X_LN = dict(zip((link.name for link in robot.links[1:]), poses, strict=True))
-    X_LN[robot.links[0].name] = Pose.identity()
-    X_NL = {name: X.inverse() for name, X in X_LN.items()}
-    joints = [
-        replace(
-            joint,
-            origin=X_NL[joint.parent] @ joint.origin @ X_LN[joint.child],
-            axis=X_NL[joint.child].rotation @ joint.axis,
-        )
-        for joint in robot.joints
-    ]
-    links = [
-        replace(link, inertia=link.inertia.expressed_in(X_NL[link.name])) for link in robot.links
-    ]
-    frames = {
-        name: Frame(frame.link, X_NL[frame.link] @ frame.pose)
-        for name, frame in robot.frames.items()
-    }
-    return replace(robot, links=tuple(links), joints=tuple(joints), frames=frames)
+    shared = {} if shared is None else shared
+    T = [homogeneous(joint.origin) for joint in robot.joints]
+    J = [pseudo_inertia(link.inertia) for link in robot.links]
+    for i in reversed(range(1, len(robot.links))):
+        for c, quantity in shared.items():
+            if robot.parents[c] == i:
+                mass_point = _point_mass(J[i], T[c], CLEARABLE[quantity], _total_mass(robot))
+                J[c + 1] = J[c + 1] + mass_point
+                J[i] = J[i] - T[c] @ mass_point @ T[c].T
+        P = _immovable(robot.joints[i - 1])
+        moved = P @ J[i] @ P
+        parent = robot.parents[i - 1]
+        J[i] = J[i] - moved
+        J[parent] = J[parent] + T[i - 1] @ moved @ T[i - 1].T
+    links = [Link(link.name, body_of(J_i)) for link, J_i in zip(robot.links, J, strict=True)]
+    return replace(robot, links=tuple(links))
+
+
+def _immovable(joint: Joint) -> Array:
+    """Projection P, shape (4, 4): the motion of the joint does not move P J P, child axes."""
+    P = np.zeros((4, 4))
+    if joint.type.rotates:
+        P[:3, :3] = np.outer(joint.axis, joint.axis)
+        P[3, 3] = 1.0
+    else:
+        P[:3, :3] = np.eye(3)
+    return P
+
+
+def _point_mass(J: Array, T: Array, quantity: Callable[[Array], float], largest: float) -> Array:
+    """Pseudo-inertia of the mass at the child's origin that has as much of a quantity as J."""
+    at_origin = np.zeros((4, 4))
+    of_one_kilogram = quantity(T @ _UNIT_MASS @ T.T)
+    if abs(quantity(J)) <= largest * abs(of_one_kilogram):
+        at_origin[3, 3] = quantity(J) / of_one_kilogram if of_one_kilogram != 0.0 else 0.0
+    return at_origin
+
+
+_UNIT_MASS = np.diag([0.0, 0.0, 0.0, 1.0])
+
+
+def _total_mass(robot: KinematicTree) -> float:
+    return float(sum(link.inertia.mass for link in robot.links))
+
+
+def outward_bodies(robot: KinematicTree) -> list[Inertia]:
+    """Each link with all links outward of it as one rigid body, at joint positions zero.
+
+    Their size is what numbers of a link are compared with to be called negligible.
+    """
+    bodies = [link.inertia for link in robot.links]
+    for k in reversed(range(len(robot.joints))):
+        parent = robot.parents[k]
+        bodies[parent] = bodies[parent] + bodies[k + 1].expressed_in(robot.joints[k].origin)
+    return bodies
 
 
 # -- another robot --------------------------------------------------------------------------------

@@ -23,11 +23,11 @@ import numpy.typing as npt
 from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import RobotError, ShapeError
 from robot_dynamics.robot.joint import Joint, JointType
+from robot_dynamics.robot.joint_frames import in_frames
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
-from robot_dynamics.robot.transforms import in_frames, merge_fixed
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 HAND = "hand"
 """Name of the hand frame of a robot built from tables."""

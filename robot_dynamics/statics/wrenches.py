@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import cross, skew
 
 

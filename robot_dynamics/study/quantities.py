@@ -9,10 +9,9 @@ import numpy as np
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.inertial_parameters import inertial_parameters
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
 
 Parameters = dict[str, Array]
 

@@ -23,7 +23,7 @@ from robot_dynamics.simulation.lanes.lane_parameters import (
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES, Setting
 

@@ -9,7 +9,7 @@ from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.robot.joint import Joint, JointType, joint_motion
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import Turn, skew, symmetric, turns_of
 from strategies import random_axis, random_inertia, random_rotation, robots, seeds
 

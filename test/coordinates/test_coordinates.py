@@ -34,8 +34,7 @@ from robot_dynamics.robot.joint import Joint, JointType, Mimic
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.transmissions import Transmission
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from strategies import chains, random_state, robots, seeds
 
 PLANAR = json.loads((Path(__file__).parents[1] / "data" / "planar_two_link.json").read_text())

@@ -15,10 +15,10 @@ from robot_dynamics.papers.counting.augmented_body_count import (
     compare_renaud_grouped,
     count_renaud,
 )
-from robot_dynamics.robot.inertial_parameters import regroup
 from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.transforms import regroup
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.spatial.rotation import skew
 from strategies import random_state, random_wrenches, robots, seeds, state_of
 

@@ -21,8 +21,7 @@ from robot_dynamics.robot.denavit_hartenberg import TOOL, Row, Table
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 
 def arm_of(types, a, alpha, d, theta=None):

@@ -8,7 +8,7 @@ from robot_dynamics.formulations.newton_euler import inverse_dynamics
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from strategies import random_axis, random_inertia, random_rotation
 
 

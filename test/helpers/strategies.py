@@ -16,8 +16,7 @@ from scipy.spatial.transform import Rotation
 from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 MOVING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 

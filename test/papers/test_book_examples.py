@@ -23,7 +23,7 @@ from robot_dynamics.kinematics import (
 from robot_dynamics.papers.book_examples import polar_arm, singular_track, unit_arm_rates
 from robot_dynamics.papers.paper_arms import five_revolute_one_prismatic_arm
 from robot_dynamics.robot.denavit_hartenberg import TOOL
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import rotation_about
 from robot_dynamics.statics import joint_efforts, moved_wrench
 

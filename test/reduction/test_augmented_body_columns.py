@@ -19,12 +19,12 @@ from robot_dynamics.reduction.augmented_body_columns import (
     inertial_moment,
     inverse_dynamics,
 )
-from robot_dynamics.robot.inertial_parameters import regroup, second_mass_moment
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.robot.transforms import regroup
+from robot_dynamics.spatial.rigid_body import Pose, second_mass_moment
 from robot_dynamics.spatial.rotation import to_child, to_parent
 from strategies import random_inertia, random_rotation, random_wrenches, robots, seeds, state_of
 

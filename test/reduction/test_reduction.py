@@ -30,8 +30,7 @@ from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from strategies import random_inertia, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1

@@ -21,8 +21,7 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from strategies import chains, random_rotation, random_state, seeds
 
 R, P = JointType.REVOLUTE, JointType.PRISMATIC

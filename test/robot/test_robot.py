@@ -13,8 +13,7 @@ from robot_dynamics.errors import RobotError, UnknownNameError
 from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from robot_dynamics.spatial.rotation import rotation_from_rpy
 from strategies import random_inertia, random_rotation, robots, seeds
 

@@ -14,8 +14,7 @@ from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic, joint_po
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from strategies import random_inertia, random_rotation, random_state, robots, seeds
 
 # float64 on both sides: worst of 1000 random trees 3e-12; one wrong sign gives 1e-1

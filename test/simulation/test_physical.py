@@ -12,8 +12,7 @@ from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation import Plant, check_physical
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from strategies import robots
 
 # Examples whose authors wrote such bodies; read_urdf warns of each of them

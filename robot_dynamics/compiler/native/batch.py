@@ -13,9 +13,11 @@ once on vectors; the results are turned back.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
-from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.arctangent import arctangent
+from robot_dynamics.compiler.native.entry.entry_code import EntryWriter, finish
 from robot_dynamics.compiler.native.ir import Code, Lanes, argument
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
@@ -160,3 +162,43 @@ def _batch(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, i
     parameters += [f"i64 %step.{name}" for name in sizes]
     signature = f"define i64 @batch(i64 %count, {', '.join(parameters)})"
     return code.function(signature)
+
+
+def batch_entry(
+    inputs: Mapping[str, Shape],
+    outputs: Mapping[str, Shape],
+    lanes: Lanes,
+    release_from: int,
+    typed_pointers: bool,
+) -> list[str]:
+    """Write the entry of `batch`, on the calling thread and into new arrays.
+
+    Args:
+        inputs: Shape of one sample of every input.
+        outputs: Shape of one sample of every output.
+        lanes: Type and number of samples of a block.
+        release_from: Number of samples from which on other Python threads may run meanwhile.
+        typed_pointers: As in `Code`.
+    """
+    code = Code(typed_pointers)
+    entry = EntryWriter(code, lanes.scalar)
+    entry.require(code.equal("i64", "%nargs", str(len(inputs))))
+    entry.require(code.equal("i64", "%kwnames", "0"))
+    data = entry.check_inputs(inputs, batch=True)
+    arrays = [entry.new_array(entry.count, shape) for shape in outputs.values()]
+    results = entry.data_of(arrays)
+    steps = [str(lanes.width * math.prod(s) * lanes.bytes) for s in inputs.values()]
+    arguments = ", ".join(f"i64 {x}" for x in (entry.count, *data, *results, *steps))
+    code.branch(code.let(f"icmp ult i64 {entry.count}, {release_from}"), "hold", "release")
+    code.label("hold")
+    code.do(f"%done.hold = call i64 @batch({arguments})")
+    code.do("br label %done")
+    code.label("release")
+    state = code.let("call i64 @PyEval_SaveThread()")
+    code.do(f"%done.release = call i64 @batch({arguments})")
+    code.do(f"call void @PyEval_RestoreThread(i64 {state})")
+    code.do("br label %done")
+    code.label("done")
+    done = code.let("phi i64 [ %done.hold, %hold ], [ %done.release, %release ]")
+    entry.unless(code.equal("i64", done, entry.count), "drop")
+    return finish(entry, arrays)

@@ -8,7 +8,7 @@ and constant vectors are written out, because `splat` came with LLVM 19.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,6 +114,17 @@ class Code:
     def do(self, instruction: str) -> None:
         """Append an instruction without a value."""
         self.lines.append(f"  {instruction}")
+
+    def equal(self, kind: str, a: str, b: str) -> str:
+        """Equality of integers, i1."""
+        return self.let(f"icmp eq {kind} {a}, {b}")
+
+    def all(self, conditions: Sequence[str]) -> str:
+        """Conjunction, i1."""
+        total = conditions[0]
+        for c in conditions[1:]:
+            total = self.let(f"and i1 {total}, {c}")
+        return total
 
     def label(self, name: str) -> None:
         """Begin a basic block."""

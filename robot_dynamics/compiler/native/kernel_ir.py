@@ -11,9 +11,9 @@ from robot_dynamics.compiler.graph.expression import Expression, constant_value
 from robot_dynamics.compiler.graph.packing import Pack, Packing, find_packs
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.arctangent import packed_arctangent
-from robot_dynamics.compiler.native.batch import batch_functions
+from robot_dynamics.compiler.native.batch import batch_entry, batch_functions
 from robot_dynamics.compiler.native.entry import native_entry
-from robot_dynamics.compiler.native.entry.entry_functions import batch_entry, single_entry
+from robot_dynamics.compiler.native.entry.entry_code import single_entry
 from robot_dynamics.compiler.native.ir import Code, Lanes, argument, module
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.packed_values import PackedValues

@@ -11,7 +11,7 @@ from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.statics.wrenches import moved_wrench
 
 WRENCH_LASTS_S = 0.5

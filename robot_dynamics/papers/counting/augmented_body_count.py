@@ -21,8 +21,7 @@ from robot_dynamics.papers.counting.steps import count_steps, flat
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 TWISTS = (0, 1, 0, 1, -1, 1)
 """Twist alpha_(i-1) of every joint, in right angles."""

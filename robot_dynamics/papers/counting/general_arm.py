@@ -22,8 +22,7 @@ from robot_dynamics.compiler.graph.trace import Program, Rewritten, rebuilt, rew
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 MOTION = ("q", "qd", "qdd")
 """Inputs that change along a motion; all others of the general arm are constants."""

@@ -18,7 +18,7 @@ from robot_dynamics.papers.counting.general_arm import MOTION, CentroidalInertia
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 
 CONSTANTS = {"u": (3,), "b": (3,), "s": (3,), "mass": (), "inertia": (6,)}
 """Constants of one joint and the link that it carries, with their shapes: unit vector along the

@@ -23,7 +23,7 @@ from robot_dynamics.papers.counting.general_arm import trace_general_arm
 from robot_dynamics.papers.counting.general_zero_arm import trace_general_zero_arm
 from robot_dynamics.papers.counting.strict_count import strict_zero_count
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,7 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 from robot_dynamics.robot.urdf.element_check import checked_copy
 from robot_dynamics.robot.urdf.tree_check import check_tree, elements_by_name
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from robot_dynamics.spatial.rotation import rotation_from_rpy
 
 

@@ -14,16 +14,11 @@ import numpy as np
 
 from robot_dynamics.algorithms.base_parameters import base_columns
 from robot_dynamics.arrays import Array
-from robot_dynamics.robot.inertial_parameters import (
-    PARAMETERS,
-    body_with,
-    inertial_parameters,
-    outward_bodies,
-)
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames, snapped
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
+from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with, inertial_parameters
 
 ROUND_OFF = 1e-11
 """Geometry that differs from exact by less is exact: it comes from turning frames."""

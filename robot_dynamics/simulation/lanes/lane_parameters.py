@@ -11,9 +11,9 @@ from robot_dynamics.control.effort_limits import effort_limits
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.inertial_parameters import inertial_parameters
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
 from robot_dynamics.simulation.lanes.compiled_loop import Structure
+from robot_dynamics.spatial.rigid_body import inertial_parameters
 from robot_dynamics.trajectory.trajectory import Trajectory
 
 Parameters = dict[str, Array]

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 
 from robot_dynamics.arrays import Array, numbers
 from robot_dynamics.errors import ArgumentError, TrajectoryError
-from robot_dynamics.spatial.pose import Pose
+from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.trajectory.motions import circle_law
 
 POSITION = ("x", "y", "z")

@@ -52,7 +52,7 @@ from robot_dynamics.identification.written.html_report import html_report
 from robot_dynamics.identification.written.write_back import write_whole
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.endpoint import only_tip
-from robot_dynamics.spatial.inertia import Inertia
+from robot_dynamics.spatial.rigid_body import Inertia
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,21 +13,19 @@ from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.formulations import augmented_body, newton_euler
-from robot_dynamics.robot.inertial_parameters import (
-    CLEARABLE,
+from robot_dynamics.robot.joint_frames import joint_frames
+from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.transforms import CLEARABLE, outward_bodies, regroup
+from robot_dynamics.spatial.rigid_body import (
     PARAMETERS,
+    Inertia,
+    Pose,
     body_of,
     body_with,
     inertial_parameters,
-    outward_bodies,
     pseudo_inertia,
-    regroup,
     second_mass_moment,
 )
-from robot_dynamics.robot.joint_frames import joint_frames
-from robot_dynamics.robot.link import Link
-from robot_dynamics.spatial.inertia import Inertia
-from robot_dynamics.spatial.pose import Pose
 from strategies import random_inertia, random_rotation, robots, seeds
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1

@@ -1,4 +1,4 @@
-"""Mass distribution of a rigid body, as a value."""
+"""A rigid body as values: the pose of a frame, the distribution of mass and its ten parameters."""
 
 from __future__ import annotations
 
@@ -9,8 +9,46 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, Value, frozen, numbers
-from robot_dynamics.spatial.pose import Pose
 from robot_dynamics.spatial.rotation import skew
+
+
+@dataclass(frozen=True, eq=False)
+class Pose(Value):
+    """Pose X_AB of frame B in frame A: p_A = rotation @ p_B + translation.
+
+    Args:
+        rotation: R_AB, shape (3, 3).
+        translation: Position of the origin of B in A, shape (3,), m.
+    """
+
+    rotation: Array
+    translation: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rotation", frozen(self.rotation))
+        object.__setattr__(self, "translation", frozen(self.translation))
+
+    @staticmethod
+    def identity() -> Pose:
+        """The pose of a frame in itself."""
+        return Pose(np.eye(3), np.zeros(3))
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """X_AC = X_AB @ X_BC."""
+        return Pose(
+            self.rotation @ other.rotation, self.rotation @ other.translation + self.translation
+        )
+
+    def inverse(self) -> Pose:
+        """X_BA."""
+        return Pose(self.rotation.T, -self.rotation.T @ self.translation)
+
+
+def homogeneous(X: Pose) -> Array:
+    """The pose as a matrix T, shape (4, 4)."""
+    T: Any = np.zeros((4, 4), dtype=np.result_type(X.rotation, X.translation))
+    T[:3, :3], T[:3, 3], T[3, 3] = X.rotation, X.translation, 1.0
+    return np.array(T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,3 +138,51 @@ class Inertia(Value):
             self.first_moment + other.first_moment,
             self.second_moment + other.second_moment,
         )
+
+
+# -- the ten parameters of a body, and its pseudo-inertia ------------------------------------------
+
+PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+"""Names of the inertial parameters of a body: kg, kg m and kg m^2, about the link origin."""
+
+UPPER = np.triu_indices(3)
+"""Where the entries of a symmetric matrix stand that count: loops ask for them in every cycle."""
+
+
+def inertial_parameters(body: Inertia) -> Array:
+    """The ten numbers of a body in the order of `PARAMETERS`, shape (10,).
+
+    Ixy, Ixz and Iyz are entries of the matrix (the negative of products of inertia).
+    """
+    return np.array([body.mass, *body.first_moment, *body.second_moment[UPPER]])
+
+
+def body_with(parameters: Array) -> Inertia:
+    """The body with these ten numbers, in the order of `PARAMETERS`, shape (10,)."""
+    xx, xy, xz, yy, yz, zz = parameters[4:]
+    return Inertia(
+        parameters[0], parameters[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    )
+
+
+def second_mass_moment(body: Inertia) -> Array:
+    """S = integral r r^T dm about the link origin, shape (3, 3), kg m^2: 1/2 tr(I) - I."""
+    (xx, _, _), (_, yy, _), (_, _, zz) = body.second_moment
+    return 0.5 * (xx + yy + zz) * np.eye(3) - body.second_moment
+
+
+def pseudo_inertia(body: Inertia) -> Array:
+    """J = [[S, h], [h^T, m]], shape (4, 4): integral (r, 1) (r, 1)^T dm."""
+    h = body.first_moment.reshape(3, 1)
+    return np.block([[second_mass_moment(body), h], [h.T, np.array([[body.mass]])]])
+
+
+def body_of(J: Array) -> Inertia:
+    """The body with this pseudo-inertia, shape (4, 4)."""
+    S = J[:3, :3]
+    return Inertia(J[3, 3], J[:3, 3], (S[0, 0] + S[1, 1] + S[2, 2]) * np.eye(3) - S)
+
+
+def first_moment_size(body: Inertia) -> float:
+    """Size of a first moment that this body could have, kg m: sqrt(m tr S) bounds |h|."""
+    return float(np.sqrt(abs(body.mass * np.trace(second_mass_moment(body)))))
