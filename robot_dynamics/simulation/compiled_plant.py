@@ -5,26 +5,26 @@ It goes through the equations of the lanes of a study, all lanes of the block be
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.arrays import Array, vector
-from robot_dynamics.compiler.backends import compile_program
-from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
-from robot_dynamics.control.effort_limits import saturate
-from robot_dynamics.control.safety import all_finite
+from robot_dynamics.control.effort_limits import Limited, saturate
 from robot_dynamics.errors import ArgumentError, BackendError
 from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.lanes.body_letters import BodyLetters
 from robot_dynamics.simulation.lanes.plant_stages import PlantStages
-from robot_dynamics.simulation.lanes.stage import fused
+from robot_dynamics.simulation.lanes.stage import Stage, fused
 from robot_dynamics.simulation.plant import Plant
+
+TOLD = ("q", "qd", "tau", "cut")
+"""What a step tells, each with an entry per joint."""
 
 MOST_JOINTS = 10
 """Robots of more joints take long to compile, for what a step saves."""
@@ -64,17 +64,20 @@ class CompiledPlant(Plant):
         stages = PlantStages(letters, stribeck=stribeck, uneven=uneven)
         anybody = letters.robot_with(np.ones(len(letters)), np.ones(3))
         key = f"plant {robot_digest(anybody)} {letters.names} {integrator} {stribeck} {uneven}"
-        sizes, seen = stages.sizes, ("next_q", "next_qd")
+        # What is told comes first, side by side, so that one copy takes it
+        sizes = dict.fromkeys(TOLD, n) | stages.sizes | {"wanted": n, "limit": n}
+        seen = ("next_q", "next_qd", "tau", "cut")
 
         def steps() -> tuple[Step, ...]:
-            return fused(stages.steps(integrator), sizes, seen)
+            return fused((_LIMIT, *stages.steps(integrator)), sizes, seen)
 
-        loop = NativeLoop(sizes, steps, key)
+        loop = NativeLoop(sizes, steps, f"limited {key}")
         memory = loop.memory(1)
         parameters: dict[str, npt.ArrayLike] = {
             "body": letters.values(self.robot),
             "gravity": self.robot.gravity,
             "h": self.step_time,
+            "limit": self.limit,
             "viscous": friction.viscous,
             "coulomb": friction.coulomb,
             "stiction": friction.stiction,
@@ -87,10 +90,10 @@ class CompiledPlant(Plant):
             parameters |= {"load": friction.load, "offset": friction.offset}
         for name, values in parameters.items():
             loop.set(memory, name, np.asarray(values))
-        arrays = ("q", "qd", "tau", "p", "alive", "next_q", "next_qd")
+        arrays = ("q", "qd", "p", "alive", "next_q", "next_qd")
         self._lanes = {name: loop.array(memory, name)[0] for name in arrays}
-        self._first = tuple(self._lanes[name][:, 0] for name in ("q", "qd"))
-        self._saturate = compiled_saturation(n)
+        self._wanted, self._alive = loop.array(memory, "wanted")[0], self._lanes["alive"]
+        self._told = memory[0, : len(TOLD) * n, 0].reshape(len(TOLD), n)
         self._step = loop.stepper(memory)
         self._place()
 
@@ -109,31 +112,27 @@ class CompiledPlant(Plant):
     def step(self, tau: Array) -> None:
         """See `Plant.step`."""
         usual = type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == self.q.shape
-        if not (usual and all_finite(tau)):
+        # One product instead of a test per number: any NaN or infinity spoils it
+        if not (usual and math.isfinite(tau.dot(tau))):
             tau = vector("tau", tau, self.robot.dof)
-        self.tau, self.saturated = self._saturate(tau, self.limit)
-        lanes = self._lanes
-        lanes["tau"][:] = self.tau[:, None]
+        self._wanted[:] = tau[:, None]
         self._step()
-        if not lanes["alive"].item(0):
-            size = np.maximum(abs(lanes["next_q"]), abs(lanes["next_qd"]))[:, 0]
+        q, qd, self.tau, self.saturated = self._told.copy()
+        if not self._alive.item(0):
+            next_q, next_qd = self._lanes["next_q"], self._lanes["next_qd"]
+            size = np.maximum(abs(next_q), abs(next_qd))[:, 0]
             worst = np.argmax(np.where(np.isnan(size), np.inf, size))
             raise self._diverged(np.where(np.arange(len(size)) == worst, np.nan, 0.0))
-        q, qd = (x.copy() for x in self._first)
-        self.qdd = (qd - self.qd) / self.step_time
-        self.q, self.qd = q, qd
+        self._qd_before, self.q, self.qd = self.qd, q, qd
         self.time += self.step_time
 
 
-def compiled_saturation(n: int) -> Callable[[Array, Array], tuple[Array, Array]]:
-    """`saturate` for n joints; which were cut is 0 or 1."""
-
-    def function(wanted: Array, limit: Array) -> dict[str, Array]:
-        return saturate(wanted, limit)._asdict()
-
-    shapes = {"wanted": (n,), "limit": (n,)}
-    kernel: Any = compile_program(lambda: trace("saturate", function, shapes), key=f"saturate/{n}")
-    return kernel
+_LIMIT = Stage(
+    "limit",
+    lambda wanted, limit: saturate(wanted, limit)._asdict(),
+    reads=("wanted", "limit"),
+    writes=Limited._fields,
+)
 
 
 def fastest_plant(robot: Robot, q: npt.ArrayLike | None = None, **options: Any) -> Plant:

@@ -100,11 +100,16 @@ class Plant:
         n = self.robot.dof
         self.q = vector("q", q, n)
         self.qd = np.zeros(n) if qd is None else vector("qd", qd, n)
-        self.qdd = np.zeros(n)
+        self._qd_before = self.qd
         self.tau = np.zeros(n)
         self.saturated = np.zeros(n, dtype=bool)
         self.time = 0.0
         self._p = np.zeros(n)
+
+    @property
+    def qdd(self) -> Array:
+        """Mean accelerations of the last step, shape (n,), rad/s^2 or m/s^2; zero before it."""
+        return (self.qd - self._qd_before) / self.step_time
 
     def step(self, tau: Array) -> None:
         """Apply joint efforts for one step; `q`, `qd`, `qdd`, `tau`, `time` are then new.
@@ -141,8 +146,7 @@ class Plant:
     def _arrive(self, new_q: Array, new_qd: Array) -> None:
         if not (np.isfinite(new_q).all() and np.isfinite(new_qd).all()):
             raise self._diverged(new_q + new_qd)
-        self.qdd = (new_qd - self.qd) / self.step_time
-        self.q, self.qd = new_q, new_qd
+        self._qd_before, self.q, self.qd = self.qd, new_q, new_qd
         self.time += self.step_time
 
     def _mass_matrix(self, q: Array) -> Array:
