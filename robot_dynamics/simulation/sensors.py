@@ -76,6 +76,9 @@ class Sensor:
 
     Args:
         imperfections: By default none.
+
+    Attributes:
+        exact: Whether it reports the truth, at once and always.
     """
 
     def __init__(self, imperfections: Imperfections | None = None) -> None:
@@ -89,6 +92,8 @@ class Sensor:
             np.any(step)
             for step in (how.position_resolution, how.velocity_resolution, how.effort_resolution)
         )
+        late = how.time_jitter or how.delay or how.loss
+        self.exact = not (self._noisy or self._coarse or late)
         self._waiting: deque[Reading] = deque(maxlen=how.delay + 1)
         self._reports = 0
         self._times = -np.inf, -np.inf  # true and reported, of the last report

@@ -1,5 +1,7 @@
 """Sensors that are late, noisy and have gaps."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,14 @@ def test_a_perfect_sensor_tells_the_truth():
     for k, measured in enumerate(reports(None, 10)):
         assert measured.q.tolist() == [k, k]
         assert measured.qd.tolist() == [2.0 * k, 2.0 * k]
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Imperfections)])
+def test_a_sensor_is_exact_unless_what_it_tells_may_differ_from_the_truth(field):
+    assert Sensor(None).exact
+    given = 1 if field in ("delay", "seed", "stream") else 0.3
+    random = field in ("seed", "stream")  # say which noise there is, not how much
+    assert Sensor(Imperfections(**{field: given})).exact == random
 
 
 def test_a_late_sensor_tells_old_states():

@@ -26,7 +26,7 @@ class CommandInput:
         node: Node whose topics these are.
         commands: Where efforts are kept.
         time: Gives the time in which states are stamped, ns.
-        on_command: Called after every command that counts.
+        on_command: Called in lockstep after every command that counts.
 
     Attributes:
         plain: Inlet of `effort_command`.
@@ -43,10 +43,11 @@ class CommandInput:
     ) -> None:
         self._node, self._commands = node, commands
         self._time, self._on_command = time, on_command
+        self._lockstep = node.parameters.lockstep
         self._skipped = False  # plain commands wait that are not to be read
         self.pairing = Pairing()
         # In lockstep every command is a cycle, and a lost one would stop everything
-        qos = LOCKSTEP_QOS if node.parameters.lockstep else COMMAND_QOS
+        qos = LOCKSTEP_QOS if self._lockstep else COMMAND_QOS
         self.plain = node.create_inlet(Float64MultiArray, COMMAND_TOPIC, self._on_plain, qos)
         self.named = node.create_inlet(JointState, NAMED_TOPIC, self._on_named, qos)
 
@@ -60,9 +61,14 @@ class CommandInput:
         for inlet in (self.plain, self.named):
             inlet.discard()
 
-    def take_plain(self) -> None:
-        """Take plain commands, unless they come by name too: a take costs time."""
-        if self._commands.named_is_fresh(monotonic(), self._node.parameters.command_timeout):
+    def take_plain(self, now: float, timeout: float) -> None:
+        """Take plain commands, unless they come by name too: a take costs time.
+
+        Args:
+            now: Steady time, s.
+            timeout: As of `Commands.named_is_fresh`, s.
+        """
+        if self._commands.named_is_fresh(now, timeout):
             self._skipped = True
         elif self._skipped:
             self._skipped = False
@@ -79,26 +85,29 @@ class CommandInput:
         except RobotDynamicsError as error:
             self._node.throttled_log.warn(COMMAND_TOPIC, error)
             return
-        self._on_command()
+        if self._lockstep:
+            self._on_command()
 
     def _on_named(self, values: JointState | JointValues) -> None:
         now = monotonic()
-        if self._node.parameters.lockstep:
+        if self._lockstep:
             self._commands.renew_named(now)  # whatever it answers: plain ones would answer nothing
         try:
-            if not self._counts(stamp_of(values)):
+            stamp = stamp_of(values)
+            if not (self.pairing.answers_last(stamp) or self._counts(stamp)):
                 return
             self._commands.read_named(values, now)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn(NAMED_TOPIC, error)
             return
-        self._on_command()
+        if self._lockstep:
+            self._on_command()
 
     def _counts(self, stamp: int) -> bool:
         """Whether a command of that stamp, ns, counts; in lockstep only the first answer does."""
-        parameters = self._node.parameters
-        if parameters.lockstep:
+        if self._lockstep:
             return self.pairing.is_first_answer(stamp)
+        parameters = self._node.parameters
         allowed = parameters.command_timeout * max(1.0, parameters.real_time_factor)
         self.pairing.check(stamp, self._time(), round(allowed * NS_PER_S))
         return True

@@ -33,10 +33,12 @@ class ConflictingPublishers:
         joints: The names in its messages.
 
     Attributes:
+        listens: Whether the stamps of our own messages are worth noting.
         found: The nodes, fully qualified, once one of them has published a state of our joints.
     """
 
     def __init__(self, node: Node, topic: str, joints: Sequence[str]) -> None:
+        self.listens = False
         self.found: tuple[str, ...] = ()
         self._node, self._topic, self._joints = node, topic, frozenset(joints)
         self._publishers: list[str] = []
@@ -48,10 +50,10 @@ class ConflictingPublishers:
 
     def note_own(self, stamp: int) -> None:
         """Note the stamp of a message, ns, that our node is about to publish; from any thread."""
-        if self._own is not None:
-            if len(self._own) > SAMPLE_QOS.depth:
-                self._own.clear()
-            self._own.add(stamp)
+        if (own := self._own) is not None:
+            if len(own) > SAMPLE_QOS.depth:
+                own.clear()
+            own.add(stamp)
 
     def look(self) -> None:
         """Look again, now and then; warns on the log of nodes that were not there before."""
@@ -82,6 +84,7 @@ class ConflictingPublishers:
 
     def _listen(self, on: bool) -> None:
         self._own, self._foreign = set() if on else None, False
+        self.listens = on
         if self._messages is not None and not on:
             self._node.destroy_subscription(self._messages)
             self._messages = None

@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     NAMED_TOPIC,
@@ -58,7 +58,7 @@ class Commands:
 
     def __init__(self, robot: Robot, order: Array, actuators: Actuators | None = None) -> None:
         self._joints = tuple(robot.joint_names[i] for i in order)
-        self._order = order
+        self._places = run_of(order.tolist(), len(order))
         self.tau = np.zeros(len(order))
         self.use(actuators)
         self.forget()
@@ -121,7 +121,7 @@ class Commands:
     def _take(self, efforts: Array, readers: _Readers, now: float) -> None:
         if readers.actuators is not None:
             efforts = readers.actuators.to_joints(efforts)
-        self.tau[self._order] = efforts
+        self.tau[self._places] = efforts
         self.at = now
 
 
@@ -151,6 +151,17 @@ class Pairing:
     def forget(self) -> None:
         """Wait for the next state: what is still to come answers one before the robot was moved."""
         self._published, self._answered, self._newest = None, self._published, 0
+
+    def answers_last(self, stamp: int) -> bool:
+        """Whether a command answers the state published last, as nearly all do, and so counts.
+
+        Args:
+            stamp: Of the command, ns.
+        """
+        if stamp != self._published:
+            return False
+        self._newest = stamp
+        return True
 
     def is_first_answer(self, stamp: int) -> bool:
         """Whether a command is the answer, in lockstep, to the last state; the second one is not.

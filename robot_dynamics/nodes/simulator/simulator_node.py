@@ -46,6 +46,7 @@ from robot_dynamics.nodes.simulator.simulated_robot import (
     initial_positions,
     spread_of,
 )
+from robot_dynamics.nodes.simulator.simulated_time import SimulatedTime
 from robot_dynamics.nodes.simulator.simulator_parameters import (
     HOLD,
     SimulatorParameters,
@@ -54,12 +55,6 @@ from robot_dynamics.nodes.simulator.simulator_parameters import (
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S
-
-MAX_DRIFT_STEPS = 0.75
-"""Steps by which simulated time may differ from the clock before it is put right."""
-
-MAX_STEPS_PER_CYCLE = 100
-"""Steps that a late cycle makes up for; what is more is left out, and simulated time falls back."""
 
 RESEND_AFTER_S = 0.5
 """Time after which a state that nobody has answered in lockstep is sent again, s."""
@@ -95,8 +90,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         super().configure()
         parameters, robot = self.parameters, self.robot
         self._start = initial_positions(parameters, robot, self._order)
-        self._steps = max(1, int(np.ceil(1.0 / (parameters.rate * parameters.step) - 1e-9)))
-        self._step = 1.0 / (parameters.rate * self._steps)
+        self._own_time = parameters.publish_clock or parameters.lockstep
+        now = 0 if self._own_time else self.nanoseconds
+        self._time = SimulatedTime(parameters.rate, parameters.step, now)
         self._world = parameters.world
         self._drives = DriveParameters(self, self._rebuild, self._rebuild)
         self.plant = self._build_plant(parameters, robot)
@@ -107,10 +103,6 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._opening_since: float | None = None  # steady time of the first command
         self._paused = False
         self._reset = False
-        self._own_time = parameters.publish_clock or parameters.lockstep
-        self._cycles = 0
-        self._time = 0 if self._own_time else self.nanoseconds
-        """Time of the state of the plant, ns."""
         self._last_state: JointValues | None = None
         self._published_at = 0.0
         self._diverged = 0
@@ -120,7 +112,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._spread = spread_of(robot)
         self._frame_id = parameters.frame_id or robot.links[0].name
         self._commands = Commands(robot, self._order, self._actuators(robot))
-        self._input = CommandInput(self, self._commands, lambda: self._time, self._on_command)
+        self._input = CommandInput(self, self._commands, lambda: self._time.ns, self._on_command)
         self._states = self.create_outlet(JointState, "joint_states", OUTPUT_QOS)
         self._conflicts = ConflictingPublishers(self, self._states.topic, self._names)
         self._clock_out = (
@@ -134,7 +126,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             )
         self.get_logger().info(
             f"simulating robot '{robot.name}' at {parameters.rate:g} Hz in steps of "
-            f"{1e3 * self._step:g} ms, gravity {gravity_of(self.plant)}; held until the first "
+            f"{1e3 * self._time.step:g} ms, gravity {gravity_of(self.plant)}; held until the first "
             "effort_command"
         )
 
@@ -180,44 +172,32 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         The effort of a command acts from the last state on: the robot answers
         the command that its last state led to.
         """
-        self._swap()
-        if not self.parameters.lockstep:
-            self._input.take_plain()
-            self._watch()
+        if self._next_plant or self._next_sensor or self._reset:
+            self._swap()
+        parameters, now = self.parameters, monotonic()
+        if not parameters.lockstep:
+            self._input.take_plain(now, parameters.command_timeout)
+            self._watch(now, parameters)
             self._cycle()
         elif self._last_state is None:
             self._cycle()
-        elif monotonic() - self._published_at > RESEND_AFTER_S:
+        elif now - self._published_at > RESEND_AFTER_S:
             self._publish(self._last_state)
 
     def _cycle(self) -> None:
         """Move by one cycle."""
-        standing = self._paused or self.actuation is Actuation.HELD
+        standing, time = self._paused or self.actuation is Actuation.HELD, self._time
+        steps = time.steps
         if self._own_time:
-            steps = self._steps
             if not self._paused:
-                self._cycles += 1
-                self._time = round(self._cycles * NS_PER_S / self.parameters.rate)
+                time.count()
+        elif standing:
+            time.ns = self.nanoseconds
         else:
-            now = self.nanoseconds
-            if standing:
-                self._time = now
-            steps = self._steps_until(now)
+            steps = time.follow(self.nanoseconds)
         if not standing:
             self._advance(steps)
         self._sense()
-
-    def _steps_until(self, now: int) -> int:
-        """Bring simulated time to that of the clock, to within a step; the steps that it takes."""
-        step = self._step * NS_PER_S
-        behind = (now - self._time) / step
-        # The usual number, unless time has drifted: jitter must not make it 0 and 2 by turns
-        usual = abs(behind - self._steps) < MAX_DRIFT_STEPS
-        steps = self._steps if usual else max(0, min(round(behind), MAX_STEPS_PER_CYCLE))
-        self._time += round(steps * step)
-        if abs(now - self._time) > 2.0 * step:  # far too late, or the clock was set: go on from now
-            self._time = now
-        return steps
 
     def _advance(self, steps: int) -> None:
         try:
@@ -228,13 +208,12 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self.get_logger().error(f"{error}; put back to the start")
             self._place_at_start()
 
-    def _watch(self) -> None:
-        """Choose what moves the joints: the command while it is fresh."""
-        parameters, commanded_at = self.parameters, self._commands.at
+    def _watch(self, now: float, parameters: SimulatorParameters) -> None:
+        """Choose what moves the joints at steady time `now`, s: the command while it is fresh."""
+        commanded_at = self._commands.at
         if commanded_at is None:
             self.actuation = Actuation.HELD
             return
-        now = monotonic()
         if now - commanded_at <= parameters.command_timeout:
             self._opening_since = self._opening_since or now
             if now - self._opening_since >= parameters.brake_time:
@@ -254,30 +233,36 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _sense(self) -> None:
         """Publish what the sensors report, unless it is lost."""
-        plant = self.plant
-        reading = self._sensor.read(Reading(plant.q, plant.qd, plant.tau, self._time))
-        if reading is None:
-            self._lost += 1
-            self._publish_clock()
-            return
-        stamp = int(reading.time)
+        plant, stamp = self.plant, self._time.ns
+        truth = plant.q, plant.qd, plant.tau
+        if self._sensor.exact:
+            rows = np.array(truth)
+        else:
+            reading = self._sensor.read(Reading(*truth, stamp))
+            if reading is None:
+                self._lost += 1
+                self._publish_clock()
+                return
+            rows, stamp = np.array(reading[:3]), int(reading.time)
         self._input.pairing.published(stamp)
-        rows = np.array(reading[:3])
         if self._spread is not None:
             leader, factor, offset = self._spread
             rows = rows[:, leader] * factor + offset
         self._publish(JointValues(self._names, stamp, rows, (), self._frame_id))
 
     def _publish(self, state: JointValues) -> None:
-        self._publish_clock()  # first, so that nobody sees a state from the future
-        self._conflicts.note_own(state.stamp)
+        if self._own_time:
+            self._publish_clock()  # first, so that nobody sees a state from the future
+            self._published_at = monotonic()
+        if self._conflicts.listens:
+            self._conflicts.note_own(state.stamp)
         self._states.publish(state)
-        self._last_state, self._published_at = state, monotonic()
+        self._last_state = state
 
     def _publish_clock(self) -> None:
         if self._clock_out is not None:
-            self._clock_out.publish(Clock(clock=time_msg(self._time)))
-            now = Time(nanoseconds=self._time, clock_type=ClockType.ROS_TIME)
+            self._clock_out.publish(Clock(clock=time_msg(self._time.ns)))
+            now = Time(nanoseconds=self._time.ns, clock_type=ClockType.ROS_TIME)
             for clock in self.clocks:
                 clock.set_ros_time_override(now)
 
@@ -285,7 +270,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _on_command(self) -> None:
         """In lockstep every command moves the robot by one cycle."""
-        if self.parameters.lockstep and not self._paused:
+        if not self._paused:
             self._input.pairing.answered()
             self._swap()
             self.actuation = Actuation.COMMANDED
@@ -317,7 +302,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             "order of effort_command": commands.names,
             "paused": self._paused,
             "age of the command (s)": age,
-            "simulated time (s)": f"{self._time / NS_PER_S:.3f}",
+            "simulated time (s)": f"{self._time.ns / NS_PER_S:.3f}",
             "real_time_factor": parameters.real_time_factor,
             "lockstep": parameters.lockstep,
             "states answered twice": self._input.pairing.twice,
@@ -382,7 +367,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         drives = self._drives
         friction, rotors = drives.friction(robot), drives.rotor_inertia
         return build_plant(
-            parameters, robot, self._start, self._step, friction=friction, rotor_inertia=rotors
+            parameters, robot, self._start, self._time.step, friction=friction, rotor_inertia=rotors
         )
 
     def _rebuild(self, parameters: SimulatorParameters | None = None) -> Plant:

@@ -230,6 +230,28 @@ def test_when_time_goes_back_commands_go_on():
         pairing.check(time, time, TENTH)
 
 
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 5)), max_size=12))
+def test_answers_to_the_last_state_count_as_they_would_have_if_looked_at_closely(events):
+    quick, close = Pairing(), Pairing()
+    now = 0
+    for publishes, time in events:
+        if publishes:
+            now += time * TENTH
+            quick.published(now)
+            close.published(now)
+            continue
+        stamp = time * TENTH
+        refused = []
+        for pairing, skips in ((quick, quick.answers_last(stamp)), (close, False)):
+            try:
+                if not skips:
+                    pairing.check(stamp, now, 2 * TENTH)
+                refused.append("")
+            except ArgumentError as error:
+                refused.append(str(error))
+        assert refused[0] == refused[1]
+
+
 @given(st.integers(1, 2**62), st.integers(1, 2**62))
 def test_a_stamp_of_zero_says_nothing(told, now):
     pairing = Pairing()
