@@ -7,6 +7,7 @@ without a step.
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from robot_dynamics.control.laws import MODES, Law, Measured, Reference, positio
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.safety import all_finite
 from robot_dynamics.control.sampling.unseen import Unseen
-from robot_dynamics.control.setpoint import Setpoint
+from robot_dynamics.control.setpoint import Setpoint, Stretch, desired
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import Start, Status, Supervisor, start_of
 from robot_dynamics.control.transitions import Fade
@@ -77,7 +78,9 @@ class Controller:
 
     def set_state(self, measured: Measured, now: float) -> bool:
         """Take a measured state; return whether it was usable (every number finite)."""
-        if not all_finite(*measured):
+        q, qd = measured
+        # Whatever is not finite spoils this product; too large ones are looked at one by one
+        if not (isfinite(q.dot(qd)) or all_finite(q, qd)):
             return False
         self._measured = measured
         self._unseen.seen(now, measured)
@@ -190,14 +193,13 @@ class Controller:
     @property
     def stopped_by(self) -> str | None:
         """Name of the joint whose tracking error stopped the arm, if one did."""
-        return self._name(self._supervisor.stopped_by)
+        joint = self._supervisor.stopped_by
+        return None if joint is None else self.joint_names[joint]
 
     @property
     def braked_by(self) -> str | None:
         """Name of a joint that does not move although it is pushed, if there is one."""
-        return self._name(self._supervisor.braked_by)
-
-    def _name(self, joint: int | None) -> str | None:
+        joint = self._supervisor.braked_by
         return None if joint is None else self.joint_names[joint]
 
     # -- the cycle --------------------------------------------------------------------------
@@ -241,47 +243,48 @@ class Controller:
         self._supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
         return Command(command.tau, command.cut, self._supervisor.status)
 
-    def steady(
-        self, motion: Array, ahead: float, asked: Array, at: float, now: float
-    ) -> Command | None:
-        """What `set_reference` and `update` do in the usual cycle, in one kernel.
+    def steady(self, motion: Stretch, tau: Array, at: float, now: float) -> Command | None:
+        """What `set_reference` and `update` do in the usual cycle, in one kernel after the law's.
 
-        That is: the arm tracks, nothing fades, changes or has to be joined, the law asks for the
-        efforts of the reference and adds feedback joint by joint, no error is too large.
+        That is: the arm tracks, nothing fades, changes or has to be joined, the law feeds back, no
+        error is too large.
 
         Args:
-            motion: Desired positions and velocities behind each other, shape (2 n,), which are
-                kept: they do not change any more.
-            ahead: Time for which they have gone on with their velocity, s.
-            asked: Efforts that came with them, shape (n,).
+            motion: What the joints are to do; kept, so it must not change any more.
+            tau: Efforts that came with it, shape (n,).
             at: When the reference came, s.
             now: Present time, s.
 
         Returns:
             The command; None, after which these two are to be called, if the cycle is another one.
         """
-        measured, last, law, model = self._measured, self._last, self._law, self.model
+        measured, last, model = self._measured, self._last, self.model
         supervisor, settings = self._supervisor, self.settings
         if supervisor.status is not Status.TRACKING or measured is None or last is None:
             return None
         changes = self._renew or self._led_by_hand or self._let_go or self._fade.active
-        if changes or now < self._setpoint.joined_at or not law.only_follows(model):
+        law = MODES[settings.mode]
+        if changes or now < self._setpoint.joined_at or not law.feedback:
             return None
-        if not all_finite(motion, asked):
+        asked = tau
+        if not law.only_follows(model):
+            reference = Reference(*desired(*motion), tau)
+            if not all_finite(*reference):
+                return None
+            asked = law.asked(model, reference, measured)
+        dt = max(now - self._last_time, 0.0)
+        steps = dt, min(dt, settings.longest_cycle) if settings.limits_rate else dt
+        integrates = model.gains.has_integral
+        integral = self._integral if integrates else self._none
+        found = self._feedback.steady(
+            law, model, motion, asked, measured, integral, last, steps, self.limit
+        )
+        if not found.excess[0] <= 0.0:
             return None
         supervisor.references.feed(at)
         if supervisor.next_status(now, None) is not Status.TRACKING:
             return None
-        dt = max(now - self._last_time, 0.0)
-        dt_rate = min(dt, settings.longest_cycle) if settings.limits_rate else dt
-        integrates = model.gains.has_integral
-        integral = self._integral if integrates else self._none
-        found = self._feedback.steady(
-            law, model, motion, asked, measured, integral, last, (ahead, dt, dt_rate), self.limit
-        )
-        if not (found.excess[0] <= 0.0 and all_finite(found.tau)):
-            return None
-        self._reference = Reference(found.q_d, motion[len(asked) :], asked)
+        self._reference = Reference(found.q_d, found.qd_d, tau)
         self.error = found.error
         if integrates:
             self._integral = found.integral

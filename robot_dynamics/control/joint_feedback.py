@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.compiler.graph.piecewise import maximum, select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.control.effort_limits import Limited, limit_rate, saturate
 from robot_dynamics.control.laws import (
@@ -28,6 +28,7 @@ from robot_dynamics.control.laws import (
 )
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.safety import SoftLimits
+from robot_dynamics.control.setpoint import Stretch, desired
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.errors import BackendError
 
@@ -90,29 +91,36 @@ def limit_equations(x: Mapping[str, Array], _continuous: Array | None) -> Mappin
 
 
 def steady_equations(x: Mapping[str, Array], continuous: Array | None) -> Mapping[str, Array]:
-    """All of a cycle without a fade, about a motion that goes on with its velocity for a while.
+    """All of a cycle without a fade, about a motion between two states that are known of it.
 
     Args:
-        x: Arrays by the names of `STEADY`; of `times` the first is that while, s, then come the
-            time step and the one that limits of rate go by.
+        x: Arrays by the names in `EQUATIONS`; `times` are the last two numbers of a `Stretch`, then
+            the time step and the one that limits of rate go by, s.
         continuous: Which joints turn without end, shape (n,).
     """
-    n = len(x["q"])
-    q_r, qd_r = x["motion"][:n], x["motion"][n:]
-    ahead, dt, dt_rate = x["times"]
-    x = {**x, "q_d": q_r + ahead * qd_r, "qd_d": qd_r, "dt": np.array([dt])}
+    share, ahead, dt, dt_rate = x["times"]
+    q_d, qd_d = desired(x["before"], x["after"], share, ahead)
+    x = {**x, "q_d": q_d, "qd_d": qd_d, "dt": np.array([dt])}
     x.update(zip(SETTINGS, x["settings"], strict=True))
-    excess, found = lost_equations(x, continuous), feedback_equations(x, continuous)
-    x.update(wanted=found["wanted"], gap=np.zeros(n), dt=np.array([dt_rate]))
-    command = limit_equations(x, continuous)
+    (excess,), found = lost_equations(x, continuous)["excess"], feedback_equations(x, continuous)
+    x.update(wanted=found["wanted"], gap=np.zeros(len(q_d)), dt=np.array([dt_rate]))
+    tau, cut = limit_equations(x, continuous).values()
+    numbers = (q_d, qd_d, x["asked"], x["q"], x["qd"], tau)
+    size = sum(abs(number) for array in numbers for number in array)
     return {
-        "tau": command["tau"],
-        "next_cut": command["cut"],
+        "tau": tau,
+        "next_cut": cut,
         "error": found["error"],
         "next_integral": found["next_integral"],
-        "q_d": x["q_d"],
-        **excess,
+        "q_d": q_d,
+        "qd_d": qd_d,
+        # A comparison with NaN is false, so whatever is not finite is refused
+        "excess": np.array([select(size, HUGE, excess, HUGE)]),
     }
+
+
+HUGE = 1e300
+"""Sum of all numbers of a cycle above which one of them may be infinite."""
 
 
 SETTINGS = (*GAINS, *ZONES, "allowed", "rate", "limit")
@@ -128,7 +136,9 @@ class Steady(NamedTuple):
         error: Position errors, rad or m.
         integral: Effort of the integral part from now on.
         q_d: Desired positions, rad or m.
-        excess: By how much the error of any joint is too large, shape (1,); negative if none is.
+        qd_d: Desired velocities, rad/s or m/s.
+        excess: By how much the error of any joint is too large, shape (1,), negative if none is;
+            positive too if any number, in or out, is not finite.
     """
 
     tau: Array
@@ -136,6 +146,7 @@ class Steady(NamedTuple):
     error: Array
     integral: Array
     q_d: Array
+    qd_d: Array
     excess: Array
 
 
@@ -150,7 +161,18 @@ EQUATIONS: Mapping[str, tuple[Equations, tuple[str, ...]]] = {
     "joint_limits": (limit_equations, ("wanted", "gap", "last", "dt", "rate", "limit")),
     "steady_cycle": (
         steady_equations,
-        ("motion", "asked", "q", "qd", "integral", "last", "cut", "times", "settings"),
+        (
+            "before",
+            "after",
+            "asked",
+            "q",
+            "qd",
+            "integral",
+            "last",
+            "cut",
+            "times",
+            "settings",
+        ),
     ),
 }
 """Equations by name, with the arrays that they read; shapes as of `shape_of`."""
@@ -158,7 +180,8 @@ EQUATIONS: Mapping[str, tuple[Equations, tuple[str, ...]]] = {
 
 def shape_of(name: str, n: int) -> tuple[int, ...]:
     """Shape of one of these arrays for n joints."""
-    others = {"dt": (1,), "times": (3,), "motion": (2 * n,), "settings": (len(SETTINGS), n)}
+    others = {"dt": (1,), "times": (4,), "settings": (len(SETTINGS), n)}
+    others |= dict.fromkeys(("before", "after"), (2, n))
     return others.get(name, (n,))
 
 
@@ -204,7 +227,7 @@ class JointFeedback:
     """
 
     def __init__(self, n: int, continuous: Array | None = None) -> None:
-        self._n, self._dt, self._times = n, np.zeros(1), np.zeros(3)
+        self._n, self._dt, self._times = n, np.zeros(1), np.zeros(4)
         self._gains: tuple[object, ...] = ()
         self._numbers: tuple[Array, ...] = ()
         self._steady_for: tuple[object, ...] = ()
@@ -279,12 +302,12 @@ class JointFeedback:
         self,
         law: Law,
         model: Model,
-        motion: Array,
+        motion: Stretch,
         asked: Array,
         measured: Measured,
         integral: Array,
         last: Limited,
-        times: tuple[float, float, float],
+        steps: tuple[float, float],
         limit: Array,
     ) -> Steady:
         """What `lost`, `wanted` and `limited` find without a fade, for a law that asks for `asked`.
@@ -292,22 +315,25 @@ class JointFeedback:
         Args:
             law: The law.
             model: The arm and its gains.
-            motion: Desired positions and velocities behind each other, shape (2 n,).
+            motion: What the joints are to do.
             asked: Efforts, shape (n,), N m or N.
-            measured: What the joints do.
+            measured: What they do.
             integral: As of `wanted`.
             last: The last command.
-            times: For how long the motion has gone on with its velocity, the time step, and the one
-                that limits of rate go by, s.
+            steps: The time step, and the one that limits of rate go by, s.
             limit: Largest efforts, shape (n,); the same since `use`.
         """
         if (law, model) != self._steady_for:
             numbers = (*self._numbers_of(law, model), *self._zones)
             self._settings = np.array((*numbers, self._allowed, self._rate, limit))
             self._steady_for = (law, model)
-        self._times[:] = times
-        found = self._cycle(motion, asked, *measured, integral, *last, self._times, self._settings)
-        return Steady(*found)
+        before, after, *where = motion
+        self._times[:] = *where, *steps
+        return Steady(
+            *self._cycle(
+                before, after, asked, *measured, integral, *last, self._times, self._settings
+            )
+        )
 
     def _numbers_of(self, law: Law, model: Model) -> tuple[Array, ...]:
         """Gains, zero where the law has no such part."""

@@ -54,7 +54,7 @@ class Load:
         self.payload = Ramp(_numbers(Inertia.zero()), 0.0)
         self.gravity = Ramp(gravity, 0.0)
         self.wrench = Ramp(np.zeros(6), 0.0)
-        self._last: tuple[object, ...] = ()
+        self._last: tuple[object, ...] = (None, None, None, None)
         self._model: Model | None = None
 
     def pose(self, frame: str = "", q: Array | None = None) -> Pose:
@@ -140,8 +140,14 @@ class Load:
 
     def on(self, model: Model, now: float) -> Model:
         """The model with the load of time `now`, s; the same object while nothing changes."""
-        targets = (self.payload.target, self.gravity.target, self.wrench.target)
-        if self._model is not None and _same((model, *targets), self._last):
+        last = self._last
+        if (  # as a rule; spelled out, for it is asked in every cycle
+            model is last[0]
+            and self.payload.target is last[1]
+            and self.gravity.target is last[2]
+            and self.wrench.target is last[3]
+            and self._model is not None
+        ):
             return self._model
         parts = tuple(ramp.value(now) for ramp in (self.payload, self.gravity, self.wrench))
         if self._model is None or not _same((model, *parts), self._last):

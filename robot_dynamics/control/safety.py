@@ -63,6 +63,9 @@ class Brakes:
     for a while its effort has been far from the one that held it there. Where no
     joint has moved at all, nobody may be using the efforts, and less will do:
     whoever begins to would let the arm go with a jerk.
+
+    Attributes:
+        all_free: Whether every joint was seen to move; from then on none is behind a brake.
     """
 
     STILL = 1e-4
@@ -88,7 +91,7 @@ class Brakes:
         self._q, self._tau = q.copy(), tau.copy()  # whoever measures may write into the same array
         self._free = np.zeros(len(q), dtype=bool)
         self._since = np.full(len(q), np.inf)
-        self._all_free, self._next = len(q) == 0, -np.inf
+        self.all_free, self._next = len(q) == 0, -np.inf
 
     def closed(self, q: Array, tau: Array, limit: Array, now: float) -> int | None:
         """Index of a joint whose brake is closed, or None.
@@ -99,12 +102,12 @@ class Brakes:
             limit: Largest effort, shape (n,), infinite where it is not known.
             now: Present time, s.
         """
-        if self._all_free or now < self._next:
+        if self.all_free or now < self._next:
             return None
         self._next = now + self.LOOK_S
         self._free |= np.abs(q - self._q) > self.STILL
-        self._all_free = bool(self._free.all())
-        if self._all_free:
+        self.all_free = bool(self._free.all())
+        if self.all_free:
             return None
         share, delay = self.SHARE, self.DELAY_S
         if not self.answers:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,17 @@ SHORTEST_JOIN_S = 1e-3
 
 ANOTHER_CLOCK_S = 1.0
 """Time before all and after all that is known from where on a stamp means nothing."""
+
+
+Stretch = tuple[Array, Array, float, float]
+"""Two states, q and qd, shape (2, n); how much of the way from one to the other is made; and the
+time for which the motion has gone on from there with its velocity, s."""
+
+
+def desired(before: Array, after: Array, share: Any, ahead: Any) -> tuple[Array, Array]:
+    """Positions and velocities, shape (n,), on a `Stretch`, of numbers or of symbols."""
+    q, qd = before + share * (after - before)
+    return q + ahead * qd, qd
 
 
 class Setpoint:
@@ -107,50 +119,38 @@ class ReferenceHistory:
     def forget(self) -> None:
         """Start again."""
         self._times: list[float] = []
-        self._states: list[Array] = []  # q and qd behind each other, shape (2 n,)
+        self._states: list[Array] = []  # q and qd, shape (2, n)
 
-    def add(self, time: float, q: Array, qd: Array) -> None:
-        """Note what is desired at a time, s: q and qd, shape (n,), which are copied."""
+    def add(self, time: float, state: Array) -> None:
+        """Note what is desired at a time, s: q and qd, shape (2, n), which are copied."""
         if self._times and time <= self._times[-1]:
             if time == self._times[-1]:
                 return
             self.forget()  # the clock was set back
         self._times.append(time)
-        self._states.append(np.concatenate((q, qd)))
+        self._states.append(state.copy())
         if len(self._times) >= 2 * self._length:  # all at once, for the cost of a few copies
             del self._times[: self._length], self._states[: self._length]
 
-    def at(self, time: float) -> tuple[Array, Array] | None:
-        """Positions and velocities, shape (n,), that were desired at a time.
+    def around(self, time: float) -> Stretch | None:
+        """Where the motion desired at a time lies between what is known of it.
 
-        Between two entries they are interpolated; before the first and after the last one the
-        motion goes on with its velocity, for a while. None if nothing is known, or if the time is
-        so far off that it must come from another clock.
+        Between two entries it is interpolated; before the first and after the last one it goes on
+        with its velocity, for a while. None if nothing is known, or if the time is so far off that
+        it must come from another clock.
         """
         times, states = self._times, self._states
         if not times or not times[0] - ANOTHER_CLOCK_S <= time <= times[-1] + ANOTHER_CLOCK_S:
             return None
-        k = bisect_right(times, time)
-        if k in (0, len(times)):
-            k = max(k - 1, 0)
-            q, qd = np.split(states[k], 2)
-            return q + min(max(time - times[k], -self._farthest), self._farthest) * qd, qd
-        before, after = states[k - 1], states[k]
-        s = (time - times[k - 1]) / (times[k] - times[k - 1])
-        q, qd = np.split(before + s * (after - before), 2)
-        return q, qd
+        k = len(times) if time >= times[-1] else bisect_right(times, time)
+        if 0 < k < len(times):
+            share = (time - times[k - 1]) / (times[k] - times[k - 1])
+            return states[k - 1], states[k], share, 0.0
+        end = k - 1 if k else 0
+        ahead = min(max(time - times[end], -self._farthest), self._farthest)
+        return states[end], states[end], 0.0, ahead
 
-    def newest(self, time: float) -> tuple[Array, float] | None:
-        """The last entry, if a time is that of it or comes after it: then `at` goes on from there.
-
-        Returns:
-            Positions and velocities behind each other, shape (2 n,), and the time for which the
-            motion goes on, s; None where `at` says something else.
-        """
-        times = self._times
-        if not times:
-            return None
-        ahead = time - times[-1]
-        if not 0.0 <= ahead <= ANOTHER_CLOCK_S:
-            return None
-        return self._states[-1], min(ahead, self._farthest)
+    def at(self, time: float) -> tuple[Array, Array] | None:
+        """Positions and velocities, shape (n,), that were desired at a time; see `around`."""
+        stretch = self.around(time)
+        return None if stretch is None else desired(*stretch)

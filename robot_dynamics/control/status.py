@@ -208,7 +208,7 @@ class Supervisor:
 
     def watch_brakes(self, q: Array, tau: Array, limit: Array, now: float) -> None:
         """Push no further against a brake: settle again, and join the reference after that."""
-        if self.status is not Status.TRACKING:
+        if self.status is not Status.TRACKING or (self._brakes.all_free and self.braked_by is None):
             return
         closed = self._brakes.closed(q, tau, limit, now)
         if closed is not None:

@@ -14,7 +14,7 @@ def filled(count=50, step=0.01, **options):
     history = ReferenceHistory(0.1, **options)
     for k in range(count):
         t = 10.0 + k * step
-        history.add(t, np.array([0.5 * t**2]), np.array([t]))
+        history.add(t, np.array([[0.5 * t**2], [t]]))
     return history
 
 
@@ -65,13 +65,13 @@ def test_old_entries_are_dropped_and_the_newest_kept():
 
 def test_when_the_clock_is_set_back_what_was_desired_before_is_forgotten():
     history = filled()
-    history.add(5.0, np.array([1.0]), np.array([0.0]))
+    history.add(5.0, np.array([[1.0], [0.0]]))
     assert history.at(10.2) is None
     assert history.at(5.0)[0][0] == 1.0
 
 
 def test_entries_are_copies():
-    history, q = ReferenceHistory(0.1), np.array([1.0])
-    history.add(0.0, q, q)
-    q[0] = 7.0
+    history, state = ReferenceHistory(0.1), np.ones((2, 1))
+    history.add(0.0, state)
+    state[:] = 7.0
     assert history.at(0.0)[0][0] == 1.0

@@ -1,5 +1,6 @@
 """The usual cycle in one kernel, beside the ordinary way: the same commands, whatever happens."""
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from robot_dynamics.control.setpoint import ReferenceHistory
 
 CONTRACTED = 1e-12  # of efforts up to 1e2: the compiler may join products and sums in other places
 PERIOD_S = 1e-3
+OTHER_MODES = ("pd_gravity", "computed_torque", "impedance")
 
 
 class Loop:
@@ -19,11 +21,11 @@ class Loop:
     def __init__(self, model, settings, usual):
         self.controller = Controller(model, settings)
         self.history = ReferenceHistory(0.02)
-        self.usual, self.usual_cycles = usual, 0
+        self.usual, self.usual_cycles = usual, Counter()
         self.effort, self.at = None, 0.0
 
     def lead(self, stamp, q, qd, tau, now):
-        self.history.add(stamp, q, qd)
+        self.history.add(stamp, np.array([q, qd]))
         self.effort, self.at = tau, now
 
     def cycle(self, stamp, q, qd, now):
@@ -32,10 +34,10 @@ class Loop:
             controller.set_state(Measured(q, qd), now)
         if self.effort is None:
             return controller.update(now)
-        newest = self.history.newest(stamp) if self.usual else None
-        command = newest and controller.steady(*newest, self.effort, self.at, now)
+        motion = self.history.around(stamp) if self.usual else None
+        command = motion and controller.steady(motion, self.effort, self.at, now)
         if command is not None:
-            self.usual_cycles += 1
+            self.usual_cycles[controller.settings.mode, controller.model.coupled] += 1
             return command
         controller.set_reference(Reference(*self.history.at(stamp), self.effort), self.at)
         return controller.update(now)
@@ -57,9 +59,9 @@ def happen(rng, k, loops, model):
     """Now and then something that is not usual; the same to all."""
     controllers = [loop.controller for loop in loops]
     if k % 400 == 150:
-        mode = rng.choice(["pd_gravity", "computed_torque", "gravity_compensation"])
+        mode = (*OTHER_MODES, "gravity_compensation")[k // 400 % 4]
         for one in controllers:
-            one.change(settings=replace(one.settings, mode=str(mode)))
+            one.change(settings=replace(one.settings, mode=mode))
     elif k % 400 == 200:
         for one in controllers:
             one.change(settings=replace(one.settings, mode="feedforward"))
@@ -71,7 +73,8 @@ def happen(rng, k, loops, model):
             one.change(other)
     elif k % 400 == 300:
         for one in controllers:
-            one.model = replace(model, gains=one.model.gains)  # as a load that passes over does
+            # As a load that passes over does
+            one.model = replace(model, gains=one.model.gains, coupled=bool(k % 800 > 400))
     elif k % 400 in (350, 360):
         for one in controllers:
             one.refuse("slow states" if k % 400 == 350 else "")
@@ -108,5 +111,8 @@ def test_the_usual_cycle_commands_what_the_ordinary_way_commands(arm, seed):
         for a, b in zip(ours[:2], theirs[:2], strict=True):
             np.testing.assert_allclose(a, b, rtol=CONTRACTED, atol=1e2 * CONTRACTED, err_msg=str(k))
         statuses.add(ours.status)
-    assert loops[0].usual_cycles > 600
+    usual = loops[0].usual_cycles
+    assert usual.total() > 1200
+    assert {mode for mode, _ in usual} == {"feedforward", *OTHER_MODES}
+    assert usual["feedforward", True] > 100
     assert {Status.TRACKING, Status.SETTLING, Status.STOPPED} <= statuses

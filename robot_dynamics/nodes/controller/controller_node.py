@@ -243,11 +243,10 @@ class ControllerNode(ControllerBase):
 
     def _usual_command(self, now: float) -> Command | None:
         """That of the usual cycle; None in any other one. See docs/wire.md."""
-        newest = self._history.newest(self.states.stamp / NS_PER_S)
-        if newest is None or not self.report.listened_to or not self.reference.complete:
+        motion = self._history.around(self.states.stamp / NS_PER_S)
+        if motion is None or not self.report.listened_to or not self.reference.complete:
             return None
-        motion, ahead = newest
-        return self.controller.steady(motion, ahead, self.reference.effort, self._reference_at, now)
+        return self.controller.steady(motion, self.reference.effort, self._reference_at, now)
 
     def _command(self, now: float) -> Command | None:
         """That of any cycle."""
@@ -311,7 +310,7 @@ class ControllerNode(ControllerBase):
             reference = self.reference
             if reference.read(values) and reference.complete:
                 stamp = reference.stamp / NS_PER_S
-                self._history.add(stamp, reference.position, reference.velocity)
+                self._history.add(stamp, reference.values[:2])
             self._reference_at = monotonic()
         except RobotDynamicsError as error:
             self.throttled_log.warn("reference", error)

@@ -30,11 +30,13 @@ class DirectReader(JointReader):
         self._message = JointStateReader(topic)
         self._extract = extractor()
         self._plans: dict[int, Plan] = {}  # by length of the message
+        self._plan: Plan | None = None  # that of the last one
         super().__init__(topic, joint_names, required)
 
     def forget(self) -> None:
         """See `JointReader.forget`."""
         self._plans.clear()  # they name the addresses of arrays
+        self._plan = None
         super().forget()
 
     def read(self, msg: bytes | JointState | JointValues) -> bool:
@@ -45,31 +47,37 @@ class DirectReader(JointReader):
         """
         if type(msg) is not bytes:
             return super().read(msg)
-        plan = self._plans.get(len(msg))
-        if plan is not None and self._extract is not None:
-            known, sender, _kept = plan
-            stamp = self._extract(msg, known, sender.stamp)
-            if stamp is not None:
-                self.stamp = sender.stamp = stamp
-                return True
-        return self._read_ordinarily(msg)
+        plan = self._plan
+        if plan is None or self._extract is None:  # the latter with the former
+            return self._read_unlike(msg)
+        stamp = self._extract(msg, plan[0], plan[1].stamp)
+        if stamp is None:
+            return self._read_unlike(msg)
+        self.stamp = plan[1].stamp = stamp
+        return True
 
-    def _read_ordinarily(self, data: bytes) -> bool:
+    def _read_unlike(self, data: bytes) -> bool:
+        """Read a message unlike the last one: of another sender, or not as it should be."""
+        plan = self._plans.get(len(data))
+        if plan is not None and plan is not self._plan:
+            self._plan = plan
+            return self.read(data)
         values = self._message(data)
         ours = super().read(values)
-        if ours and isinstance(values, JointValues) and not values.absent:
-            self._plans[len(data)] = self._plan(data), self._last, self._values
+        if ours and self._extract and isinstance(values, JointValues) and not values.absent:
+            self._plan = self._plan_for(data), self._last, self.values
+            self._plans[len(data)] = self._plan
         return ours
 
-    def _plan(self, data: bytes) -> bytes:
+    def _plan_for(self, data: bytes) -> bytes:
         """What is to be done with messages like this one, which gives all fields."""
         layout, names = self._message.layout(data), self._last.names
         columns = [self._column.get(name) for name in names]
         copies = [
-            (layout.place(row, i), address_of(self._values[row, column:]))
-            for row in range(len(self._values))
+            (layout.place(row, i), address_of(self.values[row, column:]))
+            for row in range(len(self.values))
             for i, column in enumerate(columns)
             if column is not None
         ]
-        required = len(self._required) * len(copies) // len(self._values)
+        required = len(self._required) * len(copies) // len(self.values)
         return plan_of(len(data), *layout.known, layout.stamp_at, copies, required)

@@ -53,6 +53,10 @@ class JointReader:
         joint_names: Joints to read, in the order of all arrays.
         required: The first ones of FIELDS, that every message must give, finite, for the joints it
             names. A field that is not required is NaN where it is absent.
+
+    Attributes:
+        values: What the joints were said to do, shape (3, n): the rows `position`, `velocity` and
+            `effort`. Later messages write into the same arrays.
     """
 
     def __init__(
@@ -69,8 +73,8 @@ class JointReader:
     def forget(self) -> None:
         """Start again, as if no message had come."""
         n = len(self.joint_names)
-        self._values = np.full((len(FIELDS), n), np.nan)
-        self.position, self.velocity, self.effort = self._values
+        self.values = np.full((len(FIELDS), n), np.nan)
+        self.position, self.velocity, self.effort = self.values
         self._seen = np.zeros(n, dtype=bool)
         self.complete = n == 0
         for sender in self._senders.values():
@@ -121,7 +125,7 @@ class JointReader:
         # One product instead of a test per number: any NaN or infinity spoils it
         if not math.isfinite(required.dot(required)):
             self._refuse_infinite(new, target)
-        self._values[:, target] = new
+        self.values[:, target] = new
         if not self.complete:
             self._seen[target] = True
             self.complete = bool(self._seen.all())

@@ -18,6 +18,7 @@ from rclpy.subscription import Subscription
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.message_bytes import WRITERS, writes_cdr
+from robot_dynamics.nodes.runtime.loop_statistics import Input
 
 LOOK_NS = 5_000_000
 """Time from one look who else publishes or listens to the next, ns: each asks the middleware."""
@@ -36,6 +37,7 @@ class Inlet:
         refused: Told why bytes are no such message.
         period: Time from one look at the middleware to the next, s, where messages are rare, or
             may wait; zero to look whenever asked.
+        counts: Where they are counted; by default nowhere that is reported.
 
     Attributes:
         handed: Values of this process that wait to be taken, with the system time, ns, at which
@@ -49,6 +51,7 @@ class Inlet:
         read: Callable[[bytes], Any] | None = None,
         refused: Callable[[RobotDynamicsError], object] = lambda error: None,
         period: float = 0.0,
+        counts: Input | None = None,
     ) -> None:
         self.subscription = subscription
         self.topic, self.kind = subscription.topic_name, subscription.msg_type
@@ -56,6 +59,7 @@ class Inlet:
         self.senders: tuple[Outlet, ...] = ()
         self._callback = callback or subscription.callback
         self._refused = refused
+        self._counts = counts or Input(self.topic)
         depth = subscription.qos_profile.depth
         self._turns = range(depth)
         self.handed: deque[tuple[int, Any]] = deque(maxlen=depth)
@@ -94,22 +98,24 @@ class Inlet:
             When the first one was received, system time in ns (0 if the middleware does not say);
             None if there was none.
         """
-        received, handed = None, self.handed
+        received, handed, counts = None, self.handed, self._counts
         while handed:
             at, values = handed.popleft()
             received = received or at
+            counts.count += 1
+            counts.at = monotonic()
             self._callback(values)
         if self.senders and not self._foreign:
             return received
-        return self._take_from_middleware() or received
-
-    def _take_from_middleware(self) -> int | None:
         if self.period:
             now = monotonic()
             if now < self._next:
-                return None
+                return received
             self._next = now + self.period
-        take, kind, read = self.handle.take_message, self.kind, self._read
+        return self._take_from_middleware() or received
+
+    def _take_from_middleware(self) -> int | None:
+        take, kind, read, counts = self.handle.take_message, self.kind, self._read, self._counts
         received: int | None = None
         for _ in self._turns:
             taken = take(kind, read is not None)
@@ -126,6 +132,8 @@ class Inlet:
                 except RobotDynamicsError as error:
                     self._refused(error)
                     continue
+            counts.count += 1
+            counts.at = monotonic()
             self._callback(message)
         return received
 

@@ -24,7 +24,7 @@ from robot_dynamics.nodes.runtime.exchange import Exchange, Inlet
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Timing
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
-EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2.0
+EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2
 """A task that messages pace runs so many of its periods after the last time on average, if they
 come faster, and no later than so many of theirs; where they do not come, of its own."""
 
@@ -116,7 +116,7 @@ class Task:
             else:
                 self.due = min(self.due, self._earliest)
         elif now >= self.due:
-            late, self.due = now - self.due, now + round(LATEST_PERIODS * self.period)
+            late, self.due = now - self.due, now + LATEST_PERIODS * self.period
             self._work()
             if self._last is not None:  # or nothing paces us yet: there is no pace to keep
                 self._count(now, late, monotonic_ns())
@@ -125,15 +125,17 @@ class Task:
         """Answer a message; what counts as late is the time for which it has waited."""
         # One that was late does not hold up the next: the two are answered as they come
         self._earliest = max(self._earliest, now - self.period) + self._least
-        waited, self._received = time_ns() - (self._received or time_ns()), None
+        late = 0 if self._last is None else max(now - self._last - self.period, 0)
+        if late:
+            late = max(min(late, time_ns() - self._received), 0) if self._received else 0
+        self._received = None
         self._work()  # first of all: somebody waits for the answer
         ended = monotonic_ns()
         if self._last_triggered is not None:
             interval = min(now - self._last_triggered, MAX_PACE_NS)
             self._pace = max(interval, self._pace + (interval - self._pace) // 4, self.period)
-        self.due = now + round(LATEST_PERIODS * self._pace)
-        since = 0 if self._last is None else now - self._last - self.period
-        self._count(now, max(0, min(since, waited)), ended)
+        self.due = now + LATEST_PERIODS * self._pace
+        self._count(now, late, ended)
         self._last_triggered = self._last
 
     def _count(self, now: int, late: int, ended: int) -> None:

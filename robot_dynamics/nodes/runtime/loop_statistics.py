@@ -6,10 +6,10 @@ The loop counts; reports are made in another thread, so that the loop never wait
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -164,29 +164,24 @@ class RecentTiming:
 
 
 class Input:
-    """Counts the messages of one topic on their way to a callback; called by the loop.
+    """Count of the messages of one topic, kept by who takes them.
 
     Args:
         topic: Name of the topic.
-        callback: What the messages are for.
+
+    Attributes:
+        count: How many have come.
+        at: When the last one was taken, s of steady time.
     """
 
-    def __init__(self, topic: str, callback: Callable[[Any], None]) -> None:
+    def __init__(self, topic: str) -> None:
         self.topic = topic
-        self.count = 0
-        self._callback = callback
-        self._at = 0.0
-
-    def __call__(self, msg: Any) -> None:
-        """Take one message."""
-        self._at = monotonic()
-        self.count += 1
-        self._callback(msg)
+        self.count, self.at = 0, 0.0
 
     @property
     def age(self) -> float | None:
         """Time since the last message, s; None before the first."""
-        return monotonic() - self._at if self.count else None
+        return monotonic() - self.at if self.count else None
 
 
 def stale_inputs(inputs: Iterable[Input]) -> list[Fault]:

@@ -294,15 +294,16 @@ class RobotNode(ManagedNode, Generic[P]):
 
         By default `READERS` has what reads the bytes; `bytes` leaves them to the callback.
         """
-        counted = Input(topic, callback)
-        self.inputs.append(counted)
+        self.inputs.append(Input(topic))
         subscription = self.create_subscription(
-            kind, topic, counted, qos, callback_group=self._fast
+            kind, topic, callback, qos, callback_group=self._fast
         )
         if read is None and kind in READERS:
             read = READERS[kind](topic)
         refused = partial(self.throttled_log.warn, topic)
-        inlet = Inlet(subscription, counted, read, refused, period)
+        inlet = Inlet(
+            subscription, read=read, refused=refused, period=period, counts=self.inputs[-1]
+        )
         self._ends.append(inlet)
         return inlet
 

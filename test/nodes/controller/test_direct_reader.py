@@ -61,7 +61,7 @@ def answer(read, *arguments):
 
 
 def state_of(reader):
-    return reader._values.tobytes(), reader.stamp, reader.complete, reader.missing
+    return reader.values.tobytes(), reader.stamp, reader.complete, reader.missing
 
 
 @given(traffic(), st.sampled_from([("position", "velocity"), ("position", "velocity", "effort")]))

@@ -19,6 +19,7 @@ from robot_dynamics.nodes.ros.messages import effort_msg, nanoseconds, time_msg
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.exchange import Exchange, Inlet, Outlet
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
+from robot_dynamics.nodes.runtime.loop_statistics import Input
 from ros_system import Peer, lasting_node, wait_for
 
 NAMES = ("joint_1", "joint_2")
@@ -129,13 +130,17 @@ def test_a_node_does_not_hand_to_itself_but_hears_itself_through_the_middleware(
     subscription = node.create_subscription(
         Float64MultiArray, "own", received.append, DEEP, callback_group=LoopCallbackGroup()
     )
-    inlet = Inlet(subscription, read=READERS[Float64MultiArray]("own"))
+    counts = Input("own")
+    inlet = Inlet(subscription, read=READERS[Float64MultiArray]("own"), counts=counts)
+    assert (counts.count, counts.age) == (0, None)
     exchange = Exchange()
     exchange.join("both", [outlet, inlet])
     wait_for(lambda: exchange.look(time.monotonic_ns()) and outlet.listeners, "the subscription")
     outlet.publish(np.array([1.0, 2.0]))
     wait_for(inlet.take, "the message")
     np.testing.assert_array_equal(received, [[1.0, 2.0]])
+    assert counts.count == 1
+    assert counts.age >= 0.0
 
 
 def test_bytes_that_are_no_message_are_refused_with_one_line(node):
