@@ -234,16 +234,16 @@ class Controller:
         command = self._feedback.limited(wanted, gap, last, dt, self.limit)
         if not all_finite(command.tau):  # no law gives this for finite input; let it out never
             command = Limited(last.tau, command.cut)
-        return self._given(command, measured, now)
+        self._give(command, measured, now)
+        return Command(command.tau, command.cut, status)
 
-    def _given(self, command: Limited, measured: Measured, now: float) -> Command:
-        """Give out a command."""
+    def _give(self, command: Limited, measured: Measured, now: float) -> None:
+        """Note what is commanded."""
         self._last, self._last_time = command, now
         self._unseen.commanded(now, command.tau)
         self._supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
-        return Command(command.tau, command.cut, self._supervisor.status)
 
-    def steady(self, motion: Stretch, tau: Array, at: float, now: float) -> Command | None:
+    def steady(self, motion: Stretch, tau: Array, at: float, now: float) -> Limited | None:
         """What `set_reference` and `update` do in the usual cycle, in one kernel after the law's.
 
         That is: the arm tracks, nothing fades, changes or has to be joined, the law feeds back, no
@@ -256,7 +256,8 @@ class Controller:
             now: Present time, s.
 
         Returns:
-            The command; None, after which these two are to be called, if the cycle is another one.
+            The efforts of the command, whose status is `TRACKING`; None, after which these two are
+            to be called, if the cycle is another one.
         """
         measured, last, model = self._measured, self._last, self.model
         supervisor, settings = self._supervisor, self.settings
@@ -276,19 +277,21 @@ class Controller:
         steps = dt, min(dt, settings.longest_cycle) if settings.limits_rate else dt
         integrates = model.gains.has_integral
         integral = self._integral if integrates else self._none
-        found = self._feedback.steady(
+        efforts, cut, error, integral, q_d, qd_d, excess = self._feedback.steady(
             law, model, motion, asked, measured, integral, last, steps, self.limit
         )
-        if not found.excess[0] <= 0.0:
+        if not excess[0] <= 0.0:
             return None
         supervisor.references.feed(at)
         if supervisor.next_status(now, None) is not Status.TRACKING:
             return None
-        self._reference = Reference(found.q_d, found.qd_d, tau)
-        self.error = found.error
+        self._reference = Reference(q_d, qd_d, tau)
+        self.error = error
         if integrates:
-            self._integral = found.integral
-        return self._given(Limited(found.tau, found.cut), measured, now)
+            self._integral = integral
+        command = Limited(efforts, cut)
+        self._give(command, measured, now)
+        return command
 
     def _first_command(self, measured: Measured, now: float) -> Limited:
         """What commands begin with: the effort that the joints have now, or that of gravity."""

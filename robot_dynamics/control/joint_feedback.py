@@ -127,27 +127,11 @@ SETTINGS = (*GAINS, *ZONES, "allowed", "rate", "limit")
 """What stays the same from cycle to cycle, joint by joint: the rows of `settings`."""
 
 
-class Steady(NamedTuple):
-    """A whole cycle: `Limited`, then `Feedback` without what it wants, both shape (n,).
-
-    Args:
-        tau: Efforts, N m or N.
-        cut: Which joints were cut, 0 or 1.
-        error: Position errors, rad or m.
-        integral: Effort of the integral part from now on.
-        q_d: Desired positions, rad or m.
-        qd_d: Desired velocities, rad/s or m/s.
-        excess: By how much the error of any joint is too large, shape (1,), negative if none is;
-            positive too if any number, in or out, is not finite.
-    """
-
-    tau: Array
-    cut: Array
-    error: Array
-    integral: Array
-    q_d: Array
-    qd_d: Array
-    excess: Array
+Steady = tuple[Array, Array, Array, Array, Array, Array, Array]
+"""A whole cycle: efforts and which joints were cut, as of `Limited`; error and integral part, as of
+`Feedback`; desired positions and velocities, shape (n,) all; and by how much the error of any joint
+is too large, shape (1,): negative if none is, positive too if any number, in or out, is not finite.
+"""
 
 
 Equations = Callable[[Mapping[str, Array], Array | None], Mapping[str, Array]]
@@ -329,11 +313,10 @@ class JointFeedback:
             self._steady_for = (law, model)
         before, after, *where = motion
         self._times[:] = *where, *steps
-        return Steady(
-            *self._cycle(
-                before, after, asked, *measured, integral, *last, self._times, self._settings
-            )
+        found: Steady = self._cycle(
+            before, after, asked, *measured, integral, *last, self._times, self._settings
         )
+        return found
 
     def _numbers_of(self, law: Law, model: Model) -> tuple[Array, ...]:
         """Gains, zero where the law has no such part."""

@@ -24,6 +24,7 @@ from robot_dynamics.control import (
     Actuators,
     Command,
     Controller,
+    Limited,
     Measured,
     Model,
     Reference,
@@ -152,6 +153,7 @@ class ControllerNode(ControllerBase):
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
         self.states.forget()
+        self._measured = Measured(self.states.position, self.states.velocity)  # written in place
         self.controller.forget()
         self.reference.forget()
         self._history.forget()
@@ -217,9 +219,10 @@ class ControllerNode(ControllerBase):
         if self.doubled:
             return
         command = self._usual_command(now) or self._command(now)
+        status = self.controller.status
         if command is None:
-            if self.controller.status is not self.report.status:
-                self.report.log(self.controller.status)
+            if status is not self.report.status:
+                self.report.log(status)
             self._remind(now)
             return
         names, actuators = self.output
@@ -230,18 +233,17 @@ class ControllerNode(ControllerBase):
         if self.standby is not None:
             self.standby.note(efforts)
         if self.named.listeners:
-            blind = command.status is Status.BLIND  # it answers no state
-            stamp = self.nanoseconds if blind else self.states.stamp
+            stamp = self.nanoseconds if status is Status.BLIND else self.states.stamp
             self.named.publish(JointValues.of_efforts(names, stamp, efforts))
         self.saturated += command.cut
         self.cycles += 1
         if not self._unmeasured:
             self.tuning.watch(self.controller.error, now)
-        told = self.report.status, self.report.braked_by
-        if (command.status, self.controller.braked_by) != told:
-            self.report.log(command.status)
+        report = self.report
+        if status is not report.status or self.controller.braked_by != report.braked_by:
+            report.log(status)
 
-    def _usual_command(self, now: float) -> Command | None:
+    def _usual_command(self, now: float) -> Limited | None:
         """That of the usual cycle; None in any other one. See docs/wire.md."""
         motion = self._history.around(self.states.stamp / NS_PER_S)
         if motion is None or not self.report.listened_to or not self.reference.complete:
@@ -293,7 +295,7 @@ class ControllerNode(ControllerBase):
         try:
             if states.read(values) and states.complete:
                 now = monotonic()
-                self.controller.set_state(Measured(states.position, states.velocity), now)
+                self.controller.set_state(self._measured, now)
                 self._unmeasured += 1
                 if now >= self._measure_at:
                     self._measure_states(states.stamp, now)
