@@ -11,7 +11,7 @@ from std_msgs.msg import Float64MultiArray
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, stamp_of
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, LOCKSTEP_QOS
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.effort_commands import Commands, Pairing
@@ -49,7 +49,7 @@ class CommandInput:
         # In lockstep every command is a cycle, and a lost one would stop everything
         qos = LOCKSTEP_QOS if self._lockstep else COMMAND_QOS
         self.plain = node.create_inlet(Float64MultiArray, COMMAND_TOPIC, self._on_plain, qos)
-        self.named = node.create_inlet(JointState, NAMED_TOPIC, self._on_named, qos)
+        self.named = node.create_inlet(JointState, NAMED_TOPIC, self._on_named, qos, read=bytes)
 
     def forget(self) -> None:
         """Start again, as if no command had come; those that wait are kept."""
@@ -88,15 +88,13 @@ class CommandInput:
         if self._lockstep:
             self._on_command()
 
-    def _on_named(self, values: JointState | JointValues) -> None:
+    def _on_named(self, command: bytes | JointState | JointValues) -> None:
         now = monotonic()
         if self._lockstep:
             self._commands.renew_named(now)  # whatever it answers: plain ones would answer nothing
         try:
-            stamp = stamp_of(values)
-            if not (self.pairing.answers_last(stamp) or self._counts(stamp)):
+            if not self._commands.read_named(command, now, self._counts):
                 return
-            self._commands.read_named(values, now)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn(NAMED_TOPIC, error)
             return
@@ -105,6 +103,8 @@ class CommandInput:
 
     def _counts(self, stamp: int) -> bool:
         """Whether a command of that stamp, ns, counts; in lockstep only the first answer does."""
+        if self.pairing.answers_last(stamp):
+            return True
         if self._lockstep:
             return self.pairing.is_first_answer(stamp)
         parameters = self._node.parameters

@@ -5,6 +5,7 @@ By name they carry the stamp of the state that they answer, which is checked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
 from typing import NamedTuple
 
@@ -20,8 +21,8 @@ from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     NAMED_TOPIC,
     EffortReader,
-    NamedEffortReader,
 )
+from robot_dynamics.nodes.simulator.direct_efforts import DirectEffortReader
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
@@ -38,7 +39,7 @@ class _Readers(NamedTuple):
     """How to read a command; replaced as a whole, so that a loop sees no half of it."""
 
     plain: EffortReader
-    named: NamedEffortReader
+    named: DirectEffortReader
     actuators: Actuators | None
 
 
@@ -68,7 +69,7 @@ class Commands:
         names = self._joints if actuators is None else actuators.names
         self._readers = _Readers(
             EffortReader(COMMAND_TOPIC, names),
-            NamedEffortReader(NAMED_TOPIC, names),
+            DirectEffortReader(NAMED_TOPIC, names),
             actuators,
         )
 
@@ -107,16 +108,33 @@ class Commands:
         self._take(readers.plain.read(msg), readers, now)
         self.form = Form.PLAIN
 
-    def read_named(self, msg: JointState | JointValues, now: float) -> None:
+    def read_named(
+        self,
+        msg: bytes | JointState | JointValues,
+        now: float,
+        counts: Callable[[int], bool] = lambda stamp: True,
+    ) -> bool:
         """Take the efforts of a named command.
+
+        Args:
+            msg: The command, or the bytes of its message.
+            now: Steady time, s.
+            counts: Whether a command of that stamp, ns, counts; may refuse it.
+
+        Returns:
+            Whether it counts.
 
         Raises:
             ArgumentError: If the command is refused; the one before stays in force.
         """
         readers = self._readers
-        self._take(readers.named.read(msg), readers, now)
+        efforts = readers.named.read_if(counts, msg)
+        if efforts is None:
+            return False
+        self._take(efforts, readers, now)
         self.form = Form.NAMED
         self._named_at = now
+        return True
 
     def _take(self, efforts: Array, readers: _Readers, now: float) -> None:
         if readers.actuators is not None:
