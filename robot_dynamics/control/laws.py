@@ -77,7 +77,7 @@ def feedforward(model: Model, reference: Reference, measured: Measured) -> Array
     if not model.coupled:
         return reference.tau
     qdd = _correction(model, reference, measured)
-    tau = model.inverse(measured.q, np.zeros_like(qdd), qdd)
+    tau = model.inverse(measured.q, np.zeros(len(qdd)), qdd)
     return reference.tau - model.gravity(reference.q) + tau
 
 

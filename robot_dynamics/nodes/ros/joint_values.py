@@ -63,10 +63,15 @@ def run_of(indices: Sequence[int], count: int) -> Places:
 
 
 class Sender:
-    """Messages that list the same joints: where entries stand and go, and the last stamp, ns."""
+    """Messages that list the same joints: where entries stand and go, and the last stamp, ns.
 
-    __slots__ = ("names", "source", "stamp", "target")
+    Attributes:
+        ours: Whether any of the joints is one of ours.
+    """
+
+    __slots__ = ("names", "ours", "source", "stamp", "target")
 
     def __init__(self, names: tuple[str, ...], source: Places, target: Places) -> None:
         self.names, self.source, self.target = names, source, target
+        self.ours = isinstance(target, slice) or len(target) > 0
         self.stamp = 0

@@ -101,12 +101,15 @@ class JointReader:
                 of the same joints.
         """
         ordinary = None if isinstance(msg, JointValues) else msg
-        names, stamp = msg.names if ordinary is None else tuple(ordinary.name), stamp_of(msg)
+        if ordinary is None:
+            names, stamp = msg.names, msg.stamp
+        else:
+            names, stamp = tuple(ordinary.name), nanoseconds(ordinary.header.stamp)
         sender = self._last
         if names is not sender.names:  # as a rule they are, and comparing them takes time
             sender = self._last = self._senders.get(names) or self._sender_of(names)
         source, target = sender.source, sender.target
-        if not isinstance(target, slice) and len(target) == 0:
+        if not sender.ours:
             if ordinary is not None:
                 self._check_named(ordinary)
             return False
