@@ -117,13 +117,15 @@ class CompiledPlant(Plant):
             tau = vector("tau", tau, self.robot.dof)
         self._wanted[:] = tau[:, None]
         self._step()
-        q, qd, self.tau, self.saturated = self._told.copy()
+        told = self._told.copy()
+        q, qd, self.tau, self.saturated = told
         if not self._alive.item(0):
             next_q, next_qd = self._lanes["next_q"], self._lanes["next_qd"]
             size = np.maximum(abs(next_q), abs(next_qd))[:, 0]
             worst = np.argmax(np.where(np.isnan(size), np.inf, size))
             raise self._diverged(np.where(np.arange(len(size)) == worst, np.nan, 0.0))
         self._qd_before, self.q, self.qd = self.qd, q, qd
+        self.rows = told[:3]
         self.time += self.step_time
 
 

@@ -49,6 +49,9 @@ class Plant:
         step: Time of one step, s.
         integrator: "runge_kutta" or "semi_implicit_euler".
 
+    Attributes:
+        rows: `q`, `qd` and `tau` as one array, shape (3, n); another one after every step.
+
     Raises:
         UnknownNameError: If there is no such integrator.
         ShapeError: If q does not have one entry per joint.
@@ -102,6 +105,7 @@ class Plant:
         self.qd = np.zeros(n) if qd is None else vector("qd", qd, n)
         self._qd_before = self.qd
         self.tau = np.zeros(n)
+        self.rows = np.array((self.q, self.qd, self.tau))
         self.saturated = np.zeros(n, dtype=bool)
         self.time = 0.0
         self._p = np.zeros(n)
@@ -147,6 +151,7 @@ class Plant:
         if not (np.isfinite(new_q).all() and np.isfinite(new_qd).all()):
             raise self._diverged(new_q + new_qd)
         self._qd_before, self.q, self.qd = self.qd, new_q, new_qd
+        self.rows = np.array((new_q, new_qd, self.tau))
         self.time += self.step_time
 
     def _mass_matrix(self, q: Array) -> Array:

@@ -61,6 +61,20 @@ def test_every_step_is_that_of_the_readable_plant(robot, friction):
             assert compiled.time == readable.time
 
 
+@pytest.mark.parametrize("kind", [Plant, CompiledPlant])
+def test_what_a_plant_told_stays_as_it_was_when_it_moves_on(kind):
+    robot = read_urdf(find_robot("planar_2r"))
+    plant, told = kind(robot, [0.3, -0.2]), []
+    for tau in ([1.0, 2.0], [-3.0, 1e6]):
+        plant.step(np.array(tau))
+        told.append((plant.rows, np.array((plant.q, plant.qd, plant.tau))))
+    plant.reset([0.1, 0.2], [0.3, 0.4])
+    told.append((plant.rows, np.array([[0.1, 0.2], [0.3, 0.4], [0.0, 0.0]])))
+    for rows, expected in told:
+        np.testing.assert_array_equal(rows, expected)
+    assert told[1][0][2, 1] == plant.limit[1]
+
+
 def test_a_joint_that_sticks_stands_still_and_one_at_its_stop_stays_there():
     robot = read_urdf(find_robot("planar_2r"))
     held = CompiledPlant(robot, [0.3, -0.2], friction=Friction(np.zeros(2), np.full(2, 1e3)))

@@ -149,26 +149,23 @@ class Pairing:
     A stamp of zero says nothing, and the command counts for whatever state was the last.
 
     Attributes:
+        published: Stamp of the state that was published last, ns; None if there is none.
         twice: Answers in lockstep to a state that had been answered.
     """
 
     def __init__(self) -> None:
         self.twice = 0
-        self._published: int | None = None
+        self.published: int | None = None
         self._answered: int | None = None
         self._newest = 0
 
-    def published(self, stamp: int) -> None:
-        """Note the stamp of the state that was published last, ns."""
-        self._published = stamp
-
     def answered(self) -> None:
         """Note that the state published last has its answer."""
-        self._answered = self._published
+        self._answered = self.published
 
     def forget(self) -> None:
         """Wait for the next state: what is still to come answers one before the robot was moved."""
-        self._published, self._answered, self._newest = None, self._published, 0
+        self.published, self._answered, self._newest = None, self.published, 0
 
     def answers_last(self, stamp: int) -> bool:
         """Whether a command answers the state published last, as nearly all do, and so counts.
@@ -176,7 +173,7 @@ class Pairing:
         Args:
             stamp: Of the command, ns.
         """
-        if stamp != self._published:
+        if stamp != self.published:
             return False
         self._newest = stamp
         return True
@@ -190,7 +187,7 @@ class Pairing:
         Raises:
             ArgumentError: If it answers no state that can be on its way.
         """
-        last = self._published
+        last = self.published
         if stamp in (0, last):
             return True
         if last is None or stamp == self._answered:
@@ -216,7 +213,7 @@ class Pairing:
         Raises:
             ArgumentError: If it is of another time, or older than the one before.
         """
-        last = self._published
+        last = self.published
         if last is None or stamp in (0, self._newest):
             return
         if not last - allowed <= stamp <= now + allowed:

@@ -44,7 +44,7 @@ class SimulatedTime:
         """Come up to the time `now` of a clock, ns, to within a step; the steps that it takes."""
         behind = (now - self.ns) / self._step
         # The usual number, unless time has drifted: jitter must not make it 0 and 2 by turns
-        if abs(behind - self.steps) < MAX_DRIFT_STEPS:
+        if -MAX_DRIFT_STEPS < behind - self.steps < MAX_DRIFT_STEPS:
             self.ns += self._cycle
             return self.steps
         steps = max(0, min(round(behind), MAX_STEPS_PER_CYCLE))

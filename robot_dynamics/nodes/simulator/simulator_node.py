@@ -233,18 +233,16 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     def _sense(self) -> None:
         """Publish what the sensors report, unless it is lost."""
-        plant, stamp = self.plant, self._time.ns
-        truth = plant.q, plant.qd, plant.tau
-        if self._sensor.exact:
-            rows = np.array(truth)
-        else:
-            reading = self._sensor.read(Reading(*truth, stamp))
+        rows, stamp = self.plant.rows, self._time.ns
+        if not self._sensor.exact:
+            q, qd, tau = rows
+            reading = self._sensor.read(Reading(q, qd, tau, stamp))
             if reading is None:
                 self._lost += 1
                 self._publish_clock()
                 return
             rows, stamp = np.array(reading[:3]), int(reading.time)
-        self._input.pairing.published(stamp)
+        self._input.pairing.published = stamp
         if self._spread is not None:
             leader, factor, offset = self._spread
             rows = rows[:, leader] * factor + offset

@@ -56,7 +56,7 @@ def commands_as_bytes(draw):
 
 def pairing():
     made = Pairing()
-    made.published(NOW)
+    made.published = NOW
     return made
 
 

@@ -154,10 +154,10 @@ def test_a_coupling_that_nobody_uses_is_refused():
 
 def test_in_lockstep_only_the_first_answer_to_a_state_counts():
     pairing = Pairing()
-    pairing.published(100)
+    pairing.published = 100
     assert pairing.is_first_answer(100)
     pairing.answered()
-    pairing.published(200)
+    pairing.published = 200
     assert not pairing.is_first_answer(100)
     assert pairing.is_first_answer(200)
     assert pairing.twice == 1
@@ -165,7 +165,7 @@ def test_in_lockstep_only_the_first_answer_to_a_state_counts():
 
 def test_in_lockstep_an_answer_to_no_state_is_refused():
     pairing = Pairing()
-    pairing.published(3 * NS_PER_S)
+    pairing.published = 3 * NS_PER_S
     with pytest.raises(ArgumentError) as error:
         pairing.is_first_answer(NS_PER_S)
     assert str(error.value) == (
@@ -176,17 +176,17 @@ def test_in_lockstep_an_answer_to_no_state_is_refused():
 
 def test_in_lockstep_an_answer_from_before_a_reset_does_not_count():
     pairing = Pairing()
-    pairing.published(100)
+    pairing.published = 100
     pairing.forget()
     assert not pairing.is_first_answer(100)
-    pairing.published(200)
+    pairing.published = 200
     assert not pairing.is_first_answer(100)
     assert pairing.is_first_answer(200)
 
 
 def test_a_command_of_another_time_is_refused():
     pairing = Pairing()
-    pairing.published(10 * NS_PER_S)
+    pairing.published = 10 * NS_PER_S
     pairing.check(10 * NS_PER_S - TENTH, 10 * NS_PER_S, TENTH)
     pairing.check(10 * NS_PER_S + TENTH, 10 * NS_PER_S, TENTH)
     for stamp, apart in ((9 * NS_PER_S, "1 s before"), (12 * NS_PER_S, "2 s after")):
@@ -202,14 +202,14 @@ def test_a_command_of_another_time_is_refused():
 def test_late_states_have_timely_answers():
     """With delayed sensors the last state is old, and an answer may have its stamp or the time."""
     pairing = Pairing()
-    pairing.published(9 * NS_PER_S)
+    pairing.published = 9 * NS_PER_S
     pairing.check(9 * NS_PER_S, 10 * NS_PER_S, TENTH)
     pairing.check(10 * NS_PER_S, 10 * NS_PER_S, TENTH)
 
 
 def test_a_command_that_was_overtaken_is_refused():
     pairing = Pairing()
-    pairing.published(NS_PER_S)
+    pairing.published = NS_PER_S
     pairing.check(NS_PER_S, NS_PER_S, TENTH)
     pairing.check(NS_PER_S, NS_PER_S, TENTH)  # the same state, answered anew
     with pytest.raises(ArgumentError, match="older than the one before; the message is ignored"):
@@ -219,14 +219,14 @@ def test_a_command_that_was_overtaken_is_refused():
 def test_a_controller_that_no_state_reaches_may_go_on_from_its_last_one():
     pairing = Pairing()
     for time in (NS_PER_S, 2 * NS_PER_S, 3 * NS_PER_S):
-        pairing.published(time)
+        pairing.published = time
         pairing.check(NS_PER_S, time, TENTH)
 
 
 def test_when_time_goes_back_commands_go_on():
     pairing = Pairing()
     for time in (100 * NS_PER_S, 50 * NS_PER_S):
-        pairing.published(time)
+        pairing.published = time
         pairing.check(time, time, TENTH)
 
 
@@ -237,8 +237,8 @@ def test_answers_to_the_last_state_count_as_they_would_have_if_looked_at_closely
     for publishes, time in events:
         if publishes:
             now += time * TENTH
-            quick.published(now)
-            close.published(now)
+            quick.published = now
+            close.published = now
             continue
         stamp = time * TENTH
         refused = []
@@ -255,6 +255,6 @@ def test_answers_to_the_last_state_count_as_they_would_have_if_looked_at_closely
 @given(st.integers(1, 2**62), st.integers(1, 2**62))
 def test_a_stamp_of_zero_says_nothing(told, now):
     pairing = Pairing()
-    pairing.published(told)
+    pairing.published = told
     assert pairing.is_first_answer(0)
     pairing.check(0, now, TENTH)
