@@ -19,7 +19,7 @@ from robot_dynamics.control.laws import MODES, Law, Measured, Reference, positio
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.safety import all_finite
 from robot_dynamics.control.sampling.unseen import Unseen
-from robot_dynamics.control.setpoint import Setpoint, Stretch, desired
+from robot_dynamics.control.setpoint import Setpoint, Stretch
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import Start, Status, Supervisor, start_of
 from robot_dynamics.control.transitions import Fade
@@ -267,19 +267,16 @@ class Controller:
         law = MODES[settings.mode]
         if changes or now < self._setpoint.joined_at or not law.feedback:
             return None
-        asked = tau
-        if not law.only_follows(model):
-            reference = Reference(*desired(*motion), tau)
-            if not all_finite(*reference):
-                return None
-            asked = law.asked(model, reference, measured)
         dt = max(now - self._last_time, 0.0)
         steps = dt, min(dt, settings.longest_cycle) if settings.limits_rate else dt
         integrates = model.gains.has_integral
         integral = self._integral if integrates else self._none
-        efforts, cut, error, integral, q_d, qd_d, excess = self._feedback.steady(
-            law, model, motion, asked, measured, integral, last, steps, self.limit
+        found = self._feedback.steady(
+            law, model, motion, tau, measured, integral, last, steps, self.limit
         )
+        if found is None:
+            return None
+        efforts, cut, error, integral, q_d, qd_d, excess = found
         if not excess[0] <= 0.0:
             return None
         supervisor.references.feed(at)

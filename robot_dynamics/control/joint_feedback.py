@@ -27,7 +27,7 @@ from robot_dynamics.control.laws import (
     position_error,
 )
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.safety import SoftLimits
+from robot_dynamics.control.safety import SoftLimits, all_finite
 from robot_dynamics.control.setpoint import Stretch, desired
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.errors import BackendError
@@ -287,20 +287,20 @@ class JointFeedback:
         law: Law,
         model: Model,
         motion: Stretch,
-        asked: Array,
+        tau: Array,
         measured: Measured,
         integral: Array,
         last: Limited,
         steps: tuple[float, float],
         limit: Array,
-    ) -> Steady:
-        """What `lost`, `wanted` and `limited` find without a fade, for a law that asks for `asked`.
+    ) -> Steady | None:
+        """What `lost`, `wanted` and `limited` find without a fade; None if they would not be asked.
 
         Args:
             law: The law.
             model: The arm and its gains.
             motion: What the joints are to do.
-            asked: Efforts, shape (n,), N m or N.
+            tau: Efforts that came with it, shape (n,), N m or N.
             measured: What they do.
             integral: As of `wanted`.
             last: The last command.
@@ -310,7 +310,14 @@ class JointFeedback:
         if (law, model) != self._steady_for:
             numbers = (*self._numbers_of(law, model), *self._zones)
             self._settings = np.array((*numbers, self._allowed, self._rate, limit))
+            self._only_follows = law.only_follows(model)
             self._steady_for = (law, model)
+        asked = tau
+        if not self._only_follows:
+            reference = Reference(*desired(*motion), tau)
+            if not all_finite(*reference):
+                return None
+            asked = law.asked(model, reference, measured)
         before, after, *where = motion
         self._times[:] = *where, *steps
         found: Steady = self._cycle(

@@ -173,6 +173,12 @@ class Law:
         """Whether it asks for nothing but the efforts that came with the desired motion."""
         return self.asked is feedforward and not model.coupled
 
+    def prepare(self, model: Model) -> None:
+        """Have its kernels compiled, and those of holding still, before a loop asks for them."""
+        model.prepare()
+        zero = np.zeros(model.dynamics.robot.dof)
+        self.effort(model, Reference(zero, zero, zero), Measured(zero, zero))
+
     def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
         """All efforts of the law but those of an integral part, shape (n,)."""
         tau = self.asked(model, reference, measured)

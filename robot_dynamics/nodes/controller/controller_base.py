@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators, Controller
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
@@ -47,8 +49,11 @@ class ControllerBase(RobotNode[ControllerParameters]):
     refusal: str
 
     @property
+    @abstractmethod
     def doubled(self) -> bool:
         """Whether another node commands, and this one only stands by."""
-        if self.watch is not None:
-            return self.watch.ended
-        return self.standby is not None and not self.standby.on_duty
+
+    @property
+    @abstractmethod
+    def listened_to(self) -> bool:
+        """Whether anybody receives commands: the middleware may take seconds to introduce us."""

@@ -58,9 +58,6 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
-JOINT_STATES_OVERDUE_S = 2.0
-"""Time without the states of all joints after which the node says so."""
-
 LAST_CYCLES_S = 1.0
 """Time that the cycles in which efforts fade to zero may be late by."""
 
@@ -107,7 +104,7 @@ class ControllerNode(ControllerBase):
         self._use_settings()
         self._in_use = (self.arm.at, self._settings)
         self.controller = Controller(self.arm.at(monotonic()), self._settings)
-        compile_kernels(self.controller.model, parameters.mode)
+        MODES[parameters.mode].prepare(self.controller.model)
         self.states = DirectReader("joint_states", names, ("position", "velocity"))
         self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
@@ -161,7 +158,6 @@ class ControllerNode(ControllerBase):
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
-        self._active_since = monotonic()
         inputs = [self._reference_in]
         if self.standby is not None:
             self.standby.forget()
@@ -176,7 +172,7 @@ class ControllerNode(ControllerBase):
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
-            wait_for_rest(self, self.report)
+            wait_for_rest(self)
             if self.parameters.on_deactivate == ZERO_EFFORT:
                 end = monotonic() + self.controller.let_go() + LAST_CYCLES_S
                 while not self.controller.effortless and monotonic() < end:
@@ -187,7 +183,7 @@ class ControllerNode(ControllerBase):
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts pass over to the new equations over `fade`."""
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
-        compile_kernels(replace(self.arm.base, dynamics=dynamics), self.parameters.mode)
+        MODES[self.parameters.mode].prepare(replace(self.arm.base, dynamics=dynamics))
         self.robot = robot  # whose ranges the settings depend on
         self._use_settings()
         self.tuning.use(dynamics)
@@ -223,7 +219,7 @@ class ControllerNode(ControllerBase):
         if command is None:
             if status is not self.report.status:
                 self.report.log(status)
-            self._remind(now)
+            self.report.remind(now)
             return
         names, actuators = self.output
         efforts = command.tau[self._places]
@@ -243,16 +239,28 @@ class ControllerNode(ControllerBase):
         if status is not report.status or self.controller.braked_by != report.braked_by:
             report.log(status)
 
+    @property
+    def doubled(self) -> bool:
+        """See `ControllerBase.doubled`."""
+        if self.watch is not None:
+            return self.watch.ended
+        return self.standby is not None and not self.standby.on_duty
+
+    @property
+    def listened_to(self) -> bool:
+        """See `ControllerBase.listened_to`."""
+        return self.command.listeners > self.report.standbys or self.named.listeners > 0
+
     def _usual_command(self, now: float) -> Limited | None:
         """That of the usual cycle; None in any other one. See docs/wire.md."""
         motion = self._history.around(self.states.stamp / NS_PER_S)
-        if motion is None or not self.report.listened_to or not self.reference.complete:
+        if motion is None or not self.listened_to or not self.reference.complete:
             return None
         return self.controller.steady(motion, self.reference.effort, self._reference_at, now)
 
     def _command(self, now: float) -> Command | None:
         """That of any cycle."""
-        if not self.report.listened_to:  # and followed no longer, or feedback would push at nothing
+        if not self.listened_to:  # and followed no longer, or feedback would push at nothing
             self.controller.postpone(now)
         elif self.reference.complete:
             self.controller.set_reference(self._reference_at_state(), self._reference_at)
@@ -265,11 +273,6 @@ class ControllerNode(ControllerBase):
         tau[self._order] = efforts if actuators is None else actuators.to_joints(efforts)
         self.controller.activate(tau)
         self.controller.halt()
-
-    def _remind(self, now: float) -> None:
-        """Say which joints no message has named, once they are overdue."""
-        if not self.states.complete and now > self._active_since + JOINT_STATES_OVERDUE_S:
-            self.warn_of_missing_joints(self.states)
 
     def _take_up_changes(self, now: float) -> None:
         """Use what parameters and topics have changed; only the load passes over by itself."""
@@ -327,7 +330,7 @@ class ControllerNode(ControllerBase):
         """Use new settings from the next cycle on."""
         if value.mode != self._settings.mode:
             self.get_logger().info(f"mode '{value.mode}', before '{self._settings.mode}'")
-        compile_kernels(self.controller.model, value.mode)
+        MODES[value.mode].prepare(self.controller.model)
         self.arm.changed()
         self._use_settings()
 
@@ -382,13 +385,6 @@ class ControllerNode(ControllerBase):
         response.success = resumed or recovers or relieved
         response.message = "following the reference" if response.success else "not stopped"
         return response
-
-
-def compile_kernels(model: Model, mode: str) -> None:
-    """Have the kernels of a mode compiled, and those of holding still, before the loop asks."""
-    model.prepare()
-    zero = np.zeros(model.dynamics.robot.dof)
-    MODES[mode].effort(model, Reference(zero, zero, zero), Measured(zero, zero))
 
 
 def main(args: list[str] | None = None) -> None:

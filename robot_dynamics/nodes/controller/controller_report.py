@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from time import monotonic
 
 import numpy as np
 from diagnostic_msgs.msg import KeyValue
@@ -14,12 +15,14 @@ from robot_dynamics.nodes.ros.graph import UNKNOWN_NODE, other_publishers_of
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 
+JOINT_STATES_OVERDUE_S = 2.0
+"""Time without the states of all joints after which the node says so."""
+
 AT_STOP = 0.01
 """Distance from the end of its range at which a joint stands at its stop, rad or m."""
 
 SATURATED_SHARE = 0.1
 """Part of the cycles since the last report from where on a saturated joint is worth a word."""
-
 
 RELIEVED = "relieved: a controller that stood by commands"
 
@@ -52,6 +55,7 @@ class ControllerReport:
 
     def begin(self) -> None:
         """The node begins to work: nothing has been told yet, but that references are followed."""
+        self._began = monotonic()
         self._forget()
         self.at_work = True
         self.announce()
@@ -59,12 +63,6 @@ class ControllerReport:
     def _forget(self) -> None:
         self.status: Status | None = None
         self.braked_by: str | None = None
-
-    @property
-    def listened_to(self) -> bool:
-        """Whether anybody receives commands: the middleware may take seconds to introduce us."""
-        listeners = self._node.command.listeners - self.standbys
-        return listeners > 0 or self._node.named.listeners > 0
 
     @property
     def unfollowed(self) -> str:
@@ -83,7 +81,7 @@ class ControllerReport:
             return status.value
         if not MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
-        if not self.listened_to:
+        if not node.listened_to:
             return f"nobody listens to {node.command.topic}"
         # Only until it is tried again: nothing else could show that the joints are free by now
         braked = self.braked_by is not None and status is Status.SETTLING
@@ -95,6 +93,11 @@ class ControllerReport:
         if why != self._announced:
             self._announced = why
             self._announce.publish(KeyValue(key=self._node.get_name(), value=why))
+
+    def remind(self, now: float) -> None:
+        """Say which joints no message has named, once they are overdue."""
+        if not self._node.states.complete and now > self._began + JOINT_STATES_OVERDUE_S:
+            self._node.warn_of_missing_joints(self._node.states)
 
     def log(self, status: Status) -> None:
         """Tell of a status, and of brakes, if they are new."""
@@ -122,7 +125,7 @@ class ControllerReport:
                 f"{status.value}; what receives {node.command.topic} now brakes, or keeps the "
                 "last efforts: stop the arm, then look why they do not come"
             )
-        elif status is Status.HOLDING and not self.listened_to:
+        elif status is Status.HOLDING and not self._node.listened_to:
             log.info(f"holding still: nobody listens to {node.command.topic} yet")
         else:
             log.info(status.value)
@@ -199,7 +202,7 @@ class ControllerReport:
             found.append(Fault(Level.ERROR, f"stopped by joint {self._stopped_joint}"))
         if self.status is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
-        if node.active and not self.listened_to:
+        if node.active and not node.listened_to:
             topic = node.command.topic
             found.append(
                 Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")

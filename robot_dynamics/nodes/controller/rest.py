@@ -7,7 +7,6 @@ from time import monotonic, sleep
 import numpy as np
 
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
-from robot_dynamics.nodes.controller.controller_report import ControllerReport
 
 STANDS_STILL = 0.01
 """Speed below which a joint stands, rad/s or m/s."""
@@ -19,10 +18,10 @@ REST_CHECK_PERIOD_S = 0.01
 """Time between two looks."""
 
 
-def wait_for_rest(node: ControllerBase, report: ControllerReport) -> None:
+def wait_for_rest(node: ControllerBase) -> None:
     """Wait until the arm is measured to stand, but not for ever, and not where others command."""
     end = monotonic() + LONGEST_STOP_S
-    while node.active and node.states.complete and report.listened_to and not node.doubled:
+    while node.active and node.states.complete and node.listened_to and not node.doubled:
         speed = np.abs(node.states.velocity)
         i = int(np.argmax(speed))
         if not speed[i] > STANDS_STILL:
