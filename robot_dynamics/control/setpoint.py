@@ -142,13 +142,13 @@ class ReferenceHistory:
         times, states = self._times, self._states
         if not times or not times[0] - ANOTHER_CLOCK_S <= time <= times[-1] + ANOTHER_CLOCK_S:
             return None
-        k = len(times) if time >= times[-1] else bisect_right(times, time)
-        if 0 < k < len(times):
-            share = (time - times[k - 1]) / (times[k] - times[k - 1])
-            return states[k - 1], states[k], share, 0.0
-        end = k - 1 if k else 0
-        ahead = min(max(time - times[end], -self._farthest), self._farthest)
-        return states[end], states[end], 0.0, ahead
+        if time >= times[-1]:
+            return states[-1], states[-1], 0.0, min(time - times[-1], self._farthest)
+        k = bisect_right(times, time)
+        if k == 0:
+            return states[0], states[0], 0.0, max(time - times[0], -self._farthest)
+        share = (time - times[k - 1]) / (times[k] - times[k - 1])
+        return states[k - 1], states[k], share, 0.0
 
     def at(self, time: float) -> tuple[Array, Array] | None:
         """Positions and velocities, shape (n,), that were desired at a time; see `around`."""

@@ -297,7 +297,7 @@ class ControllerNode(ControllerBase):
         states = self.states
         try:
             if states.read(values) and states.complete:
-                now = monotonic()
+                now = self._states_in.counts.at
                 self.controller.set_state(self._measured, now)
                 self._unmeasured += 1
                 if now >= self._measure_at:
@@ -316,7 +316,7 @@ class ControllerNode(ControllerBase):
             if reference.read(values) and reference.complete:
                 stamp = reference.stamp / NS_PER_S
                 self._history.add(stamp, reference.values[:2])
-            self._reference_at = monotonic()
+            self._reference_at = self._reference_in.counts.at
         except RobotDynamicsError as error:
             self.throttled_log.warn("reference", error)
 

@@ -42,6 +42,7 @@ class Inlet:
     Attributes:
         handed: Values of this process that wait to be taken, with the system time, ns, at which
             they were handed over.
+        counts: Counts them; in the callback its time is that of the message.
     """
 
     def __init__(
@@ -59,7 +60,7 @@ class Inlet:
         self.senders: tuple[Outlet, ...] = ()
         self._callback = callback or subscription.callback
         self._refused = refused
-        self._counts = counts or Input(self.topic)
+        self.counts = counts or Input(self.topic)
         depth = subscription.qos_profile.depth
         self._turns = range(depth)
         self.handed: deque[tuple[int, Any]] = deque(maxlen=depth)
@@ -98,7 +99,7 @@ class Inlet:
             When the first one was received, system time in ns (0 if the middleware does not say);
             None if there was none.
         """
-        received, handed, counts = None, self.handed, self._counts
+        received, handed, counts = None, self.handed, self.counts
         while handed:
             at, values = handed.popleft()
             received = received or at
@@ -115,7 +116,7 @@ class Inlet:
         return self._take_from_middleware() or received
 
     def _take_from_middleware(self) -> int | None:
-        take, kind, read, counts = self.handle.take_message, self.kind, self._read, self._counts
+        take, kind, read, counts = self.handle.take_message, self.kind, self._read, self.counts
         received: int | None = None
         for _ in self._turns:
             taken = take(kind, read is not None)
