@@ -25,7 +25,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from benchmark.nodes.processes import wait_until
+from benchmark.nodes.processes import SystemFailure, wait_until
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.message_bytes import JointStateWriter
@@ -57,7 +57,10 @@ COUNTING = "from now on states count"
 """What is printed after `WARM_UP`."""
 
 WARM_UP = 3.0
-"""Time before the numbers begin, s: both sides answer and the efforts have settled by then."""
+"""Time from the first command to when numbers begin, s: by then the efforts have settled."""
+
+PATIENCE = 60.0
+"""Time in which the controller has to answer, s: a busy machine needs some."""
 
 
 class Probe:
@@ -118,8 +121,7 @@ class Probe:
         self._counting, count, turn = False, 0, 0
         due = time.monotonic_ns() + period
         begin = due + round(WARM_UP * 1e9)
-        half = round(0.5e9 * WARM_UP)
-        end = begin + round(seconds * 1e9)
+        half, end = round(0.5e9 * WARM_UP), due + round(PATIENCE * 1e9)
         with ExitStack() as stack:
             for handle in (context.handle, *self._answers):
                 stack.enter_context(handle)
@@ -132,9 +134,12 @@ class Probe:
                         wait_set.add_subscription(handle)
                     wait_set.wait(left)
                     self._take()
-                if due >= begin and not self._counting and turn % turns == 0:
+                if np.isnan(self._levels[0]):
+                    begin = due + round(WARM_UP * 1e9)
+                if due >= begin and not self._counting and turn % turns == 0 and self._known:
                     self._take()
                     self._counting = True
+                    end = due + round(seconds * 1e9)
                     print(COUNTING, flush=True)
                 if self._counting:
                     self._number = count // turns % NUMBERS
@@ -144,7 +149,15 @@ class Probe:
                 turn += 1
                 count += self._counting
                 due += period * (1 + max(0, time.monotonic_ns() - due) // period)
+        if not self._counting:
+            raise SystemFailure(f"no command answers joint_states, {PATIENCE:g} s long")
         return count // turns - 1  # nobody waits for the answer to the last one
+
+    @property
+    def _known(self) -> bool:
+        """Whether it is known how efforts tell the number of a message."""
+        levels = np.array(list(self._levels.values()))
+        return bool(np.isfinite(levels).all() and np.ptp(levels) > 0.0)
 
     def _publish(self, who: int, number: int) -> None:
         rows = np.zeros((3, len(self._names)))
