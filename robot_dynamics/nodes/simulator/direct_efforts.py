@@ -7,6 +7,7 @@ is right. See docs/wire.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -32,7 +33,7 @@ class DirectEffortReader(NamedEffortReader):
     def read_if(
         self, counts: Callable[[int], bool], msg: bytes | JointState | JointValues
     ) -> Array | None:
-        """Efforts of a message, shape (n,), N m or N, which the next one overwrites.
+        """Efforts of a message, shape (n,), N m or N, which are not to be kept nor changed.
 
         Args:
             counts: Whether a message of that stamp, ns, counts; may refuse it.
@@ -52,6 +53,10 @@ class DirectEffortReader(NamedEffortReader):
                 if stamp is not None:
                     return self._efforts if counts(stamp) else None
             msg = self._values(msg)
+        elif type(msg) is JointValues and msg.names is self._last and self._source is None:
+            efforts = msg.rows[2]  # handed over within the process, by the sender of the one before
+            if math.isfinite(efforts.dot(efforts)):
+                return efforts if counts(msg.stamp) else None
         return self.read(msg) if counts(stamp_of(msg)) else None
 
     def _values(self, data: bytes) -> JointState | JointValues:

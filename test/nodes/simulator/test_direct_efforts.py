@@ -13,6 +13,8 @@ from robot_dynamics.control import Actuators
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
+from robot_dynamics.nodes.ros.messages import NamedEffortReader
+from robot_dynamics.nodes.simulator.direct_efforts import DirectEffortReader
 from robot_dynamics.nodes.simulator.effort_commands import Commands, Pairing
 from robot_dynamics.robot import find_robot
 
@@ -87,6 +89,39 @@ def test_bytes_are_read_as_the_ordinary_way_reads_them(messages):
             ours = told(direct, lambda data=data: data, for_direct)
             theirs = told(ordinary, lambda data=data: values(data), for_ordinary)
             assert ours == theirs
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(SENDERS), st.lists(NUMBERS, min_size=3, max_size=3), st.booleans()
+        ),
+        max_size=10,
+    )
+)
+def test_values_of_this_process_are_read_as_the_ordinary_way_reads_them(handed):
+    direct, reader = DirectEffortReader("t", JOINTS), NamedEffortReader("t", JOINTS)
+    for (names, absent), efforts, counted in handed:
+        rows = np.full((3, len(names)), np.nan)
+        if "effort" not in absent:
+            rows[2] = efforts[: len(names)]
+        values = JointValues(names, NOW, rows, absent)
+        for _ in range(2):  # the second one is of a known sender
+            ours, theirs = (
+                told_or_refused(read, values)
+                for read in (
+                    lambda values, counted=counted: direct.read_if(lambda stamp: counted, values),
+                    lambda values, counted=counted: reader.read(values) if counted else None,
+                )
+            )
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def told_or_refused(read, values):
+    try:
+        return read(values)
+    except RobotDynamicsError as error:
+        return str(error)
 
 
 def said(names, *efforts):
