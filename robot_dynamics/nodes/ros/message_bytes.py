@@ -19,7 +19,7 @@ from std_msgs.msg import Float64MultiArray, Header
 
 from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.cdr import FLOAT64, Layout
+from robot_dynamics.nodes.ros.cdr import Layout
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.nodes.ros.messages import effort_msg, time_msg
 
@@ -171,18 +171,16 @@ class EffortsWriter:
     """Writes std_msgs/Float64MultiArray."""
 
     def __init__(self) -> None:
-        self._count, self._head = -1, b""
+        self._shape, self._head = (-1,), b""
 
     def __call__(self, efforts: Array) -> bytes | Float64MultiArray:
         """The bytes of one message; the message where the middleware writes others."""
         if not writes_cdr():
             return effort_msg(efforts)
-        numbers = np.asarray(efforts, dtype=FLOAT64).tobytes()
-        if len(efforts) != self._count:
-            self._count = len(efforts)
-            whole = efforts_layout(self._count).blank()
-            self._head = bytes(whole[: len(whole) - len(numbers)])
-        return self._head + numbers
+        if efforts.shape != self._shape:
+            whole = efforts_layout(len(efforts)).blank()
+            self._shape, self._head = efforts.shape, bytes(whole[: len(whole) - efforts.nbytes])
+        return self._head + efforts.tobytes()
 
 
 WRITERS: Mapping[type, Callable[[], Callable[[Any], Any]]] = {

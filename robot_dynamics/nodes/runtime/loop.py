@@ -123,14 +123,15 @@ class Task:
 
     def _run_triggered(self, now: int) -> None:
         """Answer a message; what counts as late is the time for which it has waited."""
+        received, self._received = self._received, None
+        self._work()  # first of all: somebody waits for the answer
+        ended = monotonic_ns()
         # One that was late does not hold up the next: the two are answered as they come
         self._earliest = max(self._earliest, now - self.period) + self._least
         late = 0 if self._last is None else max(now - self._last - self.period, 0)
         if late:
-            late = max(min(late, time_ns() - self._received), 0) if self._received else 0
-        self._received = None
-        self._work()  # first of all: somebody waits for the answer
-        ended = monotonic_ns()
+            waited = time_ns() - received - (ended - now) if received else 0
+            late = max(min(late, waited), 0)
         if self._last_triggered is not None:
             interval = min(now - self._last_triggered, MAX_PACE_NS)
             self._pace = max(interval, self._pace + (interval - self._pace) // 4, self.period)
@@ -285,11 +286,12 @@ class Loop:
                 if task not in before:
                     task.restart(now, self._epoch)
             triggers = [trigger for task in tasks for trigger in task.triggers]
-            while self._tasks is tasks and going():
-                if look(monotonic_ns()) and not self._context.ok():
-                    return
-                for task in tasks:
+            look(now)
+            while self._tasks is tasks and not self._stopped:
+                for task in tasks:  # before all else: the loop was woken for them
                     task.poll(monotonic_ns())
+                if not going() or (look(monotonic_ns()) and not self._context.ok()):
+                    return
                 for trigger in triggers:
                     if trigger.handed:  # a cycle may hand values back
                         break
