@@ -116,7 +116,10 @@ def _schedule(file: int | None) -> tuple[float, float]:
     """Time on a processor and time waiting for one, s."""
     if file is None:
         return 0.0, 0.0
-    on, waiting = os.pread(file, 64, 0).split()[:2]
+    try:
+        on, waiting = os.pread(file, 64, 0).split()[:2]
+    except ProcessLookupError:  # a thread that has ended takes no more
+        return 0.0, 0.0
     return 1e-9 * int(on), 1e-9 * int(waiting)
 
 
