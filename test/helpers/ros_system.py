@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
@@ -177,9 +178,13 @@ class Peer:
         self._clients = {}
 
     def _spin(self):
+        from rclpy.impl.implementation_singleton import rclpy_implementation
+
         # Left before the executor is shut down, which frees what a wait under way still uses
         while not self._leaving.is_set():
-            self._executor.spin_once(timeout_sec=1.0)
+            # A test may destroy what the executor is about to wait for
+            with suppress(rclpy_implementation.InvalidHandle):
+                self._executor.spin_once(timeout_sec=1.0)
 
     def _hear(self):
         # Not by the executor, which takes longer over a message than a node over its cycle
