@@ -14,6 +14,7 @@ from typing import Any
 
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 
 
 class Chore:
@@ -36,10 +37,11 @@ class Chore:
 
 
 class SlowExecutor(SingleThreadedExecutor):  # type: ignore[misc]  # rclpy is untyped if absent
-    """Executor beside whose callbacks nobody does chores.
+    """Executor beside whose callbacks nobody does chores, and no node starts.
 
     Attributes:
-        at_work: Held while a callback runs; whoever spins takes it first, and whoever does chores.
+        at_work: Held while a callback runs; whoever spins takes it first, and whoever does chores
+            or starts a node.
     """
 
     def __init__(self, context: Context) -> None:
@@ -47,9 +49,18 @@ class SlowExecutor(SingleThreadedExecutor):  # type: ignore[misc]  # rclpy is un
         self.at_work = Lock()
 
     def wait_for_ready_callbacks(self, *args: Any, **options: Any) -> Any:
-        """As of rclpy; meanwhile chores may be done."""
+        """As of rclpy; meanwhile chores may be done.
+
+        One that destroys a subscription may do so while rclpy gathers what to wait for, which it
+        does not bear (https://github.com/ros2/rclpy/issues/1284): it is to gather again.
+        """
         self.at_work.release()
         try:
-            return super().wait_for_ready_callbacks(*args, **options)
+            while True:
+                try:
+                    return super().wait_for_ready_callbacks(*args, **options)
+                except rclpy_implementation.InvalidHandle:
+                    if not self.context.ok():
+                        raise
         finally:
             self.at_work.acquire()

@@ -7,7 +7,10 @@ import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from rclpy.callback_groups import ReentrantCallbackGroup  # noqa: E402
+from rclpy.event_handler import EventHandler  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
 
 from robot_dynamics.nodes.runtime.chores import Chore  # noqa: E402
 from robot_dynamics.nodes.runtime.process import Process  # noqa: E402
@@ -53,6 +56,31 @@ def test_no_chore_is_done_while_a_callback_of_the_executor_runs(process):
     wait_for(lambda: len(done) > count, "the chore to go on")
     assert meanwhile[0] == 0
     assert threading.get_native_id() not in done
+
+
+class DestroyedWhenGathered(ReentrantCallbackGroup):
+    """Has its subscription destroyed once the executor has made up its mind to wait for it."""
+
+    def __init__(self, node):
+        super().__init__()
+        self.node, self.subscription = node, None
+
+    def can_execute(self, entity):
+        if isinstance(entity, EventHandler) and self.subscription is not None:
+            self.node.destroy_subscription(self.subscription)
+            self.subscription = None
+        return True
+
+
+def test_what_is_destroyed_while_the_executor_gathers_does_not_end_the_process(process):
+    (node,), heard = process.nodes, []
+    group = DestroyedWhenGathered(node)
+    group.subscription = node.create_subscription(String, "gone", print, 1, callback_group=group)
+    wait_for(lambda: process.failure or group.subscription is None, "the executor to gather")
+    timer = node.create_timer(PERIOD, lambda: heard.append(1))
+    wait_for(lambda: process.failure or heard, "a callback after it")
+    timer.cancel()
+    assert process.failure is None
 
 
 def test_a_node_that_is_cleaned_up_has_no_chores_but_its_report(process):
