@@ -129,7 +129,9 @@ class Process:
         waiting = [node for node in self.nodes if node.parameters.autostart]
         while waiting and self._ok():
             for node in [node for node in waiting if node.has_robot]:
-                node.start_up()
+                # No callback meets a node that is half configured; what comes waits for it
+                with self._executor.at_work:
+                    node.start_up()
                 waiting.remove(node)
             if waiting:
                 sleep(POLL_PERIOD_S)

@@ -1,13 +1,29 @@
 """What all nodes share: the joints that move, and where the robot comes from."""
 
+import threading
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from rcl_interfaces.srv import SetParameters  # noqa: E402
+from rclpy.duration import Duration  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from std_msgs.msg import String  # noqa: E402
+
 from robot_dynamics.errors import ArgumentError, UnknownNameError  # noqa: E402
-from robot_dynamics.nodes.runtime.robot_description import moved  # noqa: E402
-from robot_dynamics.robot import read_urdf  # noqa: E402
+from robot_dynamics.nodes.ros.node_parameters import parameter  # noqa: E402
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS  # noqa: E402
+from robot_dynamics.nodes.runtime.process import Process  # noqa: E402
+from robot_dynamics.nodes.runtime.robot_description import (  # noqa: E402
+    RobotParameters,
+    moved,
+)
+from robot_dynamics.nodes.runtime.robot_node import RobotNode  # noqa: E402
+from robot_dynamics.robot import find_robot, read_urdf  # noqa: E402
+from ros_system import PATIENCE, wait_for  # noqa: E402
 
 THREE = """<robot name="three"><link name="base"/>{links}</robot>"""
 LINK = """
@@ -67,3 +83,73 @@ def test_a_robot_without_moving_joints_is_refused_in_one_line():
     robot = read_urdf('<robot name="table"><link name="top"/></robot>')
     with pytest.raises(ArgumentError, match="robot 'table' has no joint that moves"):
         moved(robot, ())
+
+
+LIGHT = find_robot("planar_2r").read_text()
+HEAVY = LIGHT.replace('mass value="8"', 'mass value="12"')
+
+
+def mass_of(robot):
+    return sum(link.inertia.mass for link in robot.links)
+
+
+@dataclass(frozen=True)
+class Parameters(RobotParameters):
+    gain: float = parameter(1.0, "Told to whoever asks, 1")
+
+
+class Slow(RobotNode[Parameters]):
+    """Takes its time to be configured, as one that compiles equations."""
+
+    NAME = "slow_node"
+    PARAMETERS = Parameters
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.masses, self.gains = [], []
+
+    def configure(self):
+        super().configure()
+        gain = self.parameters.gain
+        self.begun.set()
+        wait_for(self.go_on.is_set, "what comes meanwhile")
+        self.masses.append(mass_of(self.robot))
+        self.gains.append(gain)
+
+    def update_robot(self, robot):
+        self.masses.append(mass_of(robot))
+
+    def changed(self, value):
+        self.gains.append(value.gain)
+
+
+@pytest.fixture
+def slow(context):
+    """A node that is being configured, in the thread of `Process.start`."""
+    node = Slow(context=context)
+    with Process([node], context) as process:
+        thread = threading.Thread(target=process.start)
+        thread.start()
+        yield node
+        node.go_on.set()
+        thread.join()
+
+
+def test_what_comes_while_a_node_is_configured_is_taken_up_after_it(peer, slow):
+    publisher = peer.node.create_publisher(String, "robot_description", DESCRIPTION_QOS)
+    client = peer.node.create_client(SetParameters, "slow_node/set_parameters")
+    assert client.wait_for_service(PATIENCE)
+    publisher.publish(String(data=LIGHT))
+    wait_for(slow.begun.is_set, "the first robot")
+    gain = Parameter("gain", value=2.0).to_parameter_msg()
+    asked = client.call_async(SetParameters.Request(parameters=[gain]))
+    publisher.publish(String(data=HEAVY))
+    assert publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
+    assert not asked.done()
+    slow.go_on.set()
+    wait_for(lambda: len(slow.masses) == 2, "the second robot")
+    assert slow.masses == [18.0, 22.0]
+    assert mass_of(slow.robot) == 22.0
+    wait_for(asked.done, "the parameter")
+    assert slow.gains == [1.0, 2.0]
