@@ -188,7 +188,8 @@ def test_what_a_swing_has_told_of_is_believed_until_it_is_recovered_from():
     loop.run(2.0)
     assert loop.model.coupled
     told = len(loop.lines)
-    assert loop.tuning.recover() and not loop.tuning.recover()
+    # The service that answers with it takes a bool of NumPy for False
+    assert [loop.tuning.recover() is True, loop.tuning.recover() is False] == [True, True]
     loop.run(2.0)
     assert not loop.model.coupled
     assert len(loop.lines) == told + 1

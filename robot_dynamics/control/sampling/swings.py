@@ -75,5 +75,5 @@ class SwingWatch:
             passed = now - self._times[0, i]
             if passed <= LONGEST_S and self._sizes[-1, i] >= STEADY * self._sizes[0, i]:
                 self._times[:, i] = -np.inf  # told; count anew
-                return Swing(int(i), passed / (TURNS - 1))
+                return Swing(int(i), float(passed) / (TURNS - 1))
         return None

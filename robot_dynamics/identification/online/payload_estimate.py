@@ -73,7 +73,7 @@ class EstimatedLoad:
     @property
     def known(self) -> bool:
         """Whether there is a mass that is told from none, or next to none."""
-        return CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE_KG)
+        return bool(CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE_KG))
 
     def __str__(self) -> str:
         com = (
