@@ -156,11 +156,12 @@ class RecentTiming:
         self._mark = timing.mark()
 
     def report(self) -> TimingReport | None:
-        """Statistics of the cycles since the last call; None before the task has started."""
-        since, self._mark = self._mark, self._timing.mark()
-        if self._mark.cycles == 0:
+        """Statistics of the cycles since the last call; None before two: one has no rate."""
+        since, mark = self._mark, self._timing.mark()
+        self._mark = mark if mark.cycles > 1 else Mark()
+        if mark.cycles < 2:
             return None
-        return self._timing.report(Mark() if since.cycles > self._mark.cycles else since)
+        return self._timing.report(Mark() if since.cycles > mark.cycles else since)
 
 
 class Input:

@@ -104,8 +104,11 @@ def test_a_task_is_reported_from_one_look_to_the_next():
     task = Timing(1000.0)
     recent = RecentTiming(task)
     assert recent.report() is None
-    run(task, 500, missed=3, late=9 * MS)
-    assert recent.report().missed == 3
+    run(task, 1)
+    assert recent.report() is None  # one cycle has no rate
+    run(task, 499, missed=3, late=9 * MS, begin=1)
+    report = recent.report()
+    assert (report.cycles, report.missed) == (500, 3)
     run(task, 200, missed=1, begin=500)
     report = recent.report()
     assert (report.cycles, report.missed) == (200, 1)
@@ -116,6 +119,9 @@ def test_a_task_is_reported_from_one_look_to_the_next():
 def test_a_task_that_was_counted_anew_is_reported_from_there():
     task = timing(500, missed=7)
     recent = RecentTiming(task)
+    task.reset()
+    run(task, 1, begin=899)
+    assert recent.report() is None
     task.reset()
     run(task, 20, begin=900)
     report = recent.report()
