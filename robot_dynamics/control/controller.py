@@ -7,7 +7,6 @@ without a step.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -76,11 +75,15 @@ class Controller:
 
     # -- messages in ------------------------------------------------------------------------
 
-    def set_state(self, measured: Measured, now: float) -> bool:
-        """Take a measured state; return whether it was usable (every number finite)."""
-        q, qd = measured
-        # Whatever is not finite spoils this product; too large ones are looked at one by one
-        if not (isfinite(q.dot(qd)) or all_finite(q, qd)):
+    def set_state(self, measured: Measured, now: float, *, finite: bool = False) -> bool:
+        """Take a measured state; return whether it was usable (every number finite).
+
+        Args:
+            measured: The state; may be written in place before the next one is given.
+            now: When it came, s.
+            finite: Whether every number is known to be finite, as of a message that was read.
+        """
+        if not (finite or all_finite(*measured)):
             return False
         self._measured = measured
         self._unseen.seen(now, measured)
@@ -234,12 +237,12 @@ class Controller:
         command = self._feedback.limited(wanted, gap, last, dt, self.limit)
         if not all_finite(command.tau):  # no law gives this for finite input; let it out never
             command = Limited(last.tau, command.cut)
-        self._give(command, measured, now)
+        self._last, self._last_time = command, now
+        self._note(command, measured, now)
         return Command(command.tau, command.cut, status)
 
-    def _give(self, command: Limited, measured: Measured, now: float) -> None:
-        """Note what is commanded."""
-        self._last, self._last_time = command, now
+    def _note(self, command: Limited, measured: Measured, now: float) -> None:
+        """Remember what is commanded, for when states stop, and whether it moves the joints."""
         self._unseen.commanded(now, command.tau)
         self._supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
 
@@ -256,8 +259,9 @@ class Controller:
             now: Present time, s.
 
         Returns:
-            The efforts of the command, whose status is `TRACKING`; None, after which these two are
-            to be called, if the cycle is another one.
+            The efforts of the command, whose status is `TRACKING`, after which `note_steady` is to
+            be called as soon as they are published; None, after which those two are to be called,
+            if the cycle is another one.
         """
         measured, last, model = self._measured, self._last, self.model
         supervisor, settings = self._supervisor, self.settings
@@ -267,8 +271,8 @@ class Controller:
         law = MODES[settings.mode]
         if changes or now < self._setpoint.joined_at or not law.feedback:
             return None
-        dt = max(now - self._last_time, 0.0)
-        steps = dt, min(dt, settings.longest_cycle) if settings.limits_rate else dt
+        dt, longest = max(now - self._last_time, 0.0), settings.longest_cycle
+        steps = dt, longest if dt > longest and settings.limits_rate else dt
         integrates = model.gains.has_integral
         integral = self._integral if integrates else self._none
         found = self._feedback.steady(
@@ -282,13 +286,20 @@ class Controller:
         supervisor.references.feed(at)
         if supervisor.next_status(now, None) is not Status.TRACKING:
             return None
-        self._reference = Reference(q_d, qd_d, tau)
         self.error = error
         if integrates:
             self._integral = integral
         command = Limited(efforts, cut)
-        self._give(command, measured, now)
+        self._last, self._last_time = command, now
+        self._steady = q_d, qd_d, tau, measured
         return command
+
+    def note_steady(self) -> None:
+        """Do what `steady` leaves for after its command, as nobody waits for it."""
+        q_d, qd_d, tau, measured = self._steady
+        self._reference = Reference(q_d, qd_d, tau)
+        if self._last is not None:
+            self._note(self._last, measured, self._last_time)
 
     def _first_command(self, measured: Measured, now: float) -> Limited:
         """What commands begin with: the effort that the joints have now, or that of gravity."""

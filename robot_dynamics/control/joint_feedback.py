@@ -214,6 +214,7 @@ class JointFeedback:
 
     def __init__(self, n: int, continuous: Array | None = None) -> None:
         self._n, self._dt, self._times = n, np.zeros(1), np.zeros(4)
+        self._packed_times = self._times.data
         self._gains: tuple[object, ...] = ()
         self._numbers: tuple[Array, ...] = ()
         self._steady_for: tuple[object, ...] = ()
@@ -321,7 +322,7 @@ class JointFeedback:
                 return None
             asked = law.asked(model, reference, measured)
         before, after, share, ahead = motion
-        TIMES.pack_into(self._times.data, 0, share, ahead, *steps)
+        TIMES.pack_into(self._packed_times, 0, share, ahead, *steps)
         found: Steady = self._cycle(
             before, after, asked, *measured, integral, *last, self._times, self._settings
         )

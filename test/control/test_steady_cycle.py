@@ -38,6 +38,7 @@ class Loop:
         command = motion and controller.steady(motion, self.effort, self.at, now)
         if command is not None:
             self.usual_cycles[controller.settings.mode, controller.model.coupled] += 1
+            controller.note_steady()
             return command
         controller.set_reference(Reference(*self.history.at(stamp), self.effort), self.at)
         return controller.update(now)

@@ -47,7 +47,7 @@ from robot_dynamics.nodes.controller.direct_reader import DirectReader
 from robot_dynamics.nodes.controller.rest import wait_for_rest
 from robot_dynamics.nodes.controller.standby import Standby, Watch
 from robot_dynamics.nodes.ros.diagnostics import Fault
-from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
+from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
@@ -122,13 +122,6 @@ class ControllerNode(ControllerBase):
         self.saturated = np.zeros(len(names))
         self.cycles = 0
         self.refusal = ""
-        unlimited = [
-            name for name, x in zip(names, self.controller.limit, strict=True) if np.isinf(x)
-        ]
-        if unlimited:
-            self.get_logger().warning(
-                f"no effort limit in the URDF for {', '.join(unlimited)}; not saturated"
-            )
         self.get_logger().info(
             f"control of robot '{self.robot.name}': {', '.join(names)}; mode '{parameters.mode}', "
             f"gravity {self.arm.load.describe()['gravity']}"
@@ -153,6 +146,7 @@ class ControllerNode(ControllerBase):
         self._measured = Measured(self.states.position, self.states.velocity)  # written in place
         self.controller.forget()
         self.reference.forget()
+        self._desired = self.reference.values[:2]  # written in place too
         self._history.forget()
         self.tuning.forget()
         self.arm.base = self.tuning.model(self.arm.base)
@@ -200,8 +194,14 @@ class ControllerNode(ControllerBase):
     # -- the fast work ----------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Publish the command for the last state and reference."""
+        """Publish the command for the last state and reference; all else comes after it."""
         now = monotonic()
+        answered = self._answer(now)
+        if self._unmeasured and now >= self._measure_at:
+            self._measure_states(now, answered)
+
+    def _answer(self, now: float) -> bool:
+        """Publish the command, if there is to be one; return whether there was."""
         self._take_up_changes(now)
         if self._fresh and self.states.complete:
             self._fresh = False
@@ -213,19 +213,22 @@ class ControllerNode(ControllerBase):
             if efforts is not None:
                 self._relieve(efforts)
         if self.doubled:
-            return
-        command = self._usual_command(now) or self._command(now)
+            return False
+        usual = self._usual_command(now)
+        command = usual or self._command(now)
         status = self.controller.status
         if command is None:
             if status is not self.report.status:
                 self.report.log(status)
             self.report.remind(now)
-            return
+            return False
         names, actuators = self.output
-        efforts = command.tau[self._places]
+        efforts = command.tau if self._places is ALL else command.tau[self._places]
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
         self.command.publish(efforts)
+        if usual is not None:
+            self.controller.note_steady()
         if self.standby is not None:
             self.standby.note(efforts)
         if self.named.listeners:
@@ -233,11 +236,10 @@ class ControllerNode(ControllerBase):
             self.named.publish(JointValues.of_efforts(names, stamp, efforts))
         self.saturated += command.cut
         self.cycles += 1
-        if not self._unmeasured:
-            self.tuning.watch(self.controller.error, now)
         report = self.report
         if status is not report.status or self.controller.braked_by != report.braked_by:
             report.log(status)
+        return True
 
     @property
     def doubled(self) -> bool:
@@ -297,17 +299,18 @@ class ControllerNode(ControllerBase):
         states = self.states
         try:
             if states.read(values) and states.complete:
-                now = self._states_in.counts.at
-                self.controller.set_state(self._measured, now)
+                self.controller.set_state(self._measured, self._states_in.counts.at, finite=True)
                 self._unmeasured += 1
-                if now >= self._measure_at:
-                    self._measure_states(states.stamp, now)
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
 
-    def _measure_states(self, stamp: int, now: float) -> None:
-        age = (self.nanoseconds - stamp) / NS_PER_S
-        self.tuning.feed(stamp / NS_PER_S if stamp else now, age, self._unmeasured)
+    def _measure_states(self, now: float, answered: bool) -> None:
+        """Look how old the last state was when it came, and whether the arm swings."""
+        stamp, came = self.states.stamp / NS_PER_S, self._states_in.counts.at
+        age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
+        self.tuning.feed(stamp or came, age, self._unmeasured)
+        if answered:
+            self.tuning.watch(self.controller.error, now)
         self._unmeasured, self._measure_at = 0, now + MEASURING_PERIOD_S
 
     def _on_reference(self, values: bytes | JointState | JointValues) -> None:
@@ -315,7 +318,7 @@ class ControllerNode(ControllerBase):
             reference = self.reference
             if reference.read(values) and reference.complete:
                 stamp = reference.stamp / NS_PER_S
-                self._history.add(stamp, reference.values[:2])
+                self._history.add(stamp, self._desired)
             self._reference_at = self._reference_in.counts.at
         except RobotDynamicsError as error:
             self.throttled_log.warn("reference", error)

@@ -52,6 +52,7 @@ class ControllerReport:
         self._announced = None if node.standby is None else ""
         self._cycles, self._saturated = 0, node.saturated.copy()
         self._forget()
+        self._warn_of_unlimited_joints()
 
     def begin(self) -> None:
         """The node begins to work: nothing has been told yet, but that references are followed."""
@@ -59,6 +60,14 @@ class ControllerReport:
         self._forget()
         self.at_work = True
         self.announce()
+
+    def _warn_of_unlimited_joints(self) -> None:
+        controller = self._node.controller
+        limits = zip(controller.joint_names, controller.limit, strict=True)
+        if unlimited := [name for name, limit in limits if np.isinf(limit)]:
+            self._node.get_logger().warning(
+                f"no effort limit in the URDF for {', '.join(unlimited)}; not saturated"
+            )
 
     def _forget(self) -> None:
         self.status: Status | None = None

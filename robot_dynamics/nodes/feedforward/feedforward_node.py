@@ -170,7 +170,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         rows = self._desired.rows_at(state, steady)
         tau = rows[2]
         self._reference.publish(JointValues(self.robot.joint_names, stamp, rows))
-        self._effort.publish(tau[self._places])
+        if self._effort.listeners:
+            self._effort.publish(tau[self._places])
         if looks:
             self._next_look = steady + IDLE_LOOK_S
         if self.goals.active is not None:

@@ -171,11 +171,12 @@ class EffortsWriter:
     """Writes std_msgs/Float64MultiArray."""
 
     def __init__(self) -> None:
+        self._cdr = writes_cdr()
         self._shape, self._head = (-1,), b""
 
     def __call__(self, efforts: Array) -> bytes | Float64MultiArray:
         """The bytes of one message; the message where the middleware writes others."""
-        if not writes_cdr():
+        if not self._cdr:
             return effort_msg(efforts)
         if efforts.shape != self._shape:
             whole = efforts_layout(len(efforts)).blank()

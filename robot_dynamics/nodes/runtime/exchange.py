@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from math import inf
 from threading import Lock
-from time import monotonic, time_ns
+from time import monotonic, monotonic_ns, time_ns
 from typing import Any
 
 from rclpy.publisher import Publisher
@@ -18,7 +18,7 @@ from rclpy.subscription import Subscription
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.ros.message_bytes import WRITERS, writes_cdr
-from robot_dynamics.nodes.runtime.loop_statistics import Input
+from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Input
 
 LOOK_NS = 5_000_000
 """Time from one look who else publishes or listens to the next, ns: each asks the middleware."""
@@ -36,13 +36,15 @@ class Inlet:
         read: Makes values of the bytes of a message; by default the callback gets the message.
         refused: Told why bytes are no such message.
         period: Time from one look at the middleware to the next, s, where messages are rare, or
-            may wait; zero to look whenever asked.
+            may wait; zero if it is always time.
         counts: Where they are counted; by default nowhere that is reported.
 
     Attributes:
         handed: Values of this process that wait to be taken, with the system time, ns, at which
             they were handed over.
         counts: Counts them; in the callback its time is that of the message.
+        due: When it is time to `take` the next ones, steady time in ns.
+        overdue: When they may no longer wait for the end of a cycle.
     """
 
     def __init__(
@@ -64,11 +66,12 @@ class Inlet:
         depth = subscription.qos_profile.depth
         self._turns = range(depth)
         self.handed: deque[tuple[int, Any]] = deque(maxlen=depth)
-        self._read = read
+        self._raw, self._read = read is not None, None if read is bytes else read
         # Where they cannot be counted (Humble), there may always be others
         self._publishers = getattr(self.handle, "get_publisher_count", lambda: inf)
         self._foreign = False
-        self.period, self._next = period, 0.0
+        self._period = round(period / S_PER_NS)
+        self.due = self.overdue = 0
 
     @property
     def listens(self) -> bool:
@@ -99,34 +102,23 @@ class Inlet:
             When the first one was received, system time in ns (0 if the middleware does not say);
             None if there was none.
         """
-        received, handed, counts = None, self.handed, self.counts
-        while handed:
-            at, values = handed.popleft()
-            received = received or at
-            counts.count += 1
-            counts.at = monotonic()
-            self._callback(values)
-        if self.senders and not self._foreign:
+        received = self._take_handed() if self.handed else None
+        senders, counts = self.senders, self.counts
+        if senders and not self._foreign:
             return received
-        if self.period:
-            now = monotonic()
-            if now < self._next:
-                return received
-            self._next = now + self.period
-        return self._take_from_middleware() or received
-
-    def _take_from_middleware(self) -> int | None:
-        take, kind, read, counts = self.handle.take_message, self.kind, self._read, self.counts
-        received: int | None = None
-        for _ in self._turns:
-            taken = take(kind, read is not None)
+        if self._period:
+            self.due = monotonic_ns() + self._period
+            self.overdue = self.due + self._period
+        take, kind, raw, read = self.handle.take_message, self.kind, self._raw, self._read
+        for _ in self._turns:  # all in one function, as each call costs more than what it does
+            taken = take(kind, raw)
             if taken is None:
                 break
-            if self.senders and any(taken[0] in sender.sent for sender in self.senders):
+            message = taken[0]
+            if senders and any(message in sender.sent for sender in senders):
                 continue
             if received is None:
                 received = taken[1]["received_timestamp"]
-            message = taken[0]
             if read is not None:
                 try:
                     message = read(message)
@@ -136,6 +128,17 @@ class Inlet:
             counts.count += 1
             counts.at = monotonic()
             self._callback(message)
+        return received
+
+    def _take_handed(self) -> int | None:
+        """Give the values of this process that wait to the callback; when the first one came."""
+        received, handed, counts = None, self.handed, self.counts
+        while handed:
+            at, values = handed.popleft()
+            received = received or at
+            counts.count += 1
+            counts.at = monotonic()
+            self._callback(values)
         return received
 
     def discard(self) -> None:
@@ -181,7 +184,7 @@ class Outlet:
         if self.listeners <= len(receivers):
             return
         message = self._write(values)
-        if not isinstance(message, bytes):
+        if type(message) is not bytes:
             self.publisher.publish(message)
             return
         if receivers:

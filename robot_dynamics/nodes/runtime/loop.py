@@ -96,7 +96,7 @@ class Task:
         # late message neither delays the next one nor counts as a missed cycle
         self._last: int | None = None
         self._last_triggered: int | None = None  # the same of the last one that a message began
-        self._earliest = 0  # when the next message may be answered
+        self._earliest = now - self.period  # when the next message may be answered
         self._received: int | None = None  # system time of a message that is still to be answered
         self._pace = self.period  # how often messages come, as far as is known
 
@@ -117,14 +117,14 @@ class Task:
                 self.due = min(self.due, self._earliest)
         elif now >= self.due:
             late, self.due = now - self.due, now + LATEST_PERIODS * self.period
-            self._work()
+            self._work(now)
             if self._last is not None:  # or nothing paces us yet: there is no pace to keep
                 self._count(now, late, monotonic_ns())
 
     def _run_triggered(self, now: int) -> None:
         """Answer a message; what counts as late is the time for which it has waited."""
         received, self._received = self._received, None
-        self._work()  # first of all: somebody waits for the answer
+        self._work(now)  # first of all: somebody waits for the answer
         ended = monotonic_ns()
         # One that was late does not hold up the next: the two are answered as they come
         self._earliest = max(self._earliest, now - self.period) + self._least
@@ -147,17 +147,21 @@ class Task:
         self.timing.record(now, late, ended - now)
 
     def _run_on_time(self, now: int) -> None:
-        self._work()
+        self._work(now)
         late = now - self.due
         skipped = late // self.period
         self.timing.missed += skipped
         self.due += (skipped + 1) * self.period
         self.timing.record(now, late, monotonic_ns() - now)
 
-    def _work(self) -> None:
+    def _work(self, now: int) -> None:
         for inlet in self.inputs:
-            inlet.take()
+            if now >= inlet.overdue:
+                inlet.take()
         self.tick()
+        for inlet in self.inputs:
+            if inlet.overdue > now >= inlet.due:
+                inlet.take()
 
 
 class Loop:
@@ -210,7 +214,8 @@ class Loop:
             name: Name of the task in reports.
             rate: How often to run it, Hz.
             tick: The work.
-            inputs: Inlets emptied into their callbacks before every tick.
+            inputs: Inlets emptied into their callbacks before every tick; those with a period of
+                their own after it, as they may wait, unless they are overdue, as after a stall.
             trigger: Inlet (or several) whose messages pace the task: it runs as soon as one
                 arrives (but not much more often than `rate`), and without one at the latest when
                 two should have come, from then on after two periods each.

@@ -118,6 +118,7 @@ class RobotNode(ManagedNode, Generic[P]):
         self.robot: Robot
         self.loop: Loop
         self.task = self.get_fully_qualified_name().lstrip("/")
+        self._time_of_clock = self.get_clock().handle.get_now
         self._fast = LoopCallbackGroup()
         self._description = RobotDescription(
             self, self.declared.value, self._on_description, require_inertia=self.NEEDS_INERTIA
@@ -135,7 +136,7 @@ class RobotNode(ManagedNode, Generic[P]):
     @property
     def nanoseconds(self) -> int:
         """Present time of the node's clock, ns; sooner than by `get_clock().now()`."""
-        return int(self.get_clock().handle.get_now().nanoseconds)
+        return int(self._time_of_clock().nanoseconds)
 
     @property
     def parameters(self) -> P:

@@ -16,7 +16,7 @@ from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import Int64  # noqa: E402
 
 from robot_dynamics.nodes.runtime.exchange import Inlet  # noqa: E402
-from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup  # noqa: E402
+from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup, Task  # noqa: E402
 from robot_dynamics.nodes.runtime.scheduling import lockable_memory  # noqa: E402
 from ros_system import wait_for  # noqa: E402
 from starvation import most_grown, waited  # noqa: E402
@@ -104,6 +104,34 @@ def test_inputs_are_taken_before_every_tick(loop, topic):
     publish(2)
     loop.run(until=lambda: bool(seen) and len(seen[-1]) == 2)
     assert seen[-1] == [1, 2]
+
+
+def test_an_input_that_may_wait_is_taken_after_a_tick_but_before_one_that_is_late(node, topic):
+    publish, other, received = topic
+    order, far = [], 10**12
+    subscription = node.create_subscription(
+        Int64, "topic", lambda msg: order.append(msg.data), 10, callback_group=LoopCallbackGroup()
+    )
+    inlet = Inlet(subscription, period=100.0)
+    task = Task("work", 1000.0, lambda: order.append("tick"), [inlet], ())
+
+    def cycle(due, overdue):
+        now = time.monotonic_ns()
+        task.restart(now, 0)
+        inlet.due, inlet.overdue = now + due, now + overdue
+        order.clear()
+        task.poll(now)
+        return order
+
+    wait_for(inlet.handle.get_publisher_count, "the publisher")
+    publish(1)
+    arrived(other, received, 1)
+    assert [cycle(far, far) for _ in range(5)][-1] == ["tick"]
+    wait_for(lambda: 1 in cycle(-far, far), "the message that may wait")
+    assert order == ["tick", 1]
+    publish(2)
+    wait_for(lambda: 2 in cycle(-far, -far), "the message that is overdue")
+    assert order == [2, "tick"]
 
 
 def test_a_message_that_paces_a_task_runs_it_at_once(loop, topic):
