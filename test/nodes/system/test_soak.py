@@ -11,17 +11,42 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from benchmark.soak.sent_trajectory import FIRST, SentTrajectory
 from benchmark.soak.soak import soak
+from starvation import ATTEMPTS, children, counts, most_grown, waited
 
 # Far above what the fades of modes and loads ask for, and a hundredth of a step of 100 N m in a
 # millisecond: the stiff default gains of this heavy arm need it
 EFFORT_RATE = 20000.0
 
 
+def undisturbed_by_others(folder, domain):
+    """The report of a run whose nodes had their time, or that shows no fault all the same."""
+    for attempt in range(1, ATTEMPTS + 1):
+        before, after = {}, {}
+        attempt_folder = folder / str(attempt)
+        attempt_folder.mkdir()
+
+        def look(_gone, before=before, after=after):
+            after.update(waited(children()))
+            for pid, time in after.items():
+                before.setdefault(pid, time)
+
+        report = soak(
+            12.0,
+            attempt_folder,
+            robot="planar_2r",
+            rate=250.0,
+            effort_rate=EFFORT_RATE,
+            domain=domain,
+            tick=look,
+        )
+        if not report.faults or counts(attempt, most_grown(before, after)):
+            break
+    return report
+
+
 @pytest.mark.thorough
 def test_an_arm_that_is_never_left_in_peace_does_all_it_is_told_without_a_jump(tmp_path, domain):
-    report = soak(
-        12.0, tmp_path, robot="planar_2r", rate=250.0, effort_rate=EFFORT_RATE, domain=domain
-    )
+    report = undisturbed_by_others(tmp_path, domain)
     assert not report.faults
     assert report.trajectories >= 3
     assert report.replaced >= 1
