@@ -160,8 +160,9 @@ def test_efforts_change_no_faster_than_their_limit(arm, peer):
     error = 0.05 * gains(peer, "p")
     arm.becomes(expected := DYNAMICS.gravity(Q) + error, "the effort of PD")
     wait_for(lambda: np.abs(arm.named[-1].effort - expected).max() < EXACT, "the same by name")
-    tau = np.array([msg.effort for msg in arm.named[count - 1 :]])
-    t = np.array([nanoseconds(msg.header.stamp) for msg in arm.named[count - 1 :]]) * 1e-9
+    commands = arm.named[count - 1 :]  # more come meanwhile
+    tau = np.array([msg.effort for msg in commands])
+    t = np.array([nanoseconds(msg.header.stamp) for msg in commands]) * 1e-9
     change = np.abs(tau - tau[0])
     begin = t[np.argmax(change[:, 0] > 0.0)]
     end = t[np.argmax(change[:, 0] > error[0] - EXACT)]

@@ -96,8 +96,9 @@ def test_a_payload_message_ramps_the_effort_to_that_of_the_loaded_arm(peer, effo
     publish(peer, payload_msg(1.5, (0.1, 0.0, 0.02)))
     expected = gravity(1.5, (0.1, 0.0, 0.02))
     becomes(heard, expected, "the payload")
-    tau = np.array([msg.effort for msg in heard[before - 1 :]])
-    t = np.array([nanoseconds(msg.header.stamp) for msg in heard[before - 1 :]]) * 1e-9
+    ramp = heard[before - 1 :]  # more are heard meanwhile
+    tau = np.array([msg.effort for msg in ramp])
+    t = np.array([nanoseconds(msg.header.stamp) for msg in ramp]) * 1e-9
     # Effort goes on a straight line of RAMP s. A stamp may be 0.3 s older than the ramp's own time
     # where the machine takes the process away between the two; a step would be far beyond that.
     step = np.abs(expected - gravity())
