@@ -87,7 +87,8 @@ def test_the_launch_file_describes_its_arguments():
 
 
 def test_the_launch_file_starts_robot_control_and_motion():
-    assert sorted(started(robot="planar_2r")) == sorted(NODES)
+    assert sorted(started(robot="planar_2r")) == sorted(set(NODES) - {"monitor_node"})
+    assert sorted(started(robot="planar_2r", monitor="true")) == sorted(NODES)
 
 
 def test_on_hardware_the_simulator_is_left_out():
