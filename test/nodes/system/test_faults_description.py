@@ -23,6 +23,7 @@ OTHER = LIGHT.replace("joint_2", "elbow")
 # The heavier link makes 28 N m at once where nothing is ramped; within one cycle and the slack this
 # rate, which soft gains do not reach, lets 20 N m pass
 GENTLE = 600.0
+ROUNDING = 1e-9
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +78,10 @@ def test_in_motion_the_arm_comes_to_rest_before_the_new_description_counts(arm, 
     wait_for(lambda: abs(arm.references[-1].position[0] - START[0]) > 0.1, "motion")
     describe(HEAVY)
     arm.processes["feedforward"].wait_for_log("coming to rest for a new robot_description")
-    wait_for(lambda: not any(arm.references[-1].velocity), "rest")
+    # For longer than a turn, where the arm stands for one cycle
+    wait_for(lambda: not any(any(msg.velocity) for msg in arm.references[-50:]), "rest")
     q = np.array(arm.references[-1].position)
-    assert START[0] < q[0] < FAR[0]
+    assert START[0] - ROUNDING < q[0] < FAR[0] + ROUNDING  # it may have been about to turn
     holds(arm, HEAVY, q)
     path = series(arm.references[referred:], "position")[1]
     assert np.abs(np.diff(path, axis=0)).max() < 0.05  # 0.4 rad/s; some messages may be missing
