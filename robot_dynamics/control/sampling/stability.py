@@ -8,8 +8,6 @@ and none is beyond r (T/2 + d) = 1.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 
 from robot_dynamics.arrays import Array
@@ -23,55 +21,62 @@ LARGEST_LAG = 0.25
 HALVINGS = 40
 """Steps of bisection: float64 to a few digits less than it has."""
 
+INTERVALS = 256
+"""Parts in which the frequency is looked for at which the lead is used up."""
 
-def mode_matrix(mu: float, r: float, period: float, delay: float) -> Array:
-    """One cycle of one mode; the state is e, e' and the corrections that are still to act.
+
+def frequency_response(theta: Array, r: float, period: float, delay: float) -> tuple[Array, Array]:
+    """Loop gain for mu = 1 and lead over -180 degrees of one mode, in cycles of its samples.
+
+    G(z) = (r E(z) + E'(z)) / A(z) at z = exp(i theta), where e and e' are the state of a double
+    integrator at the samples and a is the correction that is computed from them.
 
     Args:
-        mu: Velocity gain over inertia, 1/s.
+        theta: Phase that a swing advances by from one sample to the next, rad, in (0, pi].
         r: Position gain over velocity gain, 1/s.
         period: T, s.
         delay: d, s: whole periods, and a part of one after which a correction takes over from
             the one before.
+
+    Returns:
+        |G| in s, and arg G + pi in rad, both in the shape of `theta`.
     """
     whole = int(delay / period)
     late = delay - whole * period
-    n = 3 + whole
-    A = np.zeros((n, n))
-    A[0, :2] = 1.0, period
-    A[1, 1] = 1.0
-    # Corrections a: state[2] is the newest of the past; state[1 + k] is k cycles old
-    for age, begin, end in ((whole + 1, 0.0, late), (whole, late, period)):
-        into_e = ((period - begin) ** 2 - (period - end) ** 2) / 2.0
-        feedback = np.zeros(n)
-        if age:
-            feedback[1 + age] = 1.0
-        else:
-            feedback[:2] = -mu * r, -mu
-        A[0] += into_e * feedback
-        A[1] += (end - begin) * feedback
-    A[2, :2] = -mu * r, -mu
-    A[3:, 2:-1] = np.eye(n - 3)
-    return A
+    z = np.exp(1j * theta)
+    # What a correction adds to e' and, at once, to e: in the cycle it begins in, and the next
+    into_velocity = period - late + late / z
+    into_position = ((period - late) ** 2 + (period**2 - (period - late) ** 2) / z) / 2.0
+    # times (z - 1)^2 z^(whole), which is of the phase pi + theta + whole theta
+    numerator = (z - 1.0) * (into_velocity + r * into_position) + r * period * into_velocity
+    lead = np.angle(numerator) - (whole + 1.0) * theta
+    return np.abs(numerator) / (2.0 * np.sin(theta / 2.0)) ** 2, lead
 
 
-def decay(mu: float, r: float, period: float, delay: float) -> float:
-    """Factor by which a mode grows (above 1) or decays from one cycle to the next."""
-    return float(np.abs(np.linalg.eigvals(mode_matrix(mu, r, period, delay))).max())
-
-
-@lru_cache(maxsize=1024)  # a search by halves comes by the same ratios for every arm
 def edge(r: float, period: float, delay: float) -> float:
-    """The mu from which on a mode is not stable, 1/s; zero if none is."""
+    """The mu from which on a mode is not stable, 1/s; zero if none is.
+
+    By Nyquist's criterion: there mu |G| = 1 where the lead over -180 degrees is used up.
+    """
     lag = period / 2.0 + delay
     if r * lag >= 1.0:
         return 0.0
-    low, high = 0.0, 4.0 / lag  # pi/2 of a pure delay, 1 without one, 3 for one of T/4
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2.0
-        stable = decay(middle, r, period, delay) < 1.0
-        low, high = (middle, high) if stable else (low, middle)
-    return low
+    # The lead grows from zero to less than a quarter of a turn, and the lag eats it; a loop that
+    # is hardly late keeps it to the fastest swing there is, which turns at every sample
+    last = min(np.pi, 2.0 * np.pi * period / lag)
+    theta = np.linspace(0.0, last, INTERVALS + 1)[1:]
+    gain, lead = frequency_response(theta, r, period, delay)
+    largest = gain[-1] if last == np.pi and np.cos(lead[-1]) > 0.0 else 0.0
+    used_up = np.flatnonzero(lead[theta < np.pi] < 0.0)
+    if len(used_up):
+        high = theta[used_up[0]]
+        low = high - theta[0]
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2.0
+            leads = frequency_response(middle, r, period, delay)[1] > 0.0
+            low, high = (middle, high) if leads else (low, middle)
+        largest = max(largest, frequency_response(high, r, period, delay)[0])
+    return float(1.0 / largest)
 
 
 def largest_ratio(period: float, delay: float) -> float:
