@@ -147,7 +147,7 @@ class GoalServer:
         self._executor: GoalExecutor = node
         self._action = action
         self._tolerances = tolerances
-        self._server = _Server(
+        self._server = ResultServer(
             node,
             action,
             ACTION_NAME,
@@ -274,7 +274,7 @@ def serve_goals(node: Any, tolerances: DefaultTolerances, rate: float) -> GoalSe
     return GoalServer(node, FollowJointTrajectory, tolerances, rate)
 
 
-class _Server(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it is absent
+class ResultServer(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it is absent
     """Sends a result when there is one.
 
     ActionServer calls back to execute a goal and takes the result from what is returned: a callback
@@ -290,13 +290,14 @@ class _Server(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it 
 
     def send_result(self, goal_handle: ServerGoalHandle, result: Any) -> None:
         """Have the executor send the result of a goal that has ended."""
-        sent = self._sent = threading.Event()
+        self._sent = threading.Event()
+        super().notify_execute(goal_handle, lambda _: result)
 
-        def answer(_: ServerGoalHandle) -> Any:
-            sent.set()
-            return result
-
-        super().notify_execute(goal_handle, answer)
+    def _send_result_response(self, *args: Any) -> None:
+        """Answer a client that has asked; a task of the executor behind that of the result."""
+        super()._send_result_response(*args)
+        if self._sent is not None:
+            self._sent.set()
 
     def wait_until_sent(self) -> None:
         """Give an executor in another thread, which may be about to end, time to send a result."""

@@ -4,6 +4,7 @@ The arm is this process: it is where the reference says, give or take an error o
 """
 
 import signal
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,9 @@ from action_msgs.msg import GoalStatus
 from diagnostic_msgs.msg import KeyValue
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rclpy.action import GoalResponse
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
@@ -32,6 +36,7 @@ from action_client import (
     largest_jump,
 )
 from arm_system import ArmSystem
+from robot_dynamics.nodes.feedforward.action import ResultServer
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC, duration_msg, time_msg
 from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from ros_system import wait_for
@@ -230,6 +235,39 @@ def test_a_node_that_ends_says_so_to_its_client(action, start, peer, how):
     assert status == GoalStatus.STATUS_ABORTED
     assert result.error_string == "feedforward_node was deactivated"
     assert "Traceback" not in node.log
+
+
+def test_an_executor_that_ends_once_a_result_is_sent_has_sent_it(action, context, peer):
+    node, handles, ending = Node("slow", context=context), [], threading.Event()
+    server = ResultServer(
+        node,
+        action,
+        "slow/goals",
+        print,
+        goal_callback=lambda _: GoalResponse.ACCEPT,
+        handle_accepted_callback=lambda handle: (handle.execute(), handles.append(handle)),
+    )
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+
+    def spin():
+        while not ending.wait(0.1):  # between the tasks that end a goal
+            executor.spin_once(timeout_sec=0.1)
+
+    thread = threading.Thread(target=spin)
+    thread.start()
+    client = Client(peer, action, "slow/goals")
+    sent = client.send(client.goal((1.0, START)))
+    wait_for(lambda: handles, "the goal")
+    handles[0].abort()
+    server.send_result(handles[0], action.Result(error_string="ended"))
+    server.wait_until_sent()
+    ending.set()
+    thread.join()
+    assert sent.end()[1].error_string == "ended"
+    executor.shutdown()
+    server.destroy()
+    node.destroy_node()
 
 
 def test_a_simulated_arm_reaches_its_goal_within_tolerance(action, start, peer):
