@@ -59,6 +59,7 @@ class LoopTuning:
     def __init__(self, dynamics: Dynamics, wanted: Gains, bandwidth: float, period: float) -> None:
         self.wanted, self._bandwidth = wanted, bandwidth
         self._names = dynamics.robot.joint_names
+        self._none = np.zeros(dynamics.robot.dof)
         self._tuner = Tuner(dynamics)
         self._meter = SamplingMeter(FASTEST_SHARE * period)
         self._swings = SwingWatch(dynamics.robot.dof)
@@ -72,7 +73,7 @@ class LoopTuning:
         """Measure anew, as for another robot."""
         self._meter.forget()
         self._meter.unseen = 0.0
-        self._swings.forget(np.zeros(len(self._names)))
+        self._swings.forget(self._none)
         self._swing: Swing | None = None
         self._quiet_until = 0.0
         self._measured = False
@@ -89,7 +90,10 @@ class LoopTuning:
 
     def watch(self, error: Array | None, now: float) -> None:
         """Look at the position error of a cycle, shape (n,), rad or m; None where there is none."""
-        if error is None or self._swing is not None:
+        if error is None:  # what comes after it begins anew
+            self._swings.forget(self._none)
+            return
+        if self._swing is not None:
             return
         swing = self._swings.swinging(error, now)
         if swing is not None and now >= self._quiet_until:
@@ -157,15 +161,16 @@ class LoopTuning:
         )
 
     def _with_unseen(self, measured: Sampling, swing: Swing) -> Sampling:
-        """The sampling that a swing tells of: near its edge a loop swings at pi/2 per lag."""
+        """The sampling that a swing tells of: at its edge a loop swings at pi/2 per lag."""
         meter = self._meter
         lag = measured.period / 2.0 + measured.delay
-        told = meter.unseen + swing.half_period / 2.0 - lag
+        told = meter.unseen + swing.lag - lag
         before, meter.unseen = (
             meter.unseen,
             min(max(2.0 * meter.unseen, told, LEAST_UNSEEN_S), LONGEST_UNSEEN_S),
         )
-        return measured._replace(delay=measured.delay + meter.unseen - before)
+        meter.measured = measured._replace(delay=measured.delay + meter.unseen - before)
+        return meter.measured
 
     def _line(self, swing: Swing) -> str:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import atan2, log, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -14,21 +15,44 @@ LEAST_SWING = 1e-3
 TURNS = 6
 """Turns of an error in a row that are a swing and not an answer to a push."""
 
+FEWEST_TURNS = 4
+"""Turns that are enough where swings grow: there is no time to wait for more."""
+
+GROWTH = 1.5
+"""Size of each of them, at least, over that of the one before."""
+
 LONGEST_S = 1.0
 """Time that so many turns take at most: PD near the edge of its stability swings fast."""
 
 STEADY = 0.8
-"""Share of the first swing that the last one still has, if the swing does not die out."""
+"""Share of the first swing that all the others still have, if the swing does not die out."""
+
+UNEVEN = 0.5
+"""Share by which the times between turns may be longer or shorter than their mean: a loop near its
+edge swings evenly, what pushes the arm again and again does not."""
 
 SHORTEST_STEP_S = 4e-3
 """Time from one look to the next."""
 
 
 class Swing(NamedTuple):
-    """Index of a joint that swings, and the time from one turn to the next, s."""
+    """How a joint swings.
+
+    Args:
+        joint: Its index.
+        half_period: Time from one turn to the next, s.
+        growth: Size of a swing, from turn to turn, over that of the one before.
+    """
 
     joint: int
     half_period: float
+    growth: float
+
+    @property
+    def lag(self) -> float:
+        """Delay with which a loop swings so, s: the phase of exp(s d) for s e = -mu e(t - d)."""
+        growth = log(max(self.growth, 1.0))
+        return self.half_period * (1.0 - atan2(pi, growth) / pi)
 
 
 class SwingWatch:
@@ -72,8 +96,23 @@ class SwingWatch:
             self._sizes[-1, i], self._times[-1, i] = size[i], now
             self._turn[i], self._extreme[i] = self._extreme[i], error[i]
             self._rising[i] = not self._rising[i]
-            passed = now - self._times[0, i]
-            if passed <= LONGEST_S and self._sizes[-1, i] >= STEADY * self._sizes[0, i]:
-                self._times[:, i] = -np.inf  # told; count anew
-                return Swing(int(i), float(passed) / (TURNS - 1))
+            for turns, growth in ((TURNS, 0.0), (FEWEST_TURNS, GROWTH)):
+                times, sizes = self._times[-turns:, i], self._sizes[-turns:, i]
+                if (sizes[1:] >= growth * sizes[:-1]).all() and _lasts(times, sizes):
+                    swing = Swing(
+                        int(i),
+                        float(times[-1] - times[0]) / (turns - 1),
+                        float(sizes[-1] / sizes[0]) ** (1.0 / (turns - 1)),
+                    )
+                    self._times[:, i] = -np.inf  # told; count anew
+                    return swing
         return None
+
+
+def _lasts(times: Array, sizes: Array) -> bool:
+    """Whether turns at these times, after swings of these sizes, are those of an even swing."""
+    if times[-1] - times[0] > LONGEST_S:
+        return False
+    passed = np.diff(times)
+    uneven = np.abs(passed - passed.mean()) > UNEVEN * passed.mean() + SHORTEST_STEP_S
+    return not uneven.any() and bool((sizes >= STEADY * sizes[0]).all())
