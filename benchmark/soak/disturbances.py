@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
@@ -18,7 +19,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from benchmark.nodes.processes import wait_until
 from benchmark.soak.monitor import Monitor
 from benchmark.soak.sent_trajectory import DURATION, FIRST, SEGMENT, SEGMENTS, SentTrajectory
-from robot_dynamics.nodes.ros.messages import duration_msg
+from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC, duration_msg
+from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 
 LEAD = 0.15
 """Time between sending a trajectory and its start, s: it has arrived by then."""
@@ -26,10 +28,20 @@ LEAD = 0.15
 REACH = 0.3
 """How far waypoints are from the middle of the joint ranges, rad."""
 
-MODES = ("feedforward", "computed_torque", "impedance", "pd_gravity", "gravity_compensation", "pd")
-SHORT = {"gravity_compensation": 0.2, "pd": 0.2}
+DEAF = "gravity_compensation"
+"""Mode that follows no reference: feedforward_node refuses trajectories until it is over."""
+
+UNDER_WAY = 0.5
+"""Time after which a trajectory that was sent has been taken up, s, and a mode may be deaf."""
+
+RETRY = 0.1
+"""Time after which is tried again what cannot be done now, s."""
+
+SHORT = {DEAF: 0.2, "pd": 0.2}
 """Modes that let the arm sink or drift under a load that nobody told the robot of; for how long, s.
 """
+
+MODES = ("feedforward", "computed_torque", "impedance", "pd_gravity", *SHORT)
 
 
 class Disturbances:
@@ -63,6 +75,8 @@ class Disturbances:
         self._trajectories = node.create_publisher(JointTrajectory, "joint_trajectory", 10)
         self._payload = node.create_publisher(InertiaStamped, "payload", 10)
         self._set = node.create_client(SetParameters, "controller_node/set_parameters")
+        self._unfollowed = ""
+        node.create_subscription(KeyValue, UNFOLLOWED_TOPIC, self._on_unfollowed, DESCRIPTION_QOS)
         self._mode = "feedforward"
         self._answers: list[tuple[str, Any]] = []
         wait_until(self._trajectories.get_subscription_count, "feedforward_node")
@@ -86,7 +100,12 @@ class Disturbances:
         end = self._monitor.sent[-1].begin + DURATION + 0.3
         wait_until(lambda: time.time() > end, "the end of the last trajectory")
 
+    def _on_unfollowed(self, msg: Any) -> None:
+        self._unfollowed = msg.value
+
     def _send_trajectory(self, left: float) -> float:
+        if self._mode == DEAF or self._unfollowed:
+            return RETRY
         now = time.time()
         reach = REACH * self._numbers.uniform(-1.0, 1.0, (SEGMENTS + 1, len(self._moved)))
         sent = SentTrajectory(now + LEAD, self._middle + reach)
@@ -130,7 +149,10 @@ class Disturbances:
 
     def _send_mode(self, left: float) -> float:
         risky = self._mode in SHORT
-        self._mode = "feedforward" if risky else self._random.choice(MODES)
+        mode = "feedforward" if risky else self._random.choice(MODES)
+        if mode == DEAF and time.time() < self._monitor.sent[-1].begin + UNDER_WAY:
+            return RETRY
+        self._mode = mode
         change = Parameter("mode", value=self._mode).to_parameter_msg()
         answer = self._set.call_async(SetParameters.Request(parameters=[change]))
         self._answers.append((self._mode, answer))
