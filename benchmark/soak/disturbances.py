@@ -25,14 +25,16 @@ from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 LEAD = 0.15
 """Time between sending a trajectory and its start, s: it has arrived by then."""
 
-REACH = 0.3
-"""How far waypoints are from the middle of the joint ranges, rad."""
+REACH = 0.2
+"""How far waypoints are from the middle of the joint ranges, rad: without feedforward a Panda comes
+up to 0.4 rad off the way between them, and a tracking error of 0.5 rad stops it."""
 
 DEAF = "gravity_compensation"
-"""Mode that follows no reference: feedforward_node refuses trajectories until it is over."""
+"""Mode that follows no reference: feedforward_node refuses trajectories until it is over, and a
+load that the robot is told of and does not carry would lift its wrist at 6 rad/s."""
 
 UNDER_WAY = 0.5
-"""Time after which a trajectory that was sent has been taken up, s, and a mode may be deaf."""
+"""Time after which a trajectory or a payload that was sent has been taken up, s."""
 
 RETRY = 0.1
 """Time after which is tried again what cannot be done now, s."""
@@ -76,6 +78,7 @@ class Disturbances:
         self._payload = node.create_publisher(InertiaStamped, "payload", 10)
         self._set = node.create_client(SetParameters, "controller_node/set_parameters")
         self._unfollowed = ""
+        self._mass, self._loaded_at = 0.0, 0.0
         node.create_subscription(KeyValue, UNFOLLOWED_TOPIC, self._on_unfollowed, DESCRIPTION_QOS)
         self._mode = "feedforward"
         self._answers: list[tuple[str, Any]] = []
@@ -136,9 +139,12 @@ class Disturbances:
         return self._random.uniform(FIRST + 0.3, DURATION)
 
     def _send_payload(self, left: float) -> float:
+        if self._mode == DEAF:
+            return RETRY
         msg = InertiaStamped()
         msg.header.frame_id = self._frame
         mass = self._random.choice((0.0, self._random.uniform(0.0, self._heaviest)))
+        self._mass, self._loaded_at = mass, time.time()
         body = msg.inertia
         body.m = mass
         body.com.x, body.com.z = (self._random.uniform(0.0, 0.1) for _ in range(2))
@@ -150,7 +156,8 @@ class Disturbances:
     def _send_mode(self, left: float) -> float:
         risky = self._mode in SHORT
         mode = "feedforward" if risky else self._random.choice(MODES)
-        if mode == DEAF and time.time() < self._monitor.sent[-1].begin + UNDER_WAY:
+        taken_up = max(self._monitor.sent[-1].begin, self._loaded_at) + UNDER_WAY
+        if mode == DEAF and (self._mass or time.time() < taken_up):
             return RETRY
         self._mode = mode
         change = Parameter("mode", value=self._mode).to_parameter_msg()

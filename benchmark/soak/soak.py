@@ -23,7 +23,7 @@ from robot_dynamics.robot import find_robot
 EFFORT_RATE = 1000.0
 """Largest change of effort that the controller is told to allow, N m/s: what Franka allows."""
 
-HEAVIEST = 0.5
+HEAVIEST = 0.3
 """Heaviest payload, kg: the robot is told of it and does not carry it, and 1 kg takes the wrist of
 a Panda 0.4 rad off, next to where a tracking error stops it."""
 

@@ -12,20 +12,28 @@ from robot_dynamics.arrays import Array
 LEAST_SWING = 1e-3
 """Change of an error between two turns that is a swing, rad or m; smaller ones are noise."""
 
+
+class Rule(NamedTuple):
+    """What is a swing, and not an answer to a push.
+
+    Args:
+        turns: Turns of an error in a row.
+        growth: Size of each swing, at least, over that of the one before.
+        longest: Time that so many turns take at most, s: PD near its edge swings fast.
+    """
+
+    turns: int
+    growth: float
+    longest: float
+
+
 TURNS = 6
-"""Turns of an error in a row that are a swing and not an answer to a push."""
-
-FEWEST_TURNS = 4
-"""Turns that are enough where swings grow: there is no time to wait for more."""
-
-GROWTH = 1.5
-"""Size of each of them, at least, over that of the one before."""
-
-LONGEST_S = 1.0
-"""Time that so many turns take at most: PD near the edge of its stability swings fast."""
+RULES = (Rule(TURNS, 0.0, 1.0), Rule(4, 1.5, 0.3))
+"""A swing that goes on, and one that grows fast, where there is no time to wait for more turns."""
 
 STEADY = 0.8
-"""Share of the first swing that all the others still have, if the swing does not die out."""
+"""Share of the first swing that all others have, and of the largest that the last one has, if the
+swing does not die out."""
 
 UNEVEN = 0.5
 """Share by which the times between turns may be longer or shorter than their mean: a loop near its
@@ -93,12 +101,13 @@ class SwingWatch:
         size = np.abs(self._extreme - self._turn)
         for i in np.flatnonzero(turned):
             self._sizes[:-1, i], self._times[:-1, i] = self._sizes[1:, i], self._times[1:, i]
-            self._sizes[-1, i], self._times[-1, i] = size[i], now
+            self._sizes[-1, i] = max(size[i], LEAST_SWING)
+            self._times[-1, i] = now
             self._turn[i], self._extreme[i] = self._extreme[i], error[i]
             self._rising[i] = not self._rising[i]
-            for turns, growth in ((TURNS, 0.0), (FEWEST_TURNS, GROWTH)):
+            for turns, growth, longest in RULES:
                 times, sizes = self._times[-turns:, i], self._sizes[-turns:, i]
-                if (sizes[1:] >= growth * sizes[:-1]).all() and _lasts(times, sizes):
+                if (sizes[1:] >= growth * sizes[:-1]).all() and _lasts(times, sizes, longest):
                     swing = Swing(
                         int(i),
                         float(times[-1] - times[0]) / (turns - 1),
@@ -109,10 +118,11 @@ class SwingWatch:
         return None
 
 
-def _lasts(times: Array, sizes: Array) -> bool:
+def _lasts(times: Array, sizes: Array, longest: float) -> bool:
     """Whether turns at these times, after swings of these sizes, are those of an even swing."""
-    if times[-1] - times[0] > LONGEST_S:
+    if times[-1] - times[0] > longest:
         return False
     passed = np.diff(times)
     uneven = np.abs(passed - passed.mean()) > UNEVEN * passed.mean() + SHORTEST_STEP_S
-    return not uneven.any() and bool((sizes >= STEADY * sizes[0]).all())
+    lasts = min(sizes.min() / sizes[0], sizes[-1] / sizes.max()) >= STEADY
+    return lasts and not uneven.any()
