@@ -31,6 +31,8 @@ REST = 0.1  # rad/s
 IN_MOTION = 0.05  # rad: slow feedback on the way; at 0.5 rad/s that is a tenth of a second
 KICK = 2e-3  # rad/s: at 9 rad/s an arm swings by it no further than that
 
+FEEDING_BACK = ("feedforward", "computed_torque", "impedance", "pd_gravity", "pd")
+
 ROBOTS = {name: Dynamics(read_urdf(find_robot(name))) for name in ("ur5", "panda", "planar_2r")}
 
 
@@ -181,6 +183,39 @@ def test_commands_that_are_late_unseen_are_noticed_by_the_swing_and_end_it(name,
     assert loop.lines[1:] == told  # nothing swings any more
     assert max(loop.speeds[-100:]) < 0.05
     assert len(told) <= 1 and all("swings" in line for line in told)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(2))
+def test_motions_modes_and_untrue_loads_that_change_all_the_time_are_no_swing(seed):
+    random, dynamics = np.random.default_rng(seed), ROBOTS["panda"]
+    tree, joints = dynamics.robot, dynamics.robot.joint_names[:7]
+    hand = tree.tips[0]
+    loads = [
+        Dynamics(tree.with_payload(hand, random.uniform(0.0, 1.0), random.uniform(0.0, 0.1, 3)))
+        for _ in range(8)
+    ]
+    loop, settings = Loop(dynamics, 1000), Settings()
+    loop.run(1.0)
+    due, mode = dict.fromkeys(("motion", "load", "mode"), 0.0), "feedforward"
+    while loop.now < 120.0:
+        if loop.now >= due["motion"]:
+            q = loop.q0[:7] + 0.3 * random.uniform(-1.0, 1.0, (4, 7))
+            still = np.zeros_like(q)
+            goal = Waypoints(joints, [0.8, 1.8, 2.8, 3.8], q, velocities=still, accelerations=still)
+            loop.follower.accept(goal, loop.now)
+            due["motion"] = loop.now + random.uniform(1.0, 4.0)
+        if loop.now >= due["load"]:
+            loop.model = replace(loop.model, dynamics=random.choice(loads))
+            loop.controller.change(loop.model)
+            due["load"] = loop.now + random.uniform(0.5, 4.0)
+        if loop.now >= due["mode"]:
+            mode = "feedforward" if mode == "pd" else random.choice(FEEDING_BACK)
+            settings = replace(settings, mode=str(mode))
+            loop.controller.change(loop.model, settings)
+            due["mode"] = loop.now + (0.2 if mode == "pd" else random.uniform(0.5, 4.0))
+        loop.run(0.1)
+    assert not any("swings" in line for line in loop.lines)
 
 
 def test_what_a_swing_has_told_of_is_believed_until_it_is_recovered_from():
