@@ -357,6 +357,12 @@ class Controller:
             return None
         return position_error(joined.q, measured.q, self.model.continuous)
 
+    def _runs_away(self, measured: Measured, now: float) -> bool:
+        """Whether the arm is far from its way to rest, and too fast: a spring would throw it."""
+        limits = self.model.dynamics.robot.limits.velocity
+        fast = (np.abs(measured.qd) > limits) & (limits > 0.0)
+        return bool(fast.any()) and self._feedback.lost(self._setpoint.at_rest(now).q, measured.q)
+
     @property
     def _law(self) -> Law:
         """The control law of the moment."""
@@ -378,6 +384,8 @@ class Controller:
         if status is Status.TRACKING and self._reference is not None:
             reference = self._setpoint.joined(self._reference, now)
         else:
+            if law.feedback and self._runs_away(measured, now):
+                self._go_on_from(State(measured.q, self._none, self._none), now)
             state = self._setpoint.at_rest(now)
             reference = Reference(state.q, state.qd, model.feedforward(*state))
         integrates = law.feedback and model.gains.has_integral

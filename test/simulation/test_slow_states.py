@@ -185,6 +185,20 @@ def test_commands_that_are_late_unseen_are_noticed_by_the_swing_and_end_it(name,
     assert len(told) <= 1 and all("swings" in line for line in told)
 
 
+@pytest.mark.parametrize("speed", [5.0, pytest.param(20.0, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ROBOTS)
+def test_an_arm_that_is_thrown_comes_to_rest_once_it_is_stopped(name, seed, speed):
+    loop = Loop(ROBOTS[name], 1000, commands_late=10e-3, tracking_limit=0.5)
+    loop.run(1.0)
+    velocity = np.random.default_rng(seed).uniform(-speed, speed, loop.plant.robot.dof)
+    slides = [not joint.type.rotates for joint in loop.plant.robot.independent_joints]
+    loop.plant.reset(loop.plant.q, np.where(slides, 0.0, velocity))
+    loop.run(4.0)
+    # It must not race around, pushed by a spring of many turns from one side to the other
+    assert max(loop.speeds[-300:]) < REST
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(2))
 def test_motions_modes_and_untrue_loads_that_change_all_the_time_are_no_swing(seed):
