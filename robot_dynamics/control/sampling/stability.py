@@ -22,7 +22,7 @@ HALVINGS = 40
 """Steps of bisection: float64 to a few digits less than it has."""
 
 INTERVALS = 256
-"""Parts in which the frequency is looked for at which the lead is used up."""
+"""Number of parts of the frequencies; the first in which the lead is used up is halved on."""
 
 
 def frequency_response(theta: Array, r: float, period: float, delay: float) -> tuple[Array, Array]:
@@ -47,7 +47,7 @@ def frequency_response(theta: Array, r: float, period: float, delay: float) -> t
     # What a correction adds to e' and, at once, to e: in the cycle it begins in, and the next
     into_velocity = period - late + late / z
     into_position = ((period - late) ** 2 + (period**2 - (period - late) ** 2) / z) / 2.0
-    # times (z - 1)^2 z^(whole), which is of the phase pi + theta + whole theta
+    # G (z - 1)^2 z^whole; (z - 1)^2 is -(2 sin(theta / 2))^2 z
     numerator = (z - 1.0) * (into_velocity + r * into_position) + r * period * into_velocity
     lead = np.angle(numerator) - (whole + 1.0) * theta
     return np.abs(numerator) / (2.0 * np.sin(theta / 2.0)) ** 2, lead

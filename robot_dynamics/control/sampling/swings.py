@@ -71,7 +71,6 @@ class SwingWatch:
     """
 
     def __init__(self, n: int) -> None:
-        self._joints = np.arange(n)
         self.forget(np.zeros(n))
 
     def forget(self, error: Array) -> None:
