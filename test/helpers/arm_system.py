@@ -143,6 +143,7 @@ def series(messages, field):
     """Stamps, shape (N,), s, and values, shape (N, n), of JointState messages."""
     from robot_dynamics.nodes.ros.messages import nanoseconds
 
+    messages = list(messages)  # to which more may be added meanwhile
     stamps = [nanoseconds(msg.header.stamp) * 1e-9 for msg in messages]
     return np.array(stamps), np.array([getattr(msg, field) for msg in messages])
 
