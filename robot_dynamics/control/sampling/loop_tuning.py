@@ -122,7 +122,8 @@ class LoopTuning:
             return None
         why = ""
         if swing is not None:
-            measured, why = self._with_unseen(measured, swing), self._line(swing)
+            self._meter.unseen = self._told_by(swing, measured)
+            measured, why = self._meter.measured or measured, self._line(swing)
             self._swing = None
         fits = not measured.slower_than(self.sampling) and not self.sampling.slower_than(measured)
         if self._measured and fits and not why:
@@ -143,8 +144,7 @@ class LoopTuning:
         """Believe no longer in the delay that a swing has told of; return whether one had."""
         meter = self._meter
         told, meter.unseen = meter.unseen, 0.0
-        if told and (measured := meter.measured) is not None:
-            meter.measured = measured._replace(delay=measured.delay - told)
+        if told and meter.measured is not None:
             self._measured, self._told = False, None
         return told > 0.0
 
@@ -160,17 +160,11 @@ class LoopTuning:
             + f"; {self._does}"
         )
 
-    def _with_unseen(self, measured: Sampling, swing: Swing) -> Sampling:
-        """The sampling that a swing tells of: at its edge a loop swings at pi/2 per lag."""
-        meter = self._meter
-        lag = measured.period / 2.0 + measured.delay
-        told = meter.unseen + swing.lag - lag
-        before, meter.unseen = (
-            meter.unseen,
-            min(max(2.0 * meter.unseen, told, LEAST_UNSEEN_S), LONGEST_UNSEEN_S),
-        )
-        meter.measured = measured._replace(delay=measured.delay + meter.unseen - before)
-        return meter.measured
+    def _told_by(self, swing: Swing, measured: Sampling) -> float:
+        """The unseen delay that a swing tells of, s: at its edge a loop swings at pi/2 per lag."""
+        unseen = self._meter.unseen
+        told = unseen + swing.lag - (measured.period / 2.0 + measured.delay)
+        return min(max(2.0 * unseen, told, LEAST_UNSEEN_S), LONGEST_UNSEEN_S)
 
     def _line(self, swing: Swing) -> str:
         return (

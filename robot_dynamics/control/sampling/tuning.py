@@ -62,7 +62,7 @@ class Sampling(NamedTuple):
     delay: float
 
     @staticmethod
-    def of(period: float, age: float = 0.0, unseen: float = 0.0) -> Sampling:
+    def of(period: float, age: float = 0.0) -> Sampling:
         """Sampling of states that come at a period.
 
         A drive takes a command up a cycle after it has told the state, at worst.
@@ -70,9 +70,8 @@ class Sampling(NamedTuple):
         Args:
             period: Time from a state to the next, s.
             age: Of a state when it is answered, s.
-            unseen: Delay beyond all that can be measured, s.
         """
-        return Sampling(period, age + period + COMMAND_DELAY_S + unseen)
+        return Sampling(period, age + period + COMMAND_DELAY_S)
 
     def slower_than(self, other: Sampling) -> bool:
         """Whether gains that fit `other` do not fit this."""
@@ -90,7 +89,6 @@ class SamplingMeter:
         fastest: Shortest period at which states are answered, s.
 
     Attributes:
-        measured: The last measurement, or None.
         unseen: Delay of commands that swings of the arm have told of, s.
     """
 
@@ -101,10 +99,16 @@ class SamplingMeter:
 
     def forget(self) -> None:
         """Measure anew."""
-        self.measured: Sampling | None = None
+        self._measured: Sampling | None = None
         self._windows: deque[tuple[float, float]] = deque(maxlen=WINDOWS)
         self._began: float | None = None
         self._count, self._age = 0, 0.0
+
+    @property
+    def measured(self) -> Sampling | None:
+        """The last measurement, with what is unseen; None before the first one."""
+        seen = self._measured
+        return seen and seen._replace(delay=seen.delay + self.unseen)
 
     def feed(self, now: float, age: float, states: int = 1) -> None:
         """Note that states have come.
@@ -124,7 +128,7 @@ class SamplingMeter:
             self._windows.append((passed / self._count, self._age / self._count))
             # The median: a stall of a busy machine says nothing about the time after it
             period, age = np.median(self._windows, axis=0).tolist()
-            self.measured = Sampling.of(max(period, self._fastest), age, self.unseen)
+            self._measured = Sampling.of(max(period, self._fastest), age)
             self._began, self._count, self._age = now, 0, 0.0
 
 
