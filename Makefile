@@ -31,9 +31,9 @@ help:
 	@sed -n '/^$$/q; s/^# \{0,1\}//p' Makefile
 
 demo: $(VENV)/$(if $(VIEW)$(RECORD)$(IDENTIFY),.view,.demo)
-	$(BIN)/robot-dynamics demo "$(ROBOT)" $(if $(VIEW),--view) $(if $(IDENTIFY),--identify) $(if $(RECORD),--record "$(RECORD)")
+	$(if $(IDENTIFY),$(BIN)/python examples/identify_and_follow.py "$(ROBOT)",$(BIN)/robot-dynamics demo "$(ROBOT)" $(if $(VIEW),--view) $(if $(RECORD),--record "$(RECORD)"))
 
-# Byte code is kept, whatever the shell says: every process that a test starts would compile all anew
+# Keep byte code, also against the shell's setting: every process of a test would compile all again
 test test-thorough: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.test

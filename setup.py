@@ -30,11 +30,12 @@ VIEW = [  # page and recording; pycollada for the .dae meshes of many arms
     "mcap>=1.2",
     "rosbags>=0.10",
 ]
-IDENTIFICATION = [  # bags, bodies that exist, clearance of meshes
+IDENTIFICATION = [  # bags, physically consistent inertias, clearance of meshes
     "rosbags>=0.10",
     "cvxpy>=1.5",
     "clarabel>=0.9",
     "coal>=3",
+    "mcap>=1.2",
     "trimesh>=4",
     "pycollada>=0.8",
 ]

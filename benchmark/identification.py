@@ -15,7 +15,7 @@ from time import process_time
 import numpy as np
 
 from benchmark.identification_peers import table as beside_peers
-from benchmark.real_recordings import VARIABLE, Case, cases, staubli
+from benchmark.real_recordings import VARIABLE, RecordedCase, cases, staubli
 from robot_dynamics import Dynamics
 from robot_dynamics.identification import Identification, Recording, identify, validate
 from robot_dynamics.identification.signals import Signals, signals
@@ -26,26 +26,26 @@ POSES = 10_000
 PEERS = (
     "Time of the whole of an identification after imports, on the same recording, by "
     "`python -m benchmark.identification_peers`. Each does what it does by default: ours chooses "
-    "friction on unseen blocks and solves for bodies that exist; FIGAROH has weighted least "
+    "friction on held-out blocks and solves for consistent inertias; FIGAROH has weighted least "
     "squares of base parameters and friction; FloBaRoID a semidefinite programme that is held "
     "near the URDF, whose masses are far off here."
 )
 
 
-def plain(robot: Robot, first: Recording, last: Recording, edge: float) -> np.ndarray:
-    """What the usual way leaves of the last part, percent by joint.
+def plain(robot: Robot, first: Recording, last: Recording, cutoff: float) -> np.ndarray:
+    """Return the residual of plain least squares on the last part, percent by joint.
 
     Base parameters, viscous and Coulomb friction and an offset by least squares, joints weighted by
     what a first fit leaves of them.
     """
     arm = Dynamics(robot)
-    seen, unseen = signals(first, edge), signals(last, edge)
-    X, weight = plain_columns(arm, seen), np.ones(robot.dof)
+    fitted, held_out = signals(first, cutoff), signals(last, cutoff)
+    X, weight = plain_columns(arm, fitted), np.ones(robot.dof)
     for _ in range(2):
         rows = (X * weight[:, None]).reshape(-1, X.shape[-1])
-        z = np.linalg.lstsq(rows, (seen.tau * weight).ravel())[0]
-        weight = 1.0 / np.std(seen.tau - X @ z, axis=0)
-    return percent(unseen.tau - plain_columns(arm, unseen) @ z, unseen.tau)
+        z = np.linalg.lstsq(rows, (fitted.tau * weight).ravel())[0]
+        weight = 1.0 / np.std(fitted.tau - X @ z, axis=0)
+    return percent(held_out.tau - plain_columns(arm, held_out) @ z, held_out.tau)
 
 
 def plain_columns(arm: Dynamics, motion: Signals) -> np.ndarray:
@@ -68,34 +68,35 @@ def row(label: str, values: np.ndarray) -> str:
     return f"| {label} | {cells} | {np.mean(values):.2f} |"
 
 
-def told(case: Case) -> list[str]:
-    """What the page says of a case."""
+def section(case: RecordedCase) -> list[str]:
+    """Return the section of the page about a case."""
     middle = 0.7 * case.recording.duration
     first, last = case.recording.between(0.0, middle), case.recording.between(middle, np.inf)
-    identify(case.robot, first, edge=case.edge)  # compiles, imports
+    identify(case.robot, first, cutoff=case.cutoff)  # compiles, imports
     begin = process_time()
-    found = identify(case.robot, first, edge=case.edge)
+    found = identify(case.robot, first, cutoff=case.cutoff)
     took = process_time() - begin
-    motion = signals(last, found.edge)
+    motion = signals(last, found.cutoff)
     free, model = (
         percent(motion.tau - one.efforts(motion), motion.tau) for one in (found.free, found.model)
     )
     raw = percent(last.tau - found.predict(last), last.tau)
-    before = validate(case.robot, last, edge=found.edge).relative * 100.0
-    seen = signals(first, found.edge)
-    overall = 100.0 * np.linalg.norm(seen.tau - found.free.efforts(seen)) / np.linalg.norm(seen.tau)
+    before = validate(case.robot, last, cutoff=found.cutoff).relative * 100.0
+    fitted = signals(first, found.cutoff)
+    left = np.linalg.norm(fitted.tau - found.free.efforts(fitted))
+    overall = 100.0 * left / np.linalg.norm(fitted.tau)
     joints = " | ".join(str(j + 1) for j in range(case.robot.dof))
     lines = [
         f"## {case.name}",
         "",
         f"{case.recording.duration:.1f} s at {case.recording.rate:.0f} Hz, filtered at "
-        f"{found.edge:.3g} Hz; identified in {took:.1f} s of one core. Percent of the effort that "
-        "stays unexplained, by joint:",
+        f"{found.cutoff:.3g} Hz; identified in {took:.1f} s of one core. Percent of the effort "
+        "that stays unexplained, by joint:",
         "",
         f"| last 30 % | {joints} | mean |",
         "| --- |" + " --- |" * (case.robot.dof + 1),
         row("URDF", before),
-        row("plain least squares", plain(case.robot, first, last, found.edge)),
+        row("plain least squares", plain(case.robot, first, last, found.cutoff)),
         row("least squares, chosen friction", free),
         row("bodies that exist", model),
         row("the same, efforts as recorded", raw),
@@ -108,13 +109,13 @@ def told(case: Case) -> list[str]:
 
 
 def definite(found: Identification) -> str:
-    """Whether the mass matrix is positive definite wherever it was looked at."""
+    """Return whether the mass matrix is positive definite at all tested poses."""
     q = np.random.default_rng(0).uniform(-np.pi, np.pi, (POSES, found.robot.dof))
     least = np.linalg.eigvalsh(Dynamics(found.robot).mass_matrix(q)).min()
     return f"Least eigenvalue of the mass matrix at {POSES} random poses: {least:.3g}."
 
 
-def told_of_staubli(folder: Path) -> list[str]:
+def staubli_section(folder: Path) -> list[str]:
     """The TX40: its motion differs from end to end, so that blocks are left out in turn."""
     robot, recording, actuators = staubli(folder)
     found = identify(robot, recording, actuators=actuators, physical=False)
@@ -123,14 +124,14 @@ def told_of_staubli(folder: Path) -> list[str]:
         "## TX40",
         "",
         "9 s at 5 kHz, motor side, currents for efforts, the sixth motor coupled to the fifth "
-        f"joint; filtered at {found.edge:.3g} Hz. Each sixth of the time is predicted by a fit of "
-        "the rest:",
+        f"joint; filtered at {found.cutoff:.3g} Hz. Each sixth of the time is predicted by a fit "
+        "of the rest:",
         "",
-        f"| unseen blocks | {joints} | mean |",
+        f"| held-out blocks | {joints} | mean |",
         "| --- |" + " --- |" * (robot.dof + 1),
         row("least squares, chosen friction", 100.0 * found.report.relative),
         "",
-        *(f"- {doubt.text}\n" for doubt in found.report.doubts),
+        *(f"- {warning.text}\n" for warning in found.report.quality_warnings),
     ]
 
 
@@ -150,9 +151,9 @@ def main() -> int:
         "",
     ]
     for case in cases(folder):
-        lines += told(case)
+        lines += section(case)
     if (folder / "tx40").is_dir():
-        lines += told_of_staubli(folder / "tx40")
+        lines += staubli_section(folder / "tx40")
     if (folder / "franka_1khz").is_dir():
         lines += ["## Beside peers", "", PEERS, "", *beside_peers(), ""]
     PAGE.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")

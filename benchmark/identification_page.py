@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmark.identified_robot import DEVIATIONS, Measured
-from robot_dynamics.cli.identified_demo import RUBBING, SPREAD
+from benchmark.identified_robot import DEVIATIONS, RobotResult
+from examples.identify_and_follow import MASS_ERROR, RUBBING
 
 EXPECTED = 0.0027
 """Part of estimates with normal errors that are off by more than `DEVIATIONS`."""
 
 
-def page(found: list[Measured], left: list[str], duration: float, rate: float) -> str:
+def page(found: list[RobotResult], left: list[str], duration: float, rate: float) -> str:
     """The page: a table, what it comes to, and the robots that were not measured."""
     all_of_them = sum(len(one.deviations) for one in found)
     beyond = sum(one.beyond for one in found)
@@ -22,8 +22,8 @@ def page(found: list[Measured], left: list[str], duration: float, rate: float) -
         "# Identification of simulated robots",
         "",
         "Written by `python -m benchmark.identification_through_nodes`. Masses differ by up to "
-        f"{100 * SPREAD:.0f} % from the URDF; joints rub by {100 * RUBBING:.0f} % of their largest "
-        "effort, once by Coulomb and once by viscous friction, beyond what the URDF knows; "
+        f"{100 * MASS_ERROR:.0f} % from the URDF; joints rub by {100 * RUBBING:.0f} % of their "
+        "largest effort, once by Coulomb and once by viscous friction, beyond what the URDF knows; "
         "`joint_states` have noise, steps of encoders and stamps that are late. The nodes follow "
         f"an excitation of {duration:g} s at {rate:g} Hz and then another motion, recorder_node "
         "writes, `identify` reads the first.",
@@ -53,15 +53,15 @@ def page(found: list[Measured], left: list[str], duration: float, rate: float) -
     for one in found:
         largest = max(one.deviations, default=0.0)
         lines.append(
-            f"| {one.robot} | {one.joints} | {one.rate:.0f} | {len(one.deviations)} | {one.unseen} "
-            f"| {largest:.1f} | {one.beyond} | {max(one.noise):.2f} | {one.again:.0e} "
-            f"| {one.verdict} |"
+            f"| {one.robot} | {one.joints} | {one.rate:.0f} | {len(one.deviations)} "
+            f"| {one.undetermined} | {largest:.1f} | {one.beyond} | {max(one.noise):.2f} "
+            f"| {one.again:.0e} | {one.verdict} |"
         )
     lines += [
         "",
         "Errors are those against the numbers that have the efforts of the true robot. Residual "
-        "over noise: rms of recorded less predicted efforts on the other motion, below the edge of "
-        "the filter and while the joint moves, over what the true robot leaves of them; up to 1.41 "
+        "over noise: rms of recorded less predicted efforts on the other motion, below the cutoff "
+        "of the filter and while the joint moves, over that of the true robot; up to 1.41 "
         "the model is off by less than the noise. URDF read again: largest difference between "
         "efforts of the written file and those of the regressor, over the largest of the joint.",
     ]

@@ -44,7 +44,7 @@ tasks:
       include_external_forces: false
       use_joint_torques: true
       model_components: {{friction: true, actuator_inertia: false, joint_offset: true}}
-    signal_processing: {{sampling_frequency: {rate}, cutoff_frequency: {edge}}}
+    signal_processing: {{sampling_frequency: {rate}, cutoff_frequency: {cutoff}}}
 """
 
 
@@ -52,7 +52,7 @@ TITLES = {"figaroh": "FIGAROH 1.0", "flobaroid": "FloBaRoID, with the settings o
 
 
 def beside(folder: Path, name: str) -> dict[str, float] | str:
-    """What a peer says of the recording in a folder, or why it says nothing."""
+    """Return the result of a peer for the recording in a folder, or the reason of its failure."""
     python = os.environ.get(f"{name.upper()}_PYTHON", sys.executable)
     command = [python, str(SCRIPT), name, str(folder)]
     one_core = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -68,9 +68,9 @@ def table() -> list[str]:
     source = find_robot("panda")
     robot = read_urdf(source).with_locked({"panda_finger_joint1": 0.0})
     recording = one_number_a_line(Path(os.environ[VARIABLE]) / "franka_1khz")
-    identify(robot, recording, edge=5.0)  # compiles, imports
+    identify(robot, recording, cutoff=5.0)  # compiles, imports
     start = time.process_time()
-    found = identify(robot, recording, edge=5.0)
+    found = identify(robot, recording, cutoff=5.0)
     took = time.process_time() - start
     motion = signals(recording, 5.0)
     left = np.linalg.norm(motion.tau - found.model.efforts(motion)) / np.linalg.norm(motion.tau)
@@ -87,7 +87,7 @@ def table() -> list[str]:
                  frequency=recording.rate)  # fmt: skip
         n = robot.dof
         text = FIGAROH.format(joints=list(robot.joint_names), zeros=[0.0] * n, ones=[1.0] * n,
-                              rate=float(round(recording.rate)), edge=5.0)  # fmt: skip
+                              rate=float(round(recording.rate)), cutoff=5.0)  # fmt: skip
         (folder / "figaroh.yaml").write_text(text)
         for peer, title in TITLES.items():
             said = beside(folder, peer)

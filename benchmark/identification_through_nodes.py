@@ -27,7 +27,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmark.identification_page import page
-from benchmark.identified_robot import DEVIATIONS, PATIENCE_S, Measured, measured
+from benchmark.identified_robot import DEVIATIONS, PATIENCE_S, RobotResult, measured
 from benchmark.progress import progress_bar
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
@@ -147,7 +147,7 @@ def main() -> int:
     left = [name for name in wanted if not _result(name).is_file()]
     of_each(left, arguments, console)
     found = [
-        Measured(**json.loads(_result(name).read_text(encoding="utf-8")))
+        RobotResult(**json.loads(_result(name).read_text(encoding="utf-8")))
         for name in known
         if _result(name).is_file()
     ]

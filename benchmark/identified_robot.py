@@ -11,24 +11,24 @@ import numpy as np
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics import Dynamics
-from robot_dynamics.arrays import Array
-from robot_dynamics.cli.companions import companion
-from robot_dynamics.cli.identified_demo import (
+from examples.identify_and_follow import (
+    MASS_ERROR,
     SEED,
     SHARE,
     SIMULATED_TIME,
     SPEED,
-    SPREAD,
     TRIALS,
     Reality,
 )
+from robot_dynamics import Dynamics
+from robot_dynamics.cli.subprocesses import node_subprocess
 from robot_dynamics.control import Friction
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification import (
     Identification,
+    MotionBounds,
     Recording,
-    Room,
     excite,
     identify,
     write_urdf,
@@ -50,7 +50,7 @@ PRIORITY = 20
 """Real-time priority of the nodes, where the system allows it, as in the demonstration."""
 
 OTHER_S = 8.0
-"""Duration of the motion that the fit has not seen, s."""
+"""Duration of the held-out motion, s."""
 
 PATIENCE_S = 600.0
 """Time that a motion may take where the machine is busy, s."""
@@ -63,15 +63,15 @@ STEP = 1e-4
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What became of one robot.
+class RobotResult:
+    """Result of one robot.
 
     Args:
         robot: Name.
         joints: How many.
         deviations: By how many standard deviations each base parameter is off that the motion
             shows.
-        unseen: Base parameters that the motion does not show.
+        undetermined: Base parameters that the motion does not show.
         noise: Rms of recorded less predicted efforts on another motion, by joint, while it moves,
             over what the true robot leaves.
         again: Largest difference between efforts of the written URDF, read again, and those of
@@ -83,7 +83,7 @@ class Measured:
     robot: str
     joints: int
     deviations: list[float]
-    unseen: int
+    undetermined: int
     noise: list[float]
     again: float
     verdict: str
@@ -95,7 +95,7 @@ class Measured:
         return int(np.sum(np.array(self.deviations) > DEVIATIONS))
 
 
-def measured(name: str, seconds: float, rate: float, domain: int, folder: Path) -> Measured:
+def measured(name: str, seconds: float, rate: float, domain: int, folder: Path) -> RobotResult:
     """Excite, record, identify and follow one robot.
 
     Args:
@@ -107,20 +107,20 @@ def measured(name: str, seconds: float, rate: float, domain: int, folder: Path) 
     """
     folder.mkdir(parents=True, exist_ok=True)
     robot = read_urdf(find_robot(name))
-    room = Room.of(robot, share=SHARE, speed=SPEED)
-    motion = excite(robot, seconds, trials=TRIALS, room=room).motion
+    bounds = MotionBounds.of(robot, share=SHARE, speed=SPEED)
+    motion = excite(robot, seconds, trials=TRIALS, bounds=bounds).motion
     reality = Reality.of(robot, motion, rate)
     path, ends = folder / "run.mcap", folder / "ends.txt"
     if not ends.is_file():
-        other = excite(robot, OTHER_S, trials=1, seed=SEED, room=room).motion
+        other = excite(robot, OTHER_S, trials=1, seed=SEED, bounds=bounds).motion
         ends.write_text(str(followed(name, reality, [motion, other], rate, domain, path)))
     run = Recording.read(path, robot)
     end = float(ends.read_text()) - float(run.time[0])
-    recording, unseen = run.between(0.0, end), run.between(end, np.inf)
+    recording, held_out = run.between(0.0, end), run.between(end, np.inf)
     found = identify(robot, recording)
     urdf = folder / "identified.urdf"
     write_urdf(find_robot(name), found.robot, urdf)
-    true, links = perturbed(robot, SPREAD, SEED), LinkInertias.of(robot)
+    true, links = perturbed(robot, MASS_ERROR, SEED), LinkInertias.of(robot)
     # In the axes that the URDF's inertias have chosen: the true ones may choose others
     values = links.K @ replace(links, robot=true).parameters
     off = [
@@ -128,12 +128,12 @@ def measured(name: str, seconds: float, rate: float, domain: int, folder: Path) 
         for parameter, value in zip(found.parameters, values, strict=True)
         if np.isfinite(parameter.deviation)
     ]
-    return Measured(
+    return RobotResult(
         name,
         robot.dof,
         off,
         len(found.parameters) - len(off),
-        _residual_over_noise(found, unseen, true, reality),
+        _residual_over_noise(found, held_out, true, reality),
         _read_again(found, urdf),
         found.report.verdict,
         recording.rate,
@@ -165,7 +165,7 @@ def followed(
             name, rate=rate, domain=domain, priority=PRIORITY, simulator_node=simulated,
             controller_node=patient, trajectory_node={"wait": True},
         ) as nodes,
-        companion(  # now that the brakes are open
+        node_subprocess(  # now that the brakes are open
             "recorder_node", domain, urdf_path=name, file=path, efforts_by_cause=False,
             transforms=False,
         ),
@@ -193,10 +193,10 @@ def _wait(nodes: Composed, there: Callable[[], bool]) -> None:
 def _residual_over_noise(
     found: Identification, recording: Recording, true: Robot, reality: Reality
 ) -> list[float]:
-    """See `Measured.noise`."""
+    """See `RobotResult.noise`."""
     viscous, coulomb = np.transpose([reality.friction[name] for name in true.joint_names])
     friction = Friction(viscous, coulomb, width=np.full(true.dof, STEP))
-    motion = signals(recording, found.edge)
+    motion = signals(recording, found.cutoff)
     speed = np.abs(motion.qd)
     moves = speed > STANDING * speed.max(axis=0)
 
@@ -208,7 +208,7 @@ def _residual_over_noise(
 
 
 def _read_again(found: Identification, urdf: Path) -> float:
-    """See `Measured.again`."""
+    """See `RobotResult.again`."""
     again, model = Dynamics(read_urdf(urdf)), found.model
     states = np.random.default_rng(0).uniform(-2.0, 2.0, (3, 200, again.robot.dof))
     efforts = model.dynamics.regressor(*states) @ model.base

@@ -1,4 +1,4 @@
-"""What a measurement ran on: processor and versions, nothing that names a machine or its owner."""
+"""Processor and versions of a measurement, without names of machines or owners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a measurement is, without taking time from what is measured."""
+"""Progress of a measurement, shown without disturbing it."""
 
 from __future__ import annotations
 

@@ -22,28 +22,30 @@ VARIABLE = "ROBOT_DYNAMICS_RECORDINGS"
 
 
 @dataclass
-class Case:
-    """A recording of a robot: `edge` is of the filter, Hz, None for that of the motion."""
+class RecordedCase:
+    """A recording of a robot: `cutoff` is of the filter, Hz, None for that of the motion."""
 
     name: str
     robot: Robot
     recording: Recording
-    edge: float | None = None
+    cutoff: float | None = None
 
 
-def cases(folder: Path) -> list[Case]:
+def cases(folder: Path) -> list[RecordedCase]:
     """The recordings that are there and split into a part to fit and one to try."""
     panda = read_urdf(find_robot("panda")).with_locked({"panda_finger_joint1": 0.0})
     found = []
     if (folder / "ur10").is_dir():
         ur10 = read_urdf(find_robot("ur10"))
         bag = folder / "ur10" / "ur10_exciting_trajectory.db3"
-        found.append(Case("UR10", ur10, Recording.read(bag, ur10)))
+        found.append(RecordedCase("UR10", ur10, Recording.read(bag, ur10)))
     if (folder / "fer").is_dir():
         bag = folder / "fer" / "panda_exciting_trajectory.db3"
-        found.append(Case("Panda at 30 Hz", panda, Recording.read(bag, panda)))
+        found.append(RecordedCase("Panda at 30 Hz", panda, Recording.read(bag, panda)))
     if (folder / "franka_1khz").is_dir():
-        found.append(Case("Panda at 1 kHz", panda, one_number_a_line(folder / "franka_1khz"), 5.0))
+        found.append(
+            RecordedCase("Panda at 1 kHz", panda, one_number_a_line(folder / "franka_1khz"), 5.0)
+        )
     return found
 
 

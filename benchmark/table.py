@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rich.table import Table as RichTable
 
-from robot_dynamics.papers.counting.markdown_table import MarkdownTable
 
-
-class Table(MarkdownTable):
+@dataclass(frozen=True)
+class Table:
     """One table: a title, a sentence, a header and rows of text."""
 
+    title: str
+    about: str
+    header: list[str]
+    rows: list[list[str]]
+
+    def markdown(self) -> str:
+        """Return the table as a section of a Markdown page."""
+        lines = [f"## {self.title}", "", self.about, ""]
+        lines.append("| " + " | ".join(self.header) + " |")
+        lines.append("| --- |" + " ---: |" * (len(self.header) - 1))
+        lines += ["| " + " | ".join(row) + " |" for row in self.rows]
+        return "\n".join(lines)
+
     def rich(self) -> RichTable:
-        """For the terminal."""
+        """Return the table for the terminal."""
         table = RichTable(title=self.title, title_justify="left", caption_justify="left")
         for i, text in enumerate(self.header):
             table.add_column(text, justify="left" if i == 0 else "right")

@@ -14,14 +14,14 @@ mpl.use("Agg")  # no display needed
 
 import matplotlib.pyplot as plt
 
-from robot_dynamics.control.sampling.stability import GAIN_MARGIN, edge
+from robot_dynamics.control.sampling.stability import GAIN_MARGIN, stability_limit
 from robot_dynamics.control.sampling.tuning import Sampling
 
 PAGE = Path(__file__).parent / "figures" / "gains.png"
 
 
-def swings_up(mu: float, r: float, sampling: Sampling, step: float = 5e-4) -> bool:
-    """Whether e'' = -mu (r e + e'), marched sample by sample, is larger at its end."""
+def error_grows(mu: float, r: float, sampling: Sampling, step: float = 5e-4) -> bool:
+    """Return whether e'' = -mu (r e + e'), marched sample by sample, is larger at its end."""
     every, late = round(sampling.period / step), round(sampling.delay / step)
     e, v, u, sizes, pending = 1.0, 0.0, 0.0, [], []
     for k in range(8000):
@@ -35,20 +35,20 @@ def swings_up(mu: float, r: float, sampling: Sampling, step: float = 5e-4) -> bo
 
 
 def draw() -> None:
-    """Edge and what is used of it, over the rate of states, for delays on the way."""
+    """Draw the stability limit and the part in use, over the rate of states, for several delays."""
     figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
     r = 10.0  # 1/s: kp/kd of 20 rad/s, critically damped
     rates = np.geomspace(50.0, 1000.0, 40)
     for way, colour in ((0.0, "C0"), (10e-3, "C1"), (20e-3, "C3")):
         loops = [Sampling.of(1.0 / rate, way) for rate in rates]
-        limit = np.array([edge(r, *loop) for loop in loops])
-        axes.loglog(rates, limit, colour, label=f"edge, states {1e3 * way:.0f} ms old")
+        limit = np.array([stability_limit(r, *loop) for loop in loops])
+        axes.loglog(rates, limit, colour, label=f"stability limit, states {1e3 * way:.0f} ms old")
         axes.loglog(rates, limit / GAIN_MARGIN, f"{colour}", linestyle="--")
         for rate in (50.0, 100.0, 250.0, 500.0):
             loop = Sampling.of(1.0 / rate, way)
-            mu = np.geomspace(0.5, 2.0, 13) * edge(r, *loop)
+            mu = np.geomspace(0.5, 2.0, 13) * stability_limit(r, *loop)
             for value in mu:
-                mark = "x" if swings_up(value, r, loop) else "."
+                mark = "x" if error_grows(value, r, loop) else "."
                 axes.plot(rate, value, colour + mark, markersize=4)
     axes.axhline(40.0, color="0.5", linewidth=1.0)
     axes.text(980.0, 36.0, "by the mass matrix, 20 rad/s", color="0.4", fontsize=8, ha="right")

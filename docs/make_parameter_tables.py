@@ -1,4 +1,4 @@
-"""Write the parameters of every node, as the code declares them, into docs/nodes.md.
+"""Write the parameters of every node and the statuses of the controller into docs/nodes.md.
 
 Run it as `python docs/make_parameter_tables.py`.
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from robot_dynamics.nodes.bag_recorder import BagRecorderParameters
+from robot_dynamics.control.status import markdown as statuses
 from robot_dynamics.nodes.controller.controller_parameters import (
     ControllerParameters,
     GainParameters,
@@ -18,6 +18,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraints
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.monitor_node import MonitorParameters
+from robot_dynamics.nodes.recorder_node import RecorderParameters
 from robot_dynamics.nodes.ros.node_parameters import markdown
 from robot_dynamics.nodes.runtime.drive_parameters import FrictionParameters, RotorParameters
 from robot_dynamics.nodes.runtime.online_model import PayloadParameters
@@ -46,27 +47,91 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     ),
     "trajectory_node": (("", TrajectoryParameters),),
     "viewer_node": (("", ViewerParameters),),
-    "recorder_node": (("", BagRecorderParameters),),
+    "recorder_node": (("", RecorderParameters),),
     "monitor_node": (("", MonitorParameters), *MODEL),
 }
 """Groups of parameters of every node: prefix and dataclass."""
 
 
+WITH_MODEL = ("feedforward_node", "controller_node", "monitor_node")
+"""Nodes that compute efforts with the model of the robot."""
+
+COMMON = "Common parameters"
+"""Heading of the section with the parameters that several nodes share."""
+
+
+def rows(node: str) -> list[tuple[str, str, str]]:
+    """Return name, default with what is allowed, and meaning of every parameter of a node."""
+    lines = [
+        line for prefix, kind in NODES[node] for line in markdown(kind, prefix).splitlines()[2:]
+    ]
+    return [_short(*line.strip("| ").split(" | ")) for line in lines]
+
+
+def _short(name: str, default: str, allowed: str, meaning: str) -> tuple[str, str, str]:
+    """Shorten a row: the default shows that a parameter is a number, a text, or true or false."""
+    default = {"`True`": "`true`", "`False`": "`false`"}.get(default, default)
+    allowed = re.sub(r"a finite number ?|a whole number |true or false|text", "", allowed)
+    allowed = re.sub(r"from (\S+) to ([^\s;]+)", r"[\1, \2]", allowed)
+    allowed = re.sub(r"a list(?: of \d+)?, each ?", "", allowed)
+    allowed = allowed.replace("fixed once the node runs", "fixed").strip("; ")
+    return name, ", ".join(filter(None, (default, allowed.replace(";", ",")))), meaning
+
+
+def owners() -> dict[tuple[str, str, str], list[str]]:
+    """Return the nodes that have each row; rows that most nodes have come first."""
+    found: dict[tuple[str, str, str], list[str]] = {}
+    for node in NODES:
+        for row in rows(node):
+            found.setdefault(row, []).append(node)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
 def table(node: str) -> str:
-    """Table of all parameters of a node."""
-    groups = [markdown(kind, prefix) for prefix, kind in NODES[node]]
-    return groups[0] + "".join("".join(group.splitlines(True)[2:]) for group in groups[1:])
+    """Return the table of the parameters that only this node has."""
+    shared = owners()
+    own = [row for row in rows(node) if len(shared[row]) == 1]
+    return _lines([("parameter", "default, allowed", "meaning"), ("---",) * 3, *own])
+
+
+def common_table() -> str:
+    """Return the table of the parameters that several nodes share."""
+    shared = [
+        (name, default, _names(nodes), meaning)
+        for (name, default, meaning), nodes in owners().items()
+        if len(nodes) > 1
+    ]
+    return _lines([("parameter", "default, allowed", "nodes", "meaning"), ("---",) * 4, *shared])
+
+
+def _names(nodes: list[str]) -> str:
+    """Name nodes briefly; those with a model of the robot together."""
+    if len(nodes) == len(NODES):
+        return "all"
+    others = [node for node in nodes if node not in WITH_MODEL]
+    named = [*others, "model"] if set(WITH_MODEL) <= set(nodes) else nodes
+    return ", ".join(node.removesuffix("_node") for node in named)
+
+
+def _lines(cells: list[tuple[str, ...]]) -> str:
+    return "".join(" | ".join(row) + "\n" for row in cells)
 
 
 def with_tables(page: str) -> str:
-    """The page with the tables as they are now."""
-    for node in NODES:
-        section = re.compile(rf"(^## {node}\n.*?)^\| parameter .*?(?=\n\n|\Z)", re.M | re.S)
-        found = section.search(page)
-        if found is None:
-            raise SystemExit(f"{PAGE.name}: no section '## {node}' with a table of parameters")
-        page = page[: found.end(1)] + table(node).rstrip("\n") + page[found.end() :]
-    return page.rstrip("\n") + "\n"
+    """Return the page with all tables as the code declares them now."""
+    tables = {node: table(node) for node in NODES} | {COMMON: common_table()}
+    for heading, text in tables.items():
+        page = _with_table(page, heading, r"parameter \|", text)
+    return _with_table(page, "controller_node", r"\| status", statuses()).rstrip("\n") + "\n"
+
+
+def _with_table(page: str, heading: str, first: str, text: str) -> str:
+    """Replace the table of a section whose first column has that name."""
+    section = re.compile(rf"(^## {heading}\n(?:(?!^## ).)*?)^{first} .*?(?=\n\n|\Z)", re.M | re.S)
+    found = section.search(page)
+    if found is None:
+        raise SystemExit(f"{PAGE.name}: no section '## {heading}' with a table '{first}'")
+    return page[: found.end(1)] + text.rstrip("\n") + page[found.end() :]
 
 
 if __name__ == "__main__":

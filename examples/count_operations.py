@@ -1,4 +1,4 @@
-"""How many operations a robot's equations take, and what they look like when that is few."""
+"""Count the operations of a robot's equations, and print the equations where they are few."""
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot

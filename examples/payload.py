@@ -1,4 +1,4 @@
-"""What a payload takes: 2 kg in the hand of a Panda, compiled in or given with each call."""
+"""Compute efforts with a payload: 2 kg in the hand of a Panda, compiled in or given per call."""
 
 import numpy as np
 

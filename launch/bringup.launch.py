@@ -1,14 +1,14 @@
-r"""Start everything: simulated robot, feedforward, controller and a motion, and rviz if asked for.
+r"""Start simulated robot, feedforward, controller and a motion, and rviz if requested.
 
     ros2 launch robot_dynamics bringup.launch.py rviz:=true
     ros2 launch robot_dynamics bringup.launch.py robot:=/path/to/arm.urdf.xacro motion:=none
 
-On a real robot nothing moves before it is asked to, by a trajectory or by `motion`:
+A real robot does not move before it gets a trajectory or `motion`:
 
     ros2 launch robot_dynamics bringup.launch.py robot:=arm.urdf simulation:=false \
         joint_trajectory_controller:=joint_trajectory_controller
 
-What it takes: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
+List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
 import tempfile
@@ -35,34 +35,34 @@ PACKAGE = "robot_dynamics"
 TRUE_FALSE = ["true", "false"]
 
 HARDWARE_COMMANDS = "forward_effort_controller/commands"
-"""Input of a forward_command_controller of ros2_control, as its examples name it."""
+"""Input of a forward_command_controller in the examples of ros2_control."""
 
 ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
     ("motion", "", "Motion to send; empty: excitation with the simulator, none without: a real arm "
-     "holds where it is",
+     "holds its position",
      ["", "excitation", "random_poses", "file", "circle", "line", "poses", "none"]),
     ("file", "", "File of motion:=file, or of motion:=poses", None),
-    ("frame", "", "Frame of the hand that circle, line and poses move; empty: that of the "
-     "parameter file, else the only tip", None),
+    ("frame", "", "Frame that circle, line and poses move; empty: that of the parameter file, else "
+     "the only tip", None),
     ("mode", "", "Control law, instead of that of the parameter file",
      ["", *MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
-    ("simulation", "true", "false: leave the simulator out; a robot publishes joint_states and "
-     "takes the commands", TRUE_FALSE),
-    ("command_topic", "", "Where the commands go; empty for effort_command with the simulator, "
+    ("simulation", "true", "false: omit the simulator; a robot publishes joint_states and takes "
+     "the commands", TRUE_FALSE),
+    ("command_topic", "", "Topic of the commands; empty for effort_command with the simulator, "
      "and for " + HARDWARE_COMMANDS + " without", None),
     ("joint_trajectory_controller", "", "Name of a joint_trajectory_controller with effort "
      "interfaces, which follows the trajectories with our efforts in place of controller_node: it "
-     "keeps its feedback should our nodes die. ros2_controllers 4.22 (Jazzy) or newer. It takes no "
-     "mode, payload or gravity while a trajectory runs, and is told where to hold, and to come to "
-     "rest; activate it first, or it holds without effort and the arm sags onto its gains", None),
+     "keeps its feedback if our nodes die. ros2_controllers 4.22 (Jazzy) or newer. It takes no "
+     "mode, payload or gravity while a trajectory runs, and gets trajectories for holding and "
+     "stopping; activate it first, or it holds without effort and the arm sags to its gains", None),
     ("standby", "", "Start a second controller_node that takes over when the commands of the first "
-     "one stop; empty: with simulation false, where the last command may stay for ever",
+     "one stop; empty: with simulation false, where a device may keep the last command",
      ["", *TRUE_FALSE]),
     ("composed", "false", "Run simulator, feedforward and controller in one process", TRUE_FALSE),
-    ("monitor", "false", "Start monitor_node, which says when the model stops fitting; in the same "
+    ("monitor", "false", "Start monitor_node, which warns when the model does not fit; in the same "
      "process with composed:=true", TRUE_FALSE),
     ("rviz", "false", "Start rviz2", TRUE_FALSE),
     ("robot_state_publisher", "", "Start one; empty: for rviz, unless simulation is false: a robot "
@@ -71,13 +71,13 @@ ARGUMENTS = (
     ("namespace", "", "Namespace of all nodes and topics", None),
     ("use_sim_time", "false", "Take the time from /clock", TRUE_FALSE),
     ("publish_clock", "", "The simulator publishes /clock; empty: if use_sim_time is true; false "
-     "where another one does, of which there is one in the whole system", ["", *TRUE_FALSE]),
+     "if another node does, as a system has only one", ["", *TRUE_FALSE]),
 )  # fmt: skip
-"""Name, default, meaning and, if they are few, the values."""
+"""Name, default, meaning and allowed values (None for any)."""
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Declare the arguments; the nodes follow from their values."""
+    """Declare the arguments and the action that starts the nodes."""
     declared = [
         DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
         for name, default, text, choices in ARGUMENTS
@@ -86,7 +86,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """The nodes, for the arguments as they were given."""
+    """Return the nodes for the given arguments."""
     given = {name: LaunchConfiguration(name).perform(context) for name, *_ in ARGUMENTS}
     simulated = given["simulation"] == "true"
     share = share_folder()
@@ -96,14 +96,14 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     check_file("config", config, "a parameter file")
     check_file("rviz_config", rviz_config, "a configuration of rviz2")
     motion = given["motion"] or ("excitation" if simulated else "none")
-    if motion in ("file", "poses"):  # what is wrong is one line here, and no node starts
+    if motion in ("file", "poses"):  # a fault is one line here, and no node starts
         check_file("file", given["file"], "a trajectory file")
         if motion == "poses":
             read_poses(given["file"])
         else:
             read_trajectory(given["file"], robot.joint_names)
     use_sim_time = {"use_sim_time": given["use_sim_time"] == "true"}
-    # What the URDF has that is ignored is on the log of this launch, and not on that of every node
+    # Ignored parts of the URDF are logged by this launch, not by every node
     described = {"robot_description": description, "log_urdf_warnings": False}
     common = [config, use_sim_time, described]
 
@@ -127,47 +127,47 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     names = [*(["simulator_node"] if simulated else []), "feedforward_node"]
     names += [] if follower else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
-    own = {name: dict(pace) for name in names}  # not of monitor_node, which only looks on
+    own = {name: dict(pace) for name in names}  # not of monitor_node
     if given["mode"] and not follower:
         own["controller_node"]["mode"] = given["mode"]
     if follower:
         own["feedforward_node"]["hold_with_effort"] = True
-    # Somebody has to publish /clock: where the simulator runs, it keeps the time
+    # The simulator keeps the time
     if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
         own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"
-    watched = given["monitor"] == "true"
+    monitored = given["monitor"] == "true"
     started: list[LaunchDescriptionEntity] = [
         LogInfo(msg=line) for line in silent_hardware(description)
     ]
     if given["composed"] == "true":
         if follower:
             raise ArgumentError(
-                "composed:=true runs controller_node, whose place joint_trajectory_controller:="
-                f"{follower} takes; leave one of them out"
+                "composed:=true runs controller_node, which joint_trajectory_controller:="
+                f"{follower} replaces; omit one of them"
             )
         asked = [] if simulated else ["--hardware"]
-        asked += ["--monitor"] if watched else []
+        asked += ["--monitor"] if monitored else []
         own = {name: values for name, values in own.items() if values}
         parameters = [*common, parameter_file(own)] if own else common
         started.append(node("composed_nodes", parameters, arguments=asked))
     else:
-        for name in [*names, *(["monitor_node"] if watched else [])]:
+        for name in [*names, *(["monitor_node"] if monitored else [])]:
             started.append(node(name, [*common, own.get(name, {})], name=name))
     if not follower and (given["standby"] or str(not simulated).lower()) == "true":
-        # What takes the commands may keep the last one for ever; see docs/hardware.md
-        same = [standby_file(config), *common[1:], own.get("controller_node", {})]
-        same.append({"standby": True})
-        started.append(node("controller_node", same, name="controller_node_standby"))
+        # The device may keep the last command for ever; see docs/hardware.md
+        standby = [standby_file(config), *common[1:], own.get("controller_node", {})]
+        standby.append({"standby": True})
+        started.append(node("controller_node", standby, name="controller_node_standby"))
     if motion != "none":
         moved = {"motion": motion, "file": given["file"]}
         moved |= {"frame": given["frame"]} if given["frame"] else {}
         started.append(node("trajectory_node", [*common, moved], name="trajectory_node"))
-    # First: where a package is missing, launch gives up before it has started the others
+    # First: if a package is missing, launch fails before it starts the others
     return [*displays(given, description, ["-d", rviz_config, "-f", robot.links[0].name]), *started]
 
 
 def displays(given: Mapping[str, str], description: str, arguments: list[str]) -> list[Node]:
-    """rviz2 with its arguments, and robot_state_publisher for it, as far as they are asked for."""
+    """Return rviz2 with its arguments and robot_state_publisher, as far as requested."""
     asked, shown = given["robot_state_publisher"], given["rviz"] == "true"
     parameters = {"use_sim_time": given["use_sim_time"] == "true"}
     started = []
@@ -181,7 +181,7 @@ def displays(given: Mapping[str, str], description: str, arguments: list[str]) -
             package=package,
             executable=package,
             namespace=given["namespace"],
-            # Frames of one robot have the names of another's: each namespace has its own
+            # Robots may share frame names: each namespace has its own /tf
             remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
             output="screen",
             **options,
@@ -191,7 +191,7 @@ def displays(given: Mapping[str, str], description: str, arguments: list[str]) -
 
 
 def silent_hardware(description: str) -> list[str]:
-    """A line for every topic-based hardware of a URDF that withholds commands it takes for old."""
+    """Return a warning for every topic-based hardware of a URDF that withholds equal commands."""
     name, lines = "trigger_joint_command_threshold", []
     for hardware in ElementTree.fromstring(description).iterfind("ros2_control/hardware"):
         if "topic" not in hardware.findtext("plugin", ""):
@@ -206,7 +206,7 @@ def silent_hardware(description: str) -> list[str]:
 
 
 def check_file(argument: str, path: str, what: str) -> None:
-    """Refuse a file that does not exist.
+    """Check that a file exists.
 
     Raises:
         ArgumentError: If it does not.
@@ -216,14 +216,14 @@ def check_file(argument: str, path: str, what: str) -> None:
 
 
 def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
-    """Path of a file with parameters by node: launch gives a process the same for all its nodes."""
+    """Write parameters by node to a file, as launch gives a process only one set."""
     return yaml_file(
         {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
     )
 
 
 def standby_file(config: str) -> str:
-    """Path of a parameter file that says of the node that stands by what one says of the other."""
+    """Copy the parameters of controller_node to its standby in a new file; return its path."""
 
     def copied(tree: object) -> object:
         if not isinstance(tree, dict):
@@ -238,17 +238,17 @@ def standby_file(config: str) -> str:
 
 
 def yaml_file(tree: object) -> str:
-    """Path of a new file with some values."""
+    """Write values to a new file; return its path."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
         yaml.safe_dump(tree, file)
     return file.name
 
 
 def robot_of(name: str, simulated: bool) -> tuple[str, Robot]:
-    """Text of the URDF, and the robot; read here so that a fault is told once, not by every node.
+    """Return text and robot of the URDF; read here to report a fault once, not by every node.
 
     Raises:
-        RobotDynamicsError: If there is none, or it cannot be read, or simulated if it is to be.
+        RobotDynamicsError: If there is none, or it cannot be read, or simulated if required.
     """
     text = urdf_text(name)
     try:
@@ -261,10 +261,10 @@ def robot_of(name: str, simulated: bool) -> tuple[str, Robot]:
 
 
 def rate_of(text: str) -> float:
-    """The argument rate as a number that the nodes take.
+    """Return the argument rate as a number.
 
     Raises:
-        ArgumentError: If it is none.
+        ArgumentError: If it is out of range or not a number.
     """
     (rate,) = (item for item in describe(LoopParameters) if item.name == "rate")
     try:

@@ -2,8 +2,8 @@
 
 A URDF becomes a robot (`robot`). A formulation turns a robot into equations of
 motion (`formulations`). A compiler turns the equations into straight-line
-kernels (`compiler`, `kernels`, `dynamics`). Nodes put the kernels on topics
-(`nodes`). Imports run only downwards in that order.
+kernels (`compiler`, `dynamics`). Nodes connect the kernels to topics (`nodes`).
+Modules import only from packages earlier in that order.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from typing import TYPE_CHECKING, Any
 from robot_dynamics.version import __version__
 
 if TYPE_CHECKING:
-    from robot_dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.dynamics import Dynamics
     from robot_dynamics.robot.robot import Robot
     from robot_dynamics.robot.urdf.reader import read_urdf
 
 __all__ = ["Dynamics", "Robot", "__version__", "read_urdf"]
 
 _HOME = {
-    "Dynamics": "robot_dynamics.dynamics",
+    "Dynamics": "robot_dynamics.dynamics.dynamics",
     "Robot": "robot_dynamics.robot.robot",
     "read_urdf": "robot_dynamics.robot.urdf.reader",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import the public names when they are first used: reading a URDF needs no compiler."""
+    """Import a public name at its first use: reading a URDF needs no compiler."""
     if name not in _HOME:
         raise AttributeError(f"module 'robot_dynamics' has no attribute '{name}'")
     return getattr(import_module(_HOME[name]), name)

@@ -1,7 +1,7 @@
-"""Every error that this package raises on purpose.
+"""Exceptions of the package.
 
-Each message names the thing that is wrong (file and element, joint, frame or
-argument) and says what to do about it, on one line.
+Each message names the fault (file and element, joint, frame or argument) and a
+remedy, on one line.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from collections.abc import Collection, Iterable
 
 
 class RobotDynamicsError(Exception):
-    """Base class: catch this to catch every deliberate error of the package."""
+    """Base class of all exceptions of the package."""
 
 
 class UrdfError(RobotDynamicsError, ValueError):
-    """A robot description that cannot be read as a robot."""
+    """A robot description that is not a valid URDF of a robot."""
 
 
 class RobotError(RobotDynamicsError, ValueError):
-    """A request that does not fit the robot: a pose, payload or chain it cannot have."""
+    """A request that does not fit the robot, such as an impossible pose, payload or chain."""
 
 
 class UnknownNameError(RobotError, KeyError):
@@ -29,7 +29,7 @@ class UnknownNameError(RobotError, KeyError):
 
 
 class ArgumentError(RobotDynamicsError, ValueError):
-    """An argument whose value cannot be used: NaN, out of range, not a number."""
+    """An invalid argument: NaN, out of range, not a number."""
 
 
 class ShapeError(ArgumentError):
@@ -41,15 +41,15 @@ class TraceError(RobotDynamicsError, TypeError):
 
 
 class BackendError(RobotDynamicsError, RuntimeError):
-    """A compiler back end that is not available here."""
+    """A compiler back end that is not available on this machine."""
 
 
 class SingularMassMatrixError(RobotError):
-    """A joint that accelerates nothing, so that forward dynamics has no answer."""
+    """A joint that moves no inertia, so that forward dynamics has no solution."""
 
 
 class SingularCoordinatesError(RobotError):
-    """Generalized coordinates that do not describe the robot where it is."""
+    """Generalized coordinates that are singular at the present state."""
 
 
 class EmptyModelError(RobotError):
@@ -57,11 +57,11 @@ class EmptyModelError(RobotError):
 
 
 class TrajectoryError(RobotDynamicsError, ValueError):
-    """A trajectory that cannot be followed; the previous one stays in force."""
+    """A trajectory that cannot be followed; the previous one remains active."""
 
 
 class RecordingError(RobotDynamicsError, ValueError):
-    """A recording that cannot be written or read, or that no model can be identified from."""
+    """A recording that cannot be written or read, or is unfit for identification."""
 
 
 class MissingPackageError(RobotDynamicsError, ImportError):
@@ -69,24 +69,24 @@ class MissingPackageError(RobotDynamicsError, ImportError):
 
 
 class SimulationError(RobotDynamicsError, ArithmeticError):
-    """A simulated motion that ran away to infinity."""
+    """A simulated motion that diverged."""
 
 
 def shown(value: object) -> str:
-    """What a message shows of a value, on one line."""
+    """Return the text of a value for a message, on one line of at most 60 characters."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like another one, None if none is."""
+    """Return the known name most similar to `name`, or None."""
     import difflib  # noqa: PLC0415  # slow to import, and most names are right
 
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
 
 
 def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> UnknownNameError:
-    """Build the error for a name that `owner` does not have, with the nearest one that it has."""
+    """Build the error for a name that `owner` lacks, with the most similar known name."""
     names = list(known)
     shown = ", ".join(names[:12]) + (f", ... {len(names)} in all" if len(names) > 12 else "")
     close = nearest(str(name), names)
@@ -95,6 +95,6 @@ def unknown_name(kind: str, name: str, owner: str, known: Iterable[str]) -> Unkn
 
 
 def check_known(kind: str, name: object, owner: str, known: Collection[str]) -> None:
-    """Raise the error of `unknown_name` for a name that `owner` lacks, or that is no text."""
+    """Raise the error of `unknown_name` if a name is not text or `owner` lacks it."""
     if not isinstance(name, str) or name not in known:
         raise unknown_name(kind, str(name), owner, known)

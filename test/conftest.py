@@ -10,6 +10,7 @@ from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 
+from browser import browser, free_port  # noqa: F401  # fixtures
 from launched import launcher
 from ros_system import free_domain
 
@@ -57,6 +58,7 @@ REAL_TIME = (
     "test/nodes/system/",
     "test/nodes/test_monitor_node.py",
     "test/cli/test_demo.py",
+    "test/documents/test_identify_and_follow.py",
     "test/documents/test_readme.py",
 )
 

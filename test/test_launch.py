@@ -180,7 +180,7 @@ def pid_of(node, group):
     return None
 
 
-def test_a_controller_that_is_killed_is_relieved_on_an_arm_that_keeps_its_last_command(
+def test_the_standby_takes_over_from_a_killed_controller_on_an_arm_that_keeps_its_last_command(
     launch, tmp_path
 ):
     simulator = NodeProcess(

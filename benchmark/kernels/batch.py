@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmark import peers
 from benchmark.cases import Case
 from benchmark.kernels.contenders import mujoco_model
 from benchmark.kernels.timing import Call
-from robot_dynamics.cli import peers
 from robot_dynamics.compiler.kernel import Kernel
 
 OURS_1 = "robot_dynamics, 1 thread"
@@ -79,7 +79,7 @@ PEER_CALLS: dict[str, Callable[[Case, int], dict[str, Call]]] = {
     "pin": pinocchio_calls,
     "mujoco": mujoco_calls,
 }
-"""What peers offer for many states, by package."""
+"""Batch calls of the peers, by package."""
 
 
 def batch_calls(case: Case, kernel: Kernel, size: int, peers: Any) -> dict[str, Call]:

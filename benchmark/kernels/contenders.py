@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from benchmark import peers
 from benchmark.cases import Case
 from benchmark.kernels.timing import Call
 from robot_dynamics import Dynamics
-from robot_dynamics.cli import peers
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -30,7 +30,7 @@ QUANTITIES = {
     "inverse_derivatives": "derivatives of inverse dynamics",
     "forward_derivatives": "derivatives of forward dynamics",
 }
-"""What is timed as a single call, with its name in tables."""
+"""Quantities timed as a single call, with their names in tables."""
 
 
 @dataclass

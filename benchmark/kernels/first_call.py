@@ -1,4 +1,4 @@
-"""What a fresh process pays before its first torque, and the memory of a compiled robot.
+"""Time of a fresh process until its first torque, and memory of a compiled robot.
 
     python -m benchmark.kernels.first_call URDF          prints one line of JSON
     python -m benchmark.kernels.first_call URDF --all    builds every kernel, and tells its memory

@@ -42,8 +42,8 @@ from robot_dynamics import Dynamics
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """How long to measure.
+class MeasurementPlan:
+    """Duration of the measurements.
 
     Attributes:
         turns: Turns of every contender; the best counts.
@@ -62,7 +62,7 @@ class Sampling:
     processes: int
 
 
-FULL = Sampling(
+FULL = MeasurementPlan(
     turns=50,  # short and many: somewhere among them the machine has nothing else to do
     duration=0.003,
     batch=8192,
@@ -70,7 +70,7 @@ FULL = Sampling(
     chains=(2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100),
     processes=3,
 )
-QUICK = Sampling(
+QUICK = MeasurementPlan(
     turns=5, duration=0.002, batch=8192, sizes=(1, 64, 4096), chains=(2, 7, 20), processes=1
 )
 
@@ -85,10 +85,10 @@ CHAIN_PEERS = ("pin", "mujoco")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, and write the report."""
     options = _parse(arguments)
-    sampling = QUICK if options.quick else FULL
+    plan = QUICK if options.quick else FULL
     console = Console()
     with _without_warnings(), tempfile.TemporaryDirectory() as folder, progress_bar(console) as bar:
-        results = measure(cases(options.robots, Path(folder)), sampling, Path(folder), bar)
+        results = measure(cases(options.robots, Path(folder)), plan, Path(folder), bar)
     kernel_report.print_tables(results, console)
     output = options.output or (None if options.quick else Path(__file__).parents[2] / "docs")
     if output is not None:
@@ -97,47 +97,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def measure(chosen: list[Case], sampling: Sampling, folder: Path, bar: Progress) -> Results:
+def measure(chosen: list[Case], plan: MeasurementPlan, folder: Path, bar: Progress) -> Results:
     """Run everything on the chosen robots."""
-    results = Results(cases=chosen, batch_size=sampling.batch)
-    with step(bar, "single calls", len(chosen) * len(QUANTITIES) * sampling.turns) as advance:
+    results = Results(cases=chosen, batch_size=plan.batch)
+    with step(bar, "single calls", len(chosen) * len(QUANTITIES) * plan.turns) as advance:
         for case in chosen:
-            time_calls(case, sampling, results, advance)
-    turns = MORE_TURNS * sampling.turns
-    with step(bar, f"batches of {sampling.batch}", len(chosen) * turns) as advance:
+            time_calls(case, plan, results, advance)
+    turns = MORE_TURNS * plan.turns
+    with step(bar, f"batches of {plan.batch}", len(chosen) * turns) as advance:
         for case in chosen:
             kernel = Dynamics(case.robot).kernel("inverse")
-            calls = batch_calls(case, kernel, sampling.batch, _present(results, case))
+            calls = batch_calls(case, kernel, plan.batch, _present(results, case))
             results.batch[case.key] = best_times(
-                calls, turns=turns, duration=sampling.duration, advance=advance
+                calls, turns=turns, duration=plan.duration, advance=advance
             )
     shown = next((case for case in chosen if case.key == "panda"), chosen[0])
     results.sizes_of = shown.title
-    with step(bar, "batch sizes", len(sampling.sizes) * sampling.turns) as advance:
+    with step(bar, "batch sizes", len(plan.sizes) * plan.turns) as advance:
         kernel = Dynamics(shown.robot).kernel("inverse")
-        for size in sampling.sizes:
+        for size in plan.sizes:
             calls = batch_calls(shown, kernel, size, _present(results, shown))
             kept = (OURS_1, OURS_2, OURS_FLOAT, PIN_LOOP, PIN_1, PIN_2)
             results.batch_sizes[size] = best_times(
                 {name: calls[name] for name in kept if name in calls},
-                turns=sampling.turns,
-                duration=sampling.duration,
+                turns=plan.turns,
+                duration=plan.duration,
                 advance=advance,
             )
-    with step(bar, "chains", len(sampling.chains) * sampling.turns) as advance:
-        for n in sampling.chains:
-            time_chain(n, sampling, folder, results, advance)
+    with step(bar, "chains", len(plan.chains) * plan.turns) as advance:
+        for n in plan.chains:
+            time_chain(n, plan, folder, results, advance)
     with step(bar, "fresh processes", len(chosen)) as advance:
         for case in chosen:
-            results.first_calls[case.key] = first_call.measure(case.path, sampling.processes)
+            results.first_calls[case.key] = first_call.measure(case.path, plan.processes)
             advance()
     return results
 
 
 def time_calls(
-    case: Case, sampling: Sampling, results: Results, advance: Callable[[], None]
+    case: Case, plan: MeasurementPlan, results: Results, advance: Callable[[], None]
 ) -> None:
-    """Single calls of everybody on one robot."""
+    """Return single calls of all packages on one robot."""
     arm = Dynamics(case.robot)
     contenders = [*ours(case, arm), *_peers(case, results), *plain(case)]
     results.disagreements[case.key] = {
@@ -148,17 +148,17 @@ def time_calls(
     for quantity in QUANTITIES:
         calls = {c.name: c.calls[quantity] for c in contenders if quantity in c.calls}
         results.calls[case.key][quantity] = best_times(
-            calls, turns=sampling.turns, duration=sampling.duration, advance=advance
+            calls, turns=plan.turns, duration=plan.duration, advance=advance
         )
 
 
 def time_chain(
-    n: int, sampling: Sampling, folder: Path, results: Results, advance: Callable[[], None]
+    n: int, plan: MeasurementPlan, folder: Path, results: Results, advance: Callable[[], None]
 ) -> None:
     """Inverse dynamics of a chain of n joints, and how long it takes to compile."""
     case = make_case(f"chain{n}", f"{n} joints", chain_urdf(n), folder)
     seconds: list[float] = []
-    while not seconds or (len(seconds) < sampling.processes and sum(seconds) < 1.0):
+    while not seconds or (len(seconds) < plan.processes and sum(seconds) < 1.0):
         arm, start = Dynamics(case.robot, cache=False), perf_counter()
         arm.inverse(case.q, case.qd, case.qdd)
         seconds.append(perf_counter() - start)
@@ -167,16 +167,14 @@ def time_chain(
     for peer in _peers(case, results):
         if peer.name in CHAIN_PEERS:
             calls[peer.name] = peer.calls["inverse"]
-    results.chains[n] = best_times(
-        calls, turns=sampling.turns, duration=sampling.duration, advance=advance
-    )
+    results.chains[n] = best_times(calls, turns=plan.turns, duration=plan.duration, advance=advance)
 
 
 def _peers(case: Case, results: Results) -> Iterator[Contender]:
     for name, make in PEERS.items():
         try:
             yield make(case)
-        except Exception as refusal:  # whatever a peer raises at a robot is its answer
+        except Exception as refusal:  # any error of a peer counts as its result
             reason = "not installed" if isinstance(refusal, ImportError) else _first_line(refusal)
             results.absent.setdefault(case.key, {})[name] = reason
 

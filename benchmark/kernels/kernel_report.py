@@ -97,8 +97,8 @@ def _calls(results: Results, quantity: str, title: str) -> Table:
     if quantity == "inverse":
         about += (
             f" `{OURS}` is the method of `Dynamics` with all its checks. Its result is an array of "
-            "its own as long as anybody holds it; a result that has been let go, as in a loop "
-            "`tau = arm.inverse(...)`, is written again by a later call. Where the latest "
+            "its own as long as a reference to it exists; a later call reuses a released result, "
+            "as in a loop `tau = arm.inverse(...)`. Where the latest "
             f"{HELD} results are held, each call makes new arrays: `{OURS_HELD}`, with the time to "
             f"put them away. `{OURS_KERNEL}` is the compiled function behind the method, called "
             "directly; `plain` the same formulation evaluated by NumPy."
@@ -182,7 +182,7 @@ def _notes(results: Results) -> Iterator[str]:
                 text = ", ".join(f"{quantity} {error:.1g}" for quantity, error in off.items())
                 yield f"{case.title}: results of {name} differ from ours, relatively: {text}"
     if any("dynibo" in found for found in results.disagreements.values()):
-        yield "dynibo computes with a gravity of 9.80665 m/s^2, everybody else with 9.81"
+        yield "dynibo computes with a gravity of 9.80665 m/s^2, all others with 9.81"
 
 
 def _three_digits(value: float) -> str:

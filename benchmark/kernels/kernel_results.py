@@ -1,4 +1,4 @@
-"""What one run measured."""
+"""Results of one run."""
 
 from __future__ import annotations
 

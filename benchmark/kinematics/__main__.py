@@ -18,7 +18,7 @@ from benchmark.kernels.timing import Call, best_times
 from benchmark.kinematics.ik_contenders import (
     ALL_SOLUTIONS,
     SEARCHES,
-    Problem,
+    IkProblem,
     skew_shoulder_arm,
 )
 from benchmark.kinematics.running_times import running_times
@@ -40,9 +40,9 @@ def all_solutions(turns: int) -> Table:
     problems = [
         with_all_branches_first(problem)
         for problem in (
-            Problem.named("UR5", "ur5", "tool0", BATCH),
-            Problem.of("six-joint PUMA", lee_puma(), TOOL, "", BATCH),
-            Problem.of("skew shoulder", skew_shoulder_arm(), TOOL, "", BATCH),
+            IkProblem.named("UR5", "ur5", "tool0", BATCH),
+            IkProblem.of("six-joint PUMA", lee_puma(), TOOL, "", BATCH),
+            IkProblem.of("skew shoulder", skew_shoulder_arm(), TOOL, "", BATCH),
         )
     ]
     columns: list[dict[str, str]] = []
@@ -82,21 +82,21 @@ def all_solutions(turns: int) -> Table:
     )
 
 
-def with_all_branches_first(problem: Problem) -> Problem:
+def with_all_branches_first(problem: IkProblem) -> IkProblem:
     """The problem with a pose in front that every branch reaches."""
     valid = InverseKinematics(problem.robot, problem.frame)(problem.R, problem.p).valid
     order = np.argsort(~valid.all(axis=1), kind="stable")
     arrays = (np.ascontiguousarray(x[order]) for x in (problem.q, problem.R, problem.p))
-    return Problem(problem.title, problem.robot, problem.frame, problem.urdf, *arrays)
+    return IkProblem(problem.title, problem.robot, problem.frame, problem.urdf, *arrays)
 
 
 def searches(turns: int, poses: int = POSES) -> Table:
     """One solution within the limits, searched."""
     timed = poses // 10
     problems = [
-        Problem.named("Panda", "panda", "panda_hand", poses),
-        Problem.named("Kinova j2s6s200", "kinova", "j2s6s200_end_effector", poses),
-        Problem.named("TIAGo's torso and arm", "tiago_no_hand", "arm_tool_link", poses),
+        IkProblem.named("Panda", "panda", "panda_hand", poses),
+        IkProblem.named("Kinova j2s6s200", "kinova", "j2s6s200_end_effector", poses),
+        IkProblem.named("TIAGo's torso and arm", "tiago_no_hand", "arm_tool_link", poses),
     ]
     columns: list[dict[str, str]] = []
     for problem in problems:
@@ -132,7 +132,7 @@ def searches(turns: int, poses: int = POSES) -> Table:
 
 
 def _each(solve: Any, count: int) -> Any:
-    def every(problem: Problem) -> None:
+    def every(problem: IkProblem) -> None:
         for k in range(count):
             solve(problem.R[k], problem.p[k])
 

@@ -17,7 +17,7 @@ from robot_dynamics import Dynamics, Robot, read_urdf
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain
 from robot_dynamics.robot import JointType, find_robot
-from robot_dynamics.robot.denavit_hartenberg import Row, Table
+from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
 
 Array = npt.NDArray[np.float64]
 Solve = Callable[[Array, Array], Any]
@@ -26,7 +26,7 @@ REACHED = 1e-4  # m and entries of the matrix: numeric peers stop at 1e-5 or bef
 
 
 @dataclass(frozen=True)
-class Problem:
+class IkProblem:
     """Poses that an arm reaches.
 
     Attributes:
@@ -48,19 +48,19 @@ class Problem:
     p: Array
 
     @staticmethod
-    def of(title: str, robot: Robot, frame: str, urdf: str, count: int) -> Problem:
+    def of(title: str, robot: Robot, frame: str, urdf: str, count: int) -> IkProblem:
         """Random poses within the limits, of one turn at most."""
         chain = AxisChain.of(robot, frame)
         lower, upper = (np.clip(x, -np.pi, np.pi) for x in (chain.lower, chain.upper))
         q = np.random.default_rng(0).uniform(lower, upper, (count, len(chain)))
         R, p = _pose(robot, frame, chain.names, q)
-        return Problem(title, robot, frame, urdf, q, np.ascontiguousarray(R), p)
+        return IkProblem(title, robot, frame, urdf, q, np.ascontiguousarray(R), p)
 
     @staticmethod
-    def named(title: str, name: str, frame: str, count: int) -> Problem:
+    def named(title: str, name: str, frame: str, count: int) -> IkProblem:
         """Of a robot of example-robot-data."""
         path = find_robot(name)
-        return Problem.of(title, read_urdf(path), frame, path.read_text(), count)
+        return IkProblem.of(title, read_urdf(path), frame, path.read_text(), count)
 
     @property
     def chain(self) -> AxisChain:
@@ -74,7 +74,7 @@ class Problem:
         return T
 
     def reached(self, k: int, q: Any) -> bool:
-        """Whether positions reproduce pose number k within the limits."""
+        """Return whether positions reproduce pose number k within the limits."""
         if q is None or not np.isfinite(q).all():
             return False
         R, p = _pose(self.robot, self.frame, self.chain.names, np.asarray(q, float)[None])
@@ -95,7 +95,7 @@ def skew_shoulder_arm() -> Robot:
     lengths, twists = (0.1, 0.35, 0.08, 0.0, 0.0, 0.0), np.radians([-70, 35, -80, 90, -90, 0])
     offsets = (0.4, 0.12, 0.05, 0.42, 0.0, 0.08)
     rows = [
-        Row(JointType.REVOLUTE, a, float(alpha), d, 0.0)
+        DHRow(JointType.REVOLUTE, a, float(alpha), d, 0.0)
         for a, alpha, d in zip(lengths, twists, offsets, strict=True)
     ]
     return Table(tuple(rows), name="skew shoulder").to_robot()
@@ -104,13 +104,13 @@ def skew_shoulder_arm() -> Robot:
 # -- all solutions of a pose ----------------------------------------------------------------------
 
 
-def ours_all(problem: Problem) -> Mapping[str, Solve]:
+def ours_all(problem: IkProblem) -> Mapping[str, Solve]:
     """One checked call for a pose or for all."""
     ik = InverseKinematics(problem.robot, problem.frame)
     return {"one": ik, "many": ik}
 
 
-def eaik_all(problem: Problem) -> Mapping[str, Solve]:
+def eaik_all(problem: IkProblem) -> Mapping[str, Solve]:
     """C++ (Eigen) through pybind11."""
     from eaik.IK_HP import HPRobot
 
@@ -123,7 +123,7 @@ def eaik_all(problem: Problem) -> Mapping[str, Solve]:
     return {"one": lambda R, p: arm.IK(T[0]), "many": lambda R, p: arm.IK_batched(T, 1)}
 
 
-def ssik_all(problem: Problem) -> Mapping[str, Solve]:
+def ssik_all(problem: IkProblem) -> Mapping[str, Solve]:
     """Python with C++ kernels."""
     import ssik
 
@@ -135,7 +135,7 @@ def ssik_all(problem: Problem) -> Mapping[str, Solve]:
     return {"one": lambda R, p: arm.solve(T, respect_limits=False, enumerate_windings=False)}
 
 
-ALL_SOLUTIONS: Mapping[str, Callable[[Problem], Mapping[str, Solve]]] = {
+ALL_SOLUTIONS: Mapping[str, Callable[[IkProblem], Mapping[str, Solve]]] = {
     "robot_dynamics": ours_all,
     "EAIK": eaik_all,
     "ssik": ssik_all,
@@ -146,7 +146,7 @@ ALL_SOLUTIONS: Mapping[str, Callable[[Problem], Mapping[str, Solve]]] = {
 # -- one solution, searched -----------------------------------------------------------------------
 
 
-def ours_search(problem: Problem) -> Solve:
+def ours_search(problem: IkProblem) -> Solve:
     """The search, one pose a call."""
     ik = InverseKinematics(problem.robot, problem.frame, solver="numeric")
 
@@ -157,7 +157,7 @@ def ours_search(problem: Problem) -> Solve:
     return solve
 
 
-def trac_ik(problem: Problem) -> Solve:
+def trac_ik(problem: IkProblem) -> Solve:
     """TRAC-IK: KDL's Newton and SQP side by side, 5 ms at most."""
     import pytracik
     from scipy.spatial.transform import Rotation
@@ -177,7 +177,7 @@ def trac_ik(problem: Problem) -> Solve:
     return solve
 
 
-def toolbox(problem: Problem) -> Solve:
+def toolbox(problem: IkProblem) -> Solve:
     """Levenberg-Marquardt in C++ of the Robotics Toolbox for Python, its defaults."""
     import roboticstoolbox as rtb
 
@@ -203,7 +203,7 @@ def toolbox(problem: Problem) -> Solve:
     return solve
 
 
-def pinocchio_loop(problem: Problem) -> Solve:
+def pinocchio_loop(problem: IkProblem) -> Solve:
     """The loop of Pinocchio's documentation, in Python, with new starts and limits."""
     import pinocchio as pin
 
@@ -241,7 +241,7 @@ def _configuration(model: Any, q: Array) -> Array:
     return np.concatenate(parts)
 
 
-SEARCHES: Mapping[str, Callable[[Problem], Solve]] = {
+SEARCHES: Mapping[str, Callable[[IkProblem], Solve]] = {
     "robot_dynamics": ours_search,
     "pytracik": trac_ik,
     "roboticstoolbox, ik_LM": toolbox,

@@ -1,4 +1,4 @@
-"""What each reduction is worth: operations of inverse dynamics with one of them taken away.
+"""Ablation of the reductions: operations of inverse dynamics with one of them taken away.
 
     python -m benchmark.operation_counts.ablation [--robots ur5,panda]
 
@@ -17,6 +17,7 @@ import numpy as np
 from rich.console import Console
 
 from benchmark.cases import SOURCES, Source, quiet, stripped_urdf
+from benchmark.operation_counts.augmented_body_count import renaud_arm
 from benchmark.progress import spinner
 from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
@@ -24,7 +25,6 @@ from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.optimize import PASSES, Pass, gather_multiples, optimize
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
-from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
 from robot_dynamics.reduction import ReducedRobot, reduce
 from robot_dynamics.reduction.pipeline import KINDS, found_by_search
 from robot_dynamics.reduction.reduction_plan import Plan, plan_of
@@ -164,7 +164,7 @@ def robot_named(key: str) -> Robot:
 
 
 def renaud_with_numbers() -> Robot:
-    """Renaud's arm; his letters get numbers of the size of an industrial arm."""
+    """Return Renaud's arm, its symbolic parameters as numbers of an industrial arm."""
     arm = renaud_arm(np.array([0.43, 0.40, 9.81]), np.zeros(6), np.zeros((6, 3)))
     bodies = (  # kg, kg m along one axis, kg m^2 about the joint frame
         (12.0, (0.0, 0.0, -0.6), (0.23, 0.21, 0.15)),

@@ -12,9 +12,9 @@ from benchmark.operation_counts.ablation import (
     count_formulation,
     robot_named,
 )
+from benchmark.operation_counts.count_tables import compared_counts, pair
 from benchmark.table import Table
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
-from robot_dynamics.papers.counting.count_tables import compared_counts, pair
 from robot_dynamics.reduction import reduce
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -30,8 +30,8 @@ addition, a change of sign is free, and sines and cosines stand apart. Every cou
 the expression graph that a formulation leaves behind when it is called with symbols, in which
 nothing is computed twice, so that no count is an estimate. Two readings:
 
-- **the general arm**: n revolute joints whose lengths, masses and inertias are letters. What
-  depends on letters alone is computed before the motion and does not count;
+- **the general arm**: n revolute joints whose lengths, masses and inertias are symbolic parameters.
+  What depends on these alone is computed before the motion and does not count;
 - **the robot at hand**: the numbers of its URDF folded in, every 0 and 1 gone, sums and products
   factored.
 
@@ -61,7 +61,7 @@ def at_hand(keys: Sequence[str] = AT_HAND) -> Table:
     about = (
         "Numbers folded in, gravity along z of the base, graph passes applied. The first rows are "
         "the formulations on the robot as its URDF has it; the last two are what `Dynamics` "
-        "compiles by default. Renaud found 164 / 115 for his arm by hand, with letters for the "
+        "compiles by default. Renaud found 164 / 115 for his arm by hand, with symbols for the "
         "moments; here it has numbers, with the same zeros."
     )
     header = ["formulation", *(f"{key} ({robot.dof})" for key, robot in robots.items())]

@@ -26,8 +26,8 @@ LEAD = 0.15
 """Time between sending a trajectory and its start, s: it has arrived by then."""
 
 REACH = 0.2
-"""How far waypoints are from the middle of the joint ranges, rad: without feedforward a Panda comes
-up to 0.4 rad off the way between them, and a tracking error of 0.5 rad stops it."""
+"""Largest distance of waypoints from the middle of the joint ranges, rad. Without feedforward a
+Panda deviates up to 0.4 rad between them, and a tracking error of 0.5 rad stops it."""
 
 DEAF = "gravity_compensation"
 """Mode that follows no reference: feedforward_node refuses trajectories until it is over, and a
@@ -40,8 +40,7 @@ RETRY = 0.1
 """Time after which is tried again what cannot be done now, s."""
 
 SHORT = {DEAF: 0.2, "pd": 0.2}
-"""Modes that let the arm sink or drift under a load that nobody told the robot of; for how long, s.
-"""
+"""Durations of modes that let the arm sink or drift under an unknown load, s."""
 
 MODES = ("feedforward", "computed_torque", "impedance", "pd_gravity", *SHORT)
 
@@ -167,7 +166,7 @@ class Disturbances:
         return SHORT.get(self._mode, self._random.uniform(0.5, 4.0))
 
     def faults(self) -> list[str]:
-        """What was refused or not answered."""
+        """Requests that were refused or not answered."""
         found = []
         for mode, answer in self._answers:
             if not answer.done():

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from benchmark.soak.sent_trajectory import SentTrajectory
 from benchmark.soak.soak_report import SoakReport
-from robot_dynamics.nodes.runtime.exchange import Inlet
+from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
 
 
@@ -27,8 +27,8 @@ class Monitor:
         moved: Joints that trajectories name.
         report: Where counts go.
         effort_rate: Largest change of effort that the controller allows, N m/s.
-        slack: Time between two commands that counts for that rate whatever their stamps say, s:
-            they carry the stamps of states, which may arrive late and close together.
+        slack: Least time between two commands for that rate, s: they carry the stamps of states,
+            which may arrive late and close together.
     """
 
     def __init__(
@@ -60,8 +60,8 @@ class Monitor:
             )
         ]
         self._loop = Loop(node.context)
-        inlets = [Inlet(subscription) for subscription in subscriptions]
-        self._loop.add("monitor", 50.0, lambda: None, inputs=inlets)
+        subscribers = [LoopSubscriber(subscription) for subscription in subscriptions]
+        self._loop.add("monitor", 50.0, lambda: None, inputs=subscribers)
         self._thread = threading.Thread(target=self._loop.run, daemon=True)
         self._thread.start()
 

@@ -84,7 +84,7 @@ def soak(
                 disturbances = Disturbances(node, monitor, revolute, middle, frame, HEAVIEST, seed)
                 listeners = "joint_trajectory_with_effort"
                 wait_until(lambda: node.count_subscribers(listeners), f"a listener to {listeners}")
-                time.sleep(1.0)  # feedforward_node has heard by then that somebody listens
+                time.sleep(1.0)  # until feedforward_node has discovered its subscribers
                 begin = time.monotonic()
                 disturbances.run(seconds, lambda gone: _sample(running, report, gone, tick))
                 report.seconds = time.monotonic() - begin

@@ -1,4 +1,4 @@
-"""What a soak has shown, and what of it must not be."""
+"""Results of a soak test, and its faults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETTLED = 30.0
 
 @dataclass
 class SoakReport:
-    """What a soak has shown.
+    """Results of a soak test.
 
     Attributes:
         effort_rate: Largest change of effort that the controller was told to allow, N m/s.

@@ -15,20 +15,20 @@ import numpy as np
 
 from benchmark.cases import Case
 from benchmark.kernels.contenders import mujoco_model
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.loop.loop_steps import Run
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control import Friction, Model, gains_for
-from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.simulation.lanes.compiled_loop import CompiledLoop, Structure
-from robot_dynamics.simulation.lanes.lane_parameters import (
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.simulation.simd.batch_parameters import (
     first_efforts,
     model_parameters,
     plant_parameters,
     reference_table,
 )
+from robot_dynamics.simulation.simd.compiled_loop import CompiledLoop, LoopStructure
 from robot_dynamics.trajectory import excitation, interpolate
 
 STEP = 1e-3
@@ -52,19 +52,19 @@ class Loops:
         self.dynamics = Dynamics(robot)
         self.model = Model(self.dynamics, gains_for(self.dynamics))
         self.motion = interpolate(excitation(robot, steps * STEP, share=0.3))
-        structure = Structure(mode, every=False, sent=False, sensed=False, shared=True)
+        structure = LoopStructure(mode, every=False, sent=False, sensed=False, shared=True)
         self.loops = {
             "smooth": CompiledLoop(robot, replace(structure, passive=False)),
             "dry": CompiledLoop(robot, structure),
             "noisy": CompiledLoop(robot, replace(structure, sensed=True)),
         }
-        letters = self.loops["dry"].letters
+        inertias = self.loops["dry"].inertias
         t = np.arange(steps) * STEP
         windows = np.zeros((steps, 2))
         self.table = reference_table(self.model, structure, self.motion, t, windows)
         friction = Friction(np.full(n, DAMPING), np.zeros(n))
-        self.parameters = plant_parameters(letters, friction, stops=False, step=STEP)
-        self.parameters |= model_parameters(letters, self.model)
+        self.parameters = plant_parameters(inertias, friction, stops=False, step=STEP)
+        self.parameters |= model_parameters(inertias, self.model)
         self.parameters |= {
             "q": self.motion.sample(0.0).q,
             "last": first_efforts(self.model, [self.motion])[0],
@@ -72,14 +72,14 @@ class Loops:
         }
 
     def perturbed(self, count: int, what: str) -> dict[str, Any]:
-        """Parameters of lanes whose bodies differ, and with noise the delay too."""
+        """Parameters of batch members whose bodies differ, and with noise the delay too."""
         noise, dry = NOISE * (what == "noisy"), what != "smooth"
         rng, n = np.random.default_rng(0), self.case.robot.dof
         heavier = 1.0 + 0.2 * rng.uniform(-1.0, 1.0, (count, 1))
         changed = {
             "body": self.parameters["body"] * heavier,
             "coulomb": np.full(n, DRY if dry else 0.0),
-            "spread": np.full(2 * n, noise),
+            "deviation": np.full(2 * n, noise),
         }
         if dry:
             limits = self.case.robot.limits
@@ -88,7 +88,7 @@ class Loops:
             changed["sensor_delay"] = rng.integers(0, 3, (count, 1)).astype(float)
         return self.parameters | changed
 
-    def lanes(self, what: str, count: int, *, threads: int = 1, **how: Any) -> Any:
+    def batch(self, what: str, count: int, *, threads: int = 1, **how: Any) -> Any:
         """Run the compiled loop "smooth", "dry" (dry friction, stops), or "noisy" (that too)."""
         which, keys = np.zeros(count, dtype=int), np.arange(count, dtype=np.uint64)
         parameters = self.perturbed(count, what) if count > 1 else self.parameters

@@ -1,4 +1,4 @@
-"""How a study scales: measured up to the processors at hand, on paper beyond."""
+"""Scaling of a study: measured on the available processors, extrapolated beyond."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmark.picture import plt, save
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native.parallel import processors
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.study import StudyPlan, in_process, on_dask, spread_of, study
+from robot_dynamics.study import StudyPlan, distribution_of, in_process, on_dask, study
 from robot_dynamics.study.runs import chunks_of, run_chunk
 
 RUNS, TASKS, ROUNDS = 4096, 300, 3
@@ -29,7 +29,10 @@ def scaling(robot: Robot, place: Path) -> str:
     """
     import distributed
 
-    vary = {"payload": spread_of("payload", "0..3"), "delay": spread_of("delay", "0..5ms")}
+    vary = {
+        "payload": distribution_of("payload", "0..3"),
+        "delay": distribution_of("delay", "0..5ms"),
+    }
     plan = StudyPlan(robot, runs=RUNS, duration=DURATION, vary=vary)
     chunks = chunks_of(plan)
     run_chunk(plan, chunks[0])  # compiles

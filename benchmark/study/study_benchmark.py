@@ -39,7 +39,7 @@ NOTE = (
     "solves for soft constraints and we for exact ones. Noise and delays: the Python loop has them "
     "too, rollout does not. Ratios: ours over theirs. Peak: part of the core's fused "
     "multiplications and additions that we reach, by the operations that every period takes: a "
-    "joint that sticks or meets a stop, and noise, take more. Memory: what our lanes take."
+    "joint that sticks or meets a stop, and noise, take more. Memory: what our batch takes."
 )
 
 
@@ -47,7 +47,7 @@ def main(words: Sequence[str] | None = None) -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="benchmark --study", description=__doc__)
     parser.add_argument("--robots", default="panda", help="with commas (default: panda)")
-    parser.add_argument("--lanes", type=int, default=512, help="robots side by side")
+    parser.add_argument("--members", type=int, default=512, help="robots side by side")
     parser.add_argument("--steps", type=int, default=2000, help="periods of 1 ms of each")
     parser.add_argument("--rounds", type=int, default=5, help="of which the best counts")
     parser.add_argument("--picture", type=Path, help="draw how studies scale, into this file")
@@ -65,7 +65,7 @@ def main(words: Sequence[str] | None = None) -> int:
         rows = []
         for case in chosen:
             for mode in ("feedforward", "computed_torque"):
-                rows += _rows(Loops(case, mode, how.steps), how.lanes, how.rounds, peak)
+                rows += _rows(Loops(case, mode, how.steps), how.members, how.rounds, peak)
     said.append(Table("Closed loops", NOTE, headings, rows).markdown())
     if how.full:
         said.append(f"## A whole study\n\n{_full(Loops(chosen[0], 'feedforward', 5000))}")
@@ -81,13 +81,13 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]:
+def _rows(loops: Loops, members: int, rounds: int, peak: float) -> list[list[str]]:
     steps, few, short = loops.steps, 64, loops.steps // 4
     best = _best_times(
         {
-            "smooth": lambda: loops.lanes("smooth", lanes),
-            "dry": lambda: loops.lanes("dry", lanes),
-            "noisy": lambda: loops.lanes("noisy", lanes),
+            "smooth": lambda: loops.batch("smooth", members),
+            "dry": lambda: loops.batch("dry", members),
+            "noisy": lambda: loops.batch("noisy", members),
             "python": loops.python_loop,
             "python dry": lambda: loops.python_loop(dry=True),
             "python noisy": lambda: loops.python_loop(dry=True, noise=NOISE),
@@ -96,7 +96,7 @@ def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]
         },
         rounds,
     )
-    same = loops.lanes("smooth", 1, record=True)
+    same = loops.batch("smooth", 1, record=True)
     off = np.abs(same.record["q"][:, 0] - loops.python_loop()).max()
     print(f"{loops.case.title}, {loops.mode}: {off:.1e} rad off MuJoCo", file=sys.stderr)
     rows = []
@@ -104,9 +104,9 @@ def _rows(loops: Loops, lanes: int, rounds: int, peak: float) -> list[list[str]]
                             ("dry", " dry", "dry friction, stops"),
                             ("noisy", " dry", "noise, delays, dry friction, stops")):  # fmt: skip
         python = "python" if ours == "smooth" else f"python {ours}"
-        own = best[ours] / (lanes * steps)
+        own = best[ours] / (members * steps)
         part = 100.0 * loops.operations(ours) / own / peak
-        memory = _memory(lambda what=ours: loops.lanes(what, lanes))
+        memory = _memory(lambda what=ours: loops.batch(what, members))
         stepped, rolled = best[python] / steps, best["rollout" + dry] / (few * short)
         rows.append([
             f"{loops.case.title}, {loops.mode}: {text}", f"{1e9 * own:.0f}", f"{part:.0f}",
@@ -138,11 +138,11 @@ def _memory(work: Callable[[], object]) -> float:
 
 def _full(loops: Loops) -> str:
     """The whole study: time that passes, and processor time."""
-    lanes, times = 10_000, []
+    members, times = 10_000, []
     for threads in (1, 2):
         passed, used = time.perf_counter(), time.process_time()
-        loops.lanes("noisy", lanes, threads=threads)
+        loops.batch("noisy", members, threads=threads)
         passed, used = time.perf_counter() - passed, time.process_time() - used
-        each = 1e9 * used / (lanes * loops.steps)
+        each = 1e9 * used / (members * loops.steps)
         times.append(f"{threads} threads {passed:.1f} s, {each:.0f} ns of a core a period")
-    return f"{lanes} runs of {loops.steps} periods, with noise and delays: {'; '.join(times)}."
+    return f"{members} runs of {loops.steps} periods, with noise and delays: {'; '.join(times)}."

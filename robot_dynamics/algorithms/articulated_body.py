@@ -1,17 +1,17 @@
 """Forward dynamics by articulated bodies: [Featherstone2008], chapter 7.
 
-Seen from its handle, a link with everything that hangs on it by free joints is a
-body whose inertia is no longer that of a rigid one. From the tips inward, each
-joint gives way and leaves on its parent what it cannot yield to.
+A link with its free outward joints is an articulated body, whose inertia at the
+link (its handle) differs from that of a rigid body. From the tips inward, each
+joint passes to the parent the part of the inertia that the joint cannot yield to.
 
-All vectors of a link in its own axes, about its own origin. Accelerations are
+All vectors of a link are in its own axes, about its own origin. Accelerations are
 those of the origin as a material point, not spatial ones, so that no linear
-velocity is needed. Nothing divides by the mass of a link: only by the inertia
-that a joint moves, which is the same when inertial parameters are regrouped.
+velocity is needed. The only divisors are the inertias that joints move, which do
+not change when inertial parameters are regrouped.
 
-On robots with tiny links between large ones this route keeps digits that the
-mass matrix has already lost when it is assembled (four at a condition of 1e6,
-eight at 1e9), at the cost of more operations on most arms.
+On robots with tiny links between large ones this algorithm keeps digits that are
+lost when the mass matrix is assembled (four at a condition of 1e6, eight at 1e9).
+It costs more operations on most arms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.robot import Robot
@@ -52,7 +52,7 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
     inertias = _joint_inertias(robot, X_PL)
     zero = np.zeros(3)
 
-    # Outward: velocities, and what every link by itself needs at zero acceleration
+    # Outward: velocities, and the wrench of every link by itself at zero acceleration
     w = [zero] * (n + 1)  # angular velocity, (3,), rad/s
     # Acceleration of a link beyond its parent's at zero qdd: of the origin, and angular
     a_bias, wd_bias = [zero] * (n + 1), [zero] * (n + 1)
@@ -73,7 +73,7 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
     for i, (force, moment) in wrenches.items():
         f[i], m[i] = f[i] + force, m[i] + moment
 
-    # Inward: the wrench that a handle feels at zero acceleration while the joints yield
+    # Inward: the wrench at the handle at zero acceleration with yielding joints
     qdd_at_rest: list[Any] = [0.0] * n  # acceleration of joint k when its parent does not move
     for k in reversed(range(n)):
         joint, i, parent, given = robot.joints[k], k + 1, robot.parents[k], inertias[k]
@@ -106,8 +106,8 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
 def factorise_mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
     """Factorise the mass matrix, M = L^T D L, without assembling it.
 
-    D holds what every joint moves when all joints outward of it are free; row k of L the efforts
-    that hold the ancestors of joint k while it accelerates, per unit effort of it.
+    D holds the inertia that every joint moves when all joints outward of it are free. Row k of L
+    holds the efforts at the ancestors of joint k per unit effort of joint k.
 
     Args:
         robot: Tree without fixed joints; n joints. No joint may follow another.
@@ -158,7 +158,7 @@ class _Articulated(NamedTuple):
         return self.A @ a + self.H @ wd, self.H.T @ a + self.J @ wd
 
     def on_parent(self, X_PL: ChangeOfFrame) -> _Articulated:
-        """The same in axes of the parent, whose origin takes that of the body along by wd x p."""
+        """Transform to the axes and origin of the parent, which accelerates the body by wd x p."""
         P = skew(X_PL.p)
         A, H = X_PL.symmetric_to_parent(self.A), X_PL.matrix_to_parent(self.H)
         H_shifted = H - A @ P
@@ -167,7 +167,7 @@ class _Articulated(NamedTuple):
 
 
 class _JointInertia(NamedTuple):
-    """How an articulated body resists the joint that carries it: U, D and what is left.
+    """Resistance of an articulated body to its joint: U, D and the remaining inertia.
 
     Attributes:
         force: Force of a unit acceleration of the joint, shape (3,).
@@ -175,7 +175,7 @@ class _JointInertia(NamedTuple):
         inverse_D: Acceleration of the joint under a unit effort.
         unit_force: Force of a unit effort, shape (3,).
         unit_moment: Moment of a unit effort, shape (3,).
-        rest: Inertia that is left on the side of the parent.
+        rest: Inertia that the parent sees.
     """
 
     force: Array
@@ -187,7 +187,7 @@ class _JointInertia(NamedTuple):
 
 
 def _joint_inertias(robot: Robot, X_PL: Sequence[ChangeOfFrame]) -> list[_JointInertia]:
-    """From the tips inward, what every joint moves."""
+    """Compute the inertia that every joint moves, from the tips inward."""
     articulated = [_Articulated.of_rigid(link.inertia) for link in robot.links]
     inertias = []
     for k in reversed(range(len(X_PL))):
@@ -204,9 +204,8 @@ def _joint_inertia(joint: Joint, body: _Articulated) -> _JointInertia:
     force, moment = (H @ b, J @ b) if joint.type.rotates else (A @ b, H.T @ b)
     inverse_D = 1.0 / (b @ (moment if joint.type.rotates else force))
     g_f, g_m = force * inverse_D, moment * inverse_D
-    # Along the joint a unit effort meets itself, and nothing of the inertia is left. Where the
-    # axis is a coordinate axis this is written down, so that neither round-off nor operations
-    # stand in for these ones and zeros.
+    # Along the joint, a unit effort gives itself and no inertia remains. For a coordinate axis
+    # these ones and zeros are set exactly, which saves round-off and operations.
     aligned = coordinate_axis(b) is not None
     across = np.eye(3) - np.outer(b, b) if aligned else np.eye(3)
     if aligned:

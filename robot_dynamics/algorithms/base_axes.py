@@ -1,8 +1,7 @@
 """Joints, links and Jacobians of a tree in the axes of its base.
 
-The closed forms of Lee, Lee and Nigam and of Asada and Slotine are written with
-vectors in base axes; this is their common ground. Joint k carries link k + 1, and
-both go by the number k here.
+The closed forms of Lee, Lee and Nigam and of Asada and Slotine have vectors in base
+axes and share this module. Joint k carries link k + 1; both have the number k here.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import joint_motion
 from robot_dynamics.robot.robot import Robot
@@ -24,7 +23,7 @@ from robot_dynamics.spatial.rotation import cross
 
 @dataclass(frozen=True, eq=False)
 class BaseAxes:
-    """Where every link is and what moves it; all vectors in base axes.
+    """Poses of the links and axes of the joints; all vectors in base axes.
 
     Args:
         paths: For link k, the joints from the base to it, its own last.
@@ -60,7 +59,7 @@ class BaseAxes:
 
 
 def base_axes(robot: Robot, q: Array) -> BaseAxes:
-    """Lay out a tree without fixed joints at joint positions q, shape (n,)."""
+    """Compute the base axes of a tree without fixed joints at joint positions q, shape (n,)."""
     paths: list[tuple[int, ...]] = []
     R_P, R, p, b = [], [], [], []
     for k, joint in enumerate(robot.joints):
@@ -80,7 +79,7 @@ def base_axes(robot: Robot, q: Array) -> BaseAxes:
 
 
 def endpoint_efforts(axes: BaseAxes, wrenches: Wrenches) -> dict[int, Array]:
-    """Efforts that balance the wrenches that links exert, tau = J^T F (eq. (4-7) of the book).
+    """Compute the efforts that balance wrenches of links, tau = J^T F (eq. (4-7) of the book).
 
     Args:
         axes: The tree.

@@ -1,12 +1,11 @@
 """Base parameters: the fewest numbers that determine every torque of a robot.
 
-Of the ten inertial parameters of each link some move no joint, and others act only
-in fixed combinations: a joint cannot tell a mass on its axis from the same mass on
-the link before. What can be told apart is what kinetic and potential energy depend
-on, since two sets of parameters give the same torques exactly if they give the same
-energies, up to a constant. So the dependent parameters are found from energies at
-random states: for branches, prismatic joints, mimic joints and joints that never
-leave the vertical alike.
+Of the ten inertial parameters of each link some affect no torque, and others act only
+in fixed combinations: a mass on a joint axis has the same effect as on the link before.
+Two sets of parameters give the same torques if and only if they give the same energies,
+up to a constant. The dependent parameters are therefore found from kinetic and
+potential energy at random states. This covers branches, prismatic joints, mimic joints
+and joints that stay vertical.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, Value
-from robot_dynamics.lazy import imported
+from robot_dynamics.foundation.arrays import Array, Value
+from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.rigid_body import PARAMETERS, inertial_parameters
 from robot_dynamics.spatial.rotation import rotation_about
-from robot_dynamics.text_tables import html_table
 
-# Which parameters of a link to keep where there is a choice: the first that are independent
-# of all links nearer to the base, and of each other. Iyy, hz and m come last, as they are what
-# a revolute joint about z cannot move (with Ixx = Iyy, a line of mass has I = diag(1, 1, 0)).
+# Order in which parameters of a link are kept: the first ones that are independent of all links
+# nearer to the base, and of each other. Iyy, hz and m come last, because a revolute joint about z
+# cannot move them (with Ixx = Iyy, a line of mass has I = diag(1, 1, 0)).
 PREFERENCE = ("Ixx", "Ixy", "Ixz", "Iyz", "Izz", "hx", "hy", "hz", "Iyy", "m")
 
 INDEPENDENT = 1e-8
-"""Part of a column that must be new, relative: round-off leaves 1e-12, rounded axes 1e-10."""
+"""Least relative independent part of a column: round-off leaves 1e-12, rounded axes 1e-10."""
 
 ROUND_OFF = 1e-11
 """Coefficients below this are zero: they come from least squares."""
@@ -47,10 +46,10 @@ class BaseParameter(Value):
     Args:
         name: Link and inertial parameter that it is named after, such as "forearm.Ixx".
         link: Name of the link.
-        symbol: One of `parameters.PARAMETERS`, in the joint frame of the link (`joint_frames`).
+        symbol: One of `rigid_body.PARAMETERS`, in the joint frame of the link (`joint_frames`).
         gathers: Inertial parameters that it sums up, by name, with their coefficients: m for
             a first moment gathered from a mass, and so on.
-        value: Its value; kg, kg m or kg m^2 by its symbol.
+        value: Value in kg, kg m or kg m^2, by `symbol`.
     """
 
     name: str
@@ -61,7 +60,7 @@ class BaseParameter(Value):
 
     @property
     def description(self) -> str:
-        """What it gathers, as a sum: "forearm.Ixx - forearm.Iyy + 0.0068 hand.m"."""
+        """The parameters that it sums up: "forearm.Ixx - forearm.Iyy + 0.0068 hand.m"."""
         text = ""
         for name, factor in self.gathers.items():
             sign = " - " if factor < 0 else " + "
@@ -81,18 +80,18 @@ class BaseParameters(tuple[BaseParameter, ...]):
 def base_parameters(robot: Robot) -> BaseParameters:
     """Find the base parameters of a robot, base to tips.
 
-    Their number is the rank of the torque regressor. Mimic joints are coupled, which leaves fewer
-    than the joints would have alone.
+    Their number is the rank of the torque regressor. Mimic joints are coupled and have fewer base
+    parameters than independent joints.
 
     Args:
-        robot: Any robot, as numbers. Gravity counts: without it, or with the first joints
-            vertical, some parameters move nothing.
+        robot: Any robot, as numbers. Gravity matters: without it, or with vertical first joints,
+            some parameters affect no torque.
     """
     return base_columns(joint_frames(merge_fixed(robot)))[1]
 
 
 def base_columns(tree: Robot) -> tuple[tuple[tuple[int, str], ...], BaseParameters]:
-    """Base parameters of a tree in joint frames, with link index and symbol of each.
+    """Return link index and symbol of each base parameter of a tree, and the base parameters.
 
     Args:
         tree: Tree without fixed joints, in the frames of `joint_frames`.
@@ -123,7 +122,7 @@ def base_columns(tree: Robot) -> tuple[tuple[tuple[int, str], ...], BaseParamete
 
 
 def energy_regressor(tree: Robot) -> Array:
-    """Kinetic and potential energy as linear functions of the inertial parameters.
+    """Compute kinetic and potential energy as linear functions of the inertial parameters.
 
     Args:
         tree: Tree without fixed joints; mimic joints are coupled.
@@ -162,7 +161,7 @@ def energy_regressor(tree: Robot) -> Array:
 
 
 def _poses(joint: Joint, q: Array) -> tuple[Array, Array]:
-    """R_PC, shape (N, 3, 3), and p_PC, shape (N, 3), for N positions of a joint."""
+    """Return R_PC, shape (N, 3, 3), and p_PC, shape (N, 3), for N positions of a joint."""
     R0, p0, b = joint.origin.rotation, joint.origin.translation, joint.axis
     if not joint.type.rotates:
         return np.tile(R0, (len(q), 1, 1)), p0 + np.outer(q, R0 @ b)
@@ -170,18 +169,18 @@ def _poses(joint: Joint, q: Array) -> tuple[Array, Array]:
 
 
 def _into(R: Array, v: Array) -> Array:
-    """R^T v for every sample."""
+    """Return R^T v for every sample."""
     return np.asarray(np.einsum("nij,ni->nj", R, v))
 
 
 def independent_columns(A: Array) -> list[int]:
-    """Columns that do not depend on those to their left, by Gram-Schmidt, in order."""
+    """Find the columns that are independent of those to their left, by Gram-Schmidt."""
     scale = np.max(np.linalg.norm(A, axis=0), initial=0.0)
     Q: Any = np.empty((A.shape[0], 0))
     found = []
     for c in range(A.shape[1]):
         size = np.linalg.norm(A[:, c])
-        if size <= 1e-12 * scale:  # moves nothing
+        if size <= 1e-12 * scale:  # affects no energy
             continue
         a = A[:, c] / size
         for _ in range(2):  # once more removes what round-off has left

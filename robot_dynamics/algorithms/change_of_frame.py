@@ -1,8 +1,7 @@
-"""Vectors, matrices and wrenches brought from a link to its parent and back.
+"""Transformation of vectors, matrices and wrenches between a link and its parent.
 
-Every rotation here is a sequence of turns about coordinate axes. A turn costs 4
-multiplications for a vector, 8 for a symmetric matrix, and nothing at all by a right
-angle, as most constant turns are; a full rotation matrix takes 9 and some 40.
+Every rotation is a sequence of rotations about coordinate axes, which cost fewer
+operations than a rotation matrix: see `spatial.rotation`.
 """
 
 from __future__ import annotations
@@ -11,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.spatial.rotation import (
-    Turn,
+    AxisRotation,
     coordinate_axis,
     cross,
     rotation_about,
@@ -28,7 +27,7 @@ from robot_dynamics.spatial.rotation import (
 
 
 class ChangeOfFrame:
-    """Between the frame of a link (child C) and the frame of its parent P, at position q.
+    """Transformation between the frame of a link (child C) and that of its parent P.
 
     Args:
         joint: Moving joint that carries the link.
@@ -42,8 +41,8 @@ class ChangeOfFrame:
     def __init__(self, joint: Joint, q: Any) -> None:
         R0, self.p = joint.origin.rotation, joint.origin.translation
         self.axis: Array = R0 @ joint.axis
-        self._turns: list[Turn] = []  # from P to C
-        self._R: Array | None = None  # instead of turns, where there are none
+        self._turns: list[AxisRotation] = []  # from P to C
+        self._R: Array | None = None  # in place of turns, for symbolic origins and oblique axes
         along = coordinate_axis(joint.axis)
         if not joint.type.rotates:
             self.p = self.p + self.axis * q
@@ -59,15 +58,15 @@ class ChangeOfFrame:
             self._turns = [*before, last.and_by(sign * q)]
 
     def vector_to_parent(self, v: Array) -> Array:
-        """The same vector, from axes of C to axes of P, shape (3,)."""
+        """Transform a vector from axes of C to axes of P, shape (3,)."""
         return to_parent(self._turns, v) if self._R is None else self._R @ v
 
     def vector_to_child(self, v: Array) -> Array:
-        """The same vector, from axes of P to axes of C, shape (3,)."""
+        """Transform a vector from axes of P to axes of C, shape (3,)."""
         return to_child(self._turns, v) if self._R is None else self._R.T @ v
 
     def matrix_to_parent(self, B: Array) -> Array:
-        """R_PC B R_PC^T, shape (3, 3): a second-order tensor from axes of C to axes of P."""
+        """Transform a second-order tensor from axes of C to axes of P: R_PC B R_PC^T, (3, 3)."""
         if self._R is not None:
             return self._R @ B @ self._R.T
         for turn in reversed(self._turns):
@@ -75,18 +74,18 @@ class ChangeOfFrame:
         return B
 
     def symmetric_to_parent(self, B: Array) -> Array:
-        """`matrix_to_parent` of a symmetric matrix, with the lower triangle copied."""
+        """Transform a symmetric matrix; the lower triangle is copied."""
         return symmetric(self.matrix_to_parent(B))
 
     def wrench_to_parent(self, force: Array, moment: Array) -> tuple[Array, Array]:
-        """Force and moment about the origin of C to force and moment about the origin of P."""
+        """Transform force and moment about the origin of C to those about the origin of P."""
         f = self.vector_to_parent(force)
         return f, self.vector_to_parent(moment) + cross(self.p, f)
 
     def inertia_to_parent(self, body: Inertia) -> Inertia:
-        """The same body in axes of P and about the origin of P."""
+        """Transform an inertia to the axes and origin of P."""
         h_R, p = self.vector_to_parent(body.first_moment), self.p
         h = h_R + body.mass * p
-        # Huygens: with x + p for x, h_R p^T + p h^T is what the sum of x x^T dm gains
+        # Huygens: replacing x by x + p adds h_R p^T + p h^T to the sum of x x^T dm
         gained = symmetric(trace_minus(np.outer(h_R, p) + np.outer(p, h)))
         return Inertia(body.mass, h, self.symmetric_to_parent(body.second_moment) + gained)

@@ -1,10 +1,10 @@
 """Mass matrix by composite bodies, and forward dynamics with it.
 
 A column of the mass matrix is the effort of a unit acceleration of one joint
-while all else rests ([WalkerOrin1982], method 3). Only the links outward of that
-joint move, as one rigid composite body. The matrix of a tree has the sparsity of
-its branches, and so does its factorisation ([Featherstone2008], sections 6.4 and
-6.5), so that both are written along the tree and leave no work for structural zeros.
+while all others rest ([WalkerOrin1982], method 3). Only the links outward of that
+joint move, as one rigid composite body. The matrix and its factorisation have the
+sparsity of the tree's branches ([Featherstone2008], sections 6.4 and 6.5). Both
+follow the tree and skip structural zeros.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.spatial.rotation import cross
@@ -56,9 +56,9 @@ def mass_matrix(robot: Robot, q: Array) -> Array:
 
 
 def _unit_acceleration_wrench(body: Inertia, axis: Array, rotates: bool) -> tuple[Array, Array]:
-    """Force (3,), N, and moment (3,), N m, that accelerate a resting body along its joint.
+    """Return force (3,), N, and moment (3,), N m, of a unit acceleration of a body at rest.
 
-    About the origin of the link, in its axes, like the body and the axis.
+    Body, axis, force and moment are in the axes of the link, about its origin.
     """
     if rotates:
         return cross(axis, body.first_moment), body.second_moment @ axis
@@ -119,9 +119,9 @@ def _ancestors(k: int, parents: tuple[int, ...]) -> list[int]:
 def elimination_parents(robot: Robot) -> tuple[int, ...]:
     """Joint before each independent joint, for `factorise` of the reduced mass matrix.
 
-    With mimic joints the reduced matrix couples every joint that one coordinate
-    moves; the tree is then replaced by one in which all coupled branches lie on
-    one path, so that no fill-in is lost.
+    With mimic joints the reduced matrix couples all joints that one coordinate
+    moves. The tree is then replaced by one in which all coupled branches lie on
+    one path, so that it includes all fill-in.
     """
     joints = robot.coupling
     n = robot.dof

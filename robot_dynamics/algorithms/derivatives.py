@@ -8,19 +8,18 @@ A = X'' X^-1 its acceleration, differentiating X dq = S_j X twice in time leaves
     dA/dqd_j  = 2 (S_j' + S_j W)                        (' is the derivative in time)
 
 for every link outward of j. The efforts are linear in A and in the inertia P of
-the links, so that of a whole subtree only three sums matter: its inertia, its
-momentum matrix (sum of W P) and its wrench (of the sum of A P). They are carried
-inward once, as in composite-body mass matrices; every entry of the derivatives is
-then a scalar product with what the deeper of its two joints sees.
+the links, so that only three sums over a subtree matter: its inertia, its momentum
+matrix (sum of W P) and its wrench (of the sum of A P). They are summed inward once,
+as for composite-body mass matrices. Every entry of the derivatives is then a scalar
+product with quantities of the deeper of its two joints.
 
-The last two terms of dA/dq_j turn the subtree without deforming it: they matter
-only for the efforts of the ancestors of j. The first two, for a joint i outward of
-j, act on the wrench of a unit acceleration of joint i, which M needs as well.
+The last two terms of dA/dq_j rotate the subtree as a rigid body: they affect only
+the efforts of the ancestors of j. The first two, for a joint i outward of j, act on
+the wrench of a unit acceleration of joint i, which M needs as well.
 
-Each subtree is measured relative to the origin of its own joint, in position,
-velocity and acceleration: the motion of that origin then cancels from all but a
-few terms, and no linear velocity is ever computed. Inertial parameters enter
-linearly.
+Position, velocity and acceleration of each subtree are relative to the origin of
+its own joint. The motion of that origin cancels from all but a few terms, and no
+linear velocity is computed. Inertial parameters enter linearly.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from robot_dynamics.algorithms.articulated_body import factorise_mass_matrix
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
 from robot_dynamics.algorithms.subtrees import LinkMotion, Subtree, link_motions, subtrees
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.robot import Robot
@@ -70,8 +69,8 @@ def forward_derivatives(
 ) -> tuple[Array, Array, Array]:
     """Differentiate the joint accelerations that given efforts produce.
 
-    In independent coordinates: where joints mimic others, the inverse of the mass matrix is that
-    of the coupled robot and not a part of the uncoupled one.
+    The result is in independent coordinates: with mimic joints, the inverse of the mass matrix is
+    that of the coupled robot and not a part of the uncoupled one.
 
     Args:
         robot: Tree without fixed joints; n independent joints.
@@ -104,7 +103,7 @@ def forward_derivatives(
 def _efforts_and_derivatives(
     robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
 ) -> tuple[Array, Array, Array, Array]:
-    """Efforts tau, dtau/dq, dtau/dqd and M."""
+    """Return the efforts tau, dtau/dq, dtau/dqd and M."""
     n = len(robot.joints)
     # X_PL[k]: frame of link L = k + 1 in that of its parent P
     X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
@@ -146,7 +145,7 @@ def _efforts_and_derivatives(
 def _felt_inward(
     joint: Joint, motion: LinkMotion, subtree: Subtree
 ) -> tuple[Wrench, Wrench, Wrench, Array]:
-    """What the links inward of a joint feel of it, axes and origin of the link that it carries.
+    """Compute the effect of a joint on inward links, in axes and origin of the link it carries.
 
     Returns:
         Wrench (force and moment) of a unit acceleration of the joint; change of the wrench with
@@ -156,7 +155,7 @@ def _felt_inward(
     b, b_dot, b_dot2, b_ddot = joint.axis, motion.b_dot, 2.0 * motion.b_dot, motion.b_ddot
     m, h, J = subtree.inertia.mass, subtree.inertia.first_moment, subtree.inertia.second_moment
     if not joint.type.rotates:
-        # Sliding turns nothing: the whole subtree moves on parallel lines, and with it its force
+        # A prismatic joint translates the whole subtree, and its force with it
         of_q = m * b_ddot, cross(h, b_ddot) + cross(b, subtree.force + m * motion.a)
         return (m * b, cross(h, b)), of_q, (m * b_dot2, cross(h, b_dot2)), cross(subtree.l2, b)
     of_qdd = cross(b, h), J @ b
@@ -169,7 +168,7 @@ def _felt_inward(
 
 
 def _inverse(L: Array, inverse_D: Array) -> Array:
-    """Inverse of L^T D L, shape (n, n), from the factors of `factorise`."""
+    """Compute the inverse of L^T D L, shape (n, n), from the factors of `factorise`."""
     G: Any = np.zeros_like(L)  # inverse of L, with the same structural zeros
     for k in range(len(L)):
         G[k] = -(L[k, :k] @ G[:k])

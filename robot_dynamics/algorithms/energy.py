@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rotation import cross
 

@@ -1,8 +1,8 @@
-"""A link with everything that hangs on it: inertia, momentum and force, summed inward.
+"""Subtrees: a link with all links outward of it; inertia, momentum and force, summed inward.
 
-All of a subtree in the axes of its first link and relative to the origin of that
-link, in position, velocity and acceleration: where the origin is and how it moves
-enters only when the subtree is handed to the parent.
+A subtree is in the axes of its first link; its positions, velocities and accelerations
+are relative to the origin of that link. The position and motion of the origin enter only
+when the subtree is added to the parent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia, second_mass_moment
@@ -21,17 +21,17 @@ from robot_dynamics.spatial.rotation import cross, skew, trace_minus
 
 
 class LinkMotion(NamedTuple):
-    """How a link moves, all vectors in its own axes but those of the step.
+    """Motion of a link; all vectors in its own axes except those of the step.
 
     Attributes:
         w: Angular velocity, shape (3,), rad/s.
         wd: Angular acceleration, shape (3,), rad/s^2.
-        U: A point x of the link accelerates with U x beyond the origin, shape (3, 3), 1/s^2.
-        a: Acceleration of the origin, weights included, shape (3,), m/s^2.
+        U: Acceleration U x of a point x relative to the origin, shape (3, 3), 1/s^2.
+        a: Acceleration of the origin, gravity included, shape (3,), m/s^2.
         b_dot: First derivative in time of the axis of the joint that carries the link, shape (3,).
         b_ddot: Its second derivative.
-        step_v2: Twice the velocity of the origin beyond that of the parent's, axes of the parent.
-        step_a: Acceleration of the origin beyond that of the parent's, axes of the parent.
+        step_v2: Twice the velocity of the origin relative to the parent's origin, parent axes.
+        step_a: Acceleration of the origin relative to the parent's origin, parent axes.
     """
 
     w: Array
@@ -47,7 +47,7 @@ class LinkMotion(NamedTuple):
 def link_motions(
     robot: Robot, frames: Sequence[ChangeOfFrame], qd: Array, qdd: Array
 ) -> list[LinkMotion]:
-    """Motion of every link, the root first; the base falls upwards in place of the weights."""
+    """Compute the motion of every link, root first; gravity is an upward base acceleration."""
     zero = np.zeros(3)
     at_rest = LinkMotion(zero, zero, np.zeros((3, 3)), -robot.gravity, zero, zero, zero, zero)
     motions = [at_rest]
@@ -58,8 +58,8 @@ def link_motions(
         if joint.type.rotates:
             w = w + b * qd[k]
             b_dot = cross(w, b)
-            # The joint's own turn changes neither its axis nor the derivatives of its axis:
-            # b'' comes from the parent, and what of wd is normal to b from b'' = wd x b + w x b'
+            # The joint's own rotation changes neither its axis nor the derivatives of its axis:
+            # b'' comes from the parent, and the part of wd normal to b from b'' = wd x b + w x b'
             b_ddot = frame.vector_to_child(of_parent.U @ frame.axis)
             along_b = frame.axis @ of_parent.wd + qdd[k]
             wd = cross(b, b_ddot - cross(w, b_dot)) + b * along_b
@@ -107,16 +107,16 @@ class Subtree(NamedTuple):
         return Subtree(*[mine + its for mine, its in zip(self, other, strict=True)])
 
     def with_wrench(self, force: Array, moment: Array) -> Subtree:
-        """The same, exerting a wrench on its surroundings as well."""
+        """Add a wrench that the subtree exerts on its surroundings."""
         return self._replace(force=self.force + force, moment=self.moment + moment)
 
     def on_parent(self, frame: ChangeOfFrame, motion: LinkMotion) -> Subtree:
-        """The same subtree in axes of the parent and relative to the origin of the parent."""
+        """Transform the subtree to the axes and origin of the parent."""
         m, h_R = self.inertia.mass, frame.vector_to_parent(self.inertia.first_moment)
         p, v2, a = frame.p, motion.step_v2, motion.step_a
         inertia = frame.inertia_to_parent(self.inertia)
         l2_R, C2_R = frame.vector_to_parent(self.l2), frame.matrix_to_parent(self.C2)
-        # Now at x + p, moving with v + v2 / 2: what that adds to the sum of 2 v x^T dm
+        # Replacing x by x + p and v by v + v2 / 2 adds this to the sum of 2 v x^T dm
         gained = np.outer(l2_R, p) + np.outer(v2, inertia.first_moment)
         force = frame.vector_to_parent(self.force) + m * a
         moment = frame.vector_to_parent(self.moment) + cross(h_R, a) + cross(p, force)
@@ -129,9 +129,9 @@ def subtrees(
     motions: Sequence[LinkMotion],
     wrenches: Wrenches,
 ) -> Iterator[tuple[int, Subtree]]:
-    """The subtree that every joint carries, with the number of the joint, tips first.
+    """Yield the number of every joint and the subtree that it carries, tips first.
 
-    One by one, so that compiled equations use a subtree while it is still in registers.
+    A generator, so that compiled equations use a subtree while it is still in registers.
     """
     sums = [
         Subtree.of_link(link.inertia, motion)

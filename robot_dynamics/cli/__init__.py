@@ -1,4 +1,4 @@
-"""robot-dynamics: what the package does, from the command line. One file per verb, in verbs/."""
+"""robot-dynamics: the command line of the package. One file per verb, in verbs/."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ ROBOTS: Mapping[str, str] = {
     "ik": "all joint positions that bring a frame to a pose",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
     "compare": "the formulations beside each other: agreement, operations, time",
-    "bench": "our calls beside Pinocchio and MuJoCo, whichever is installed: times as ratios",
     "simplify": "simplified models: operations saved, torque lost",
-    "papers": "figures and tables of the publications, redrawn and counted anew",
 }
-"""Verbs about a robot, in `verbs/robots/`."""
+"""Verbs about a robot."""
 
 MOTIONS: Mapping[str, str] = {
     "effort": "a trajectory in, the same with the effort of each point out",
@@ -40,7 +38,7 @@ MOTIONS: Mapping[str, str] = {
     "replay": "a recorded run in a browser, with a slider for its time",
     "plot": "a recorded run as a picture",
 }
-"""Verbs about motions, in `verbs/motions/`."""
+"""Verbs about motions."""
 
 VERBS: Mapping[str, str] = {
     **ROBOTS,
@@ -66,7 +64,7 @@ EXTRAS: Mapping[str, str] = {
     "pyarrow": "study",
     "toppra": "study",
 }
-"""Which extra of the package brings what may be missing."""
+"""Extra of the package that installs an optional module, by that module."""
 
 
 EXAMPLES = """\
@@ -83,8 +81,7 @@ example-robot-data and robot_descriptions where they are installed.
 
 
 def _module_of(verb: str) -> str:
-    room = "robots." if verb in ROBOTS else "motions." if verb in MOTIONS else ""
-    return f"robot_dynamics.cli.verbs.{room}{_MODULES.get(verb, verb)}"
+    return f"robot_dynamics.cli.verbs.{_MODULES.get(verb, verb)}"
 
 
 def parser(verb: str | None) -> argparse.ArgumentParser:
@@ -156,7 +153,7 @@ class _Once(logging.Filter):
         self._seen: set[str] = set()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the text is new."""
+        """Return whether the text is new."""
         text = record.getMessage()
         new = text not in self._seen
         self._seen.add(text)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWARD_ROUTES
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot, find_robot, read_urdf, urdf_text
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 
@@ -95,7 +95,7 @@ def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot
 
 
 def say(what: str) -> None:
-    """Say what takes its time, where somebody sits and waits for it."""
+    """Announce a slow operation on an interactive terminal."""
     if sys.stderr.isatty():
         print(f"{what} ...", file=sys.stderr, flush=True)
 

@@ -13,7 +13,7 @@ from robot_dynamics.errors import RobotDynamicsError
 
 
 def output_folder(text: str) -> Path:
-    """A folder to write to; whoever writes makes it, so that an error leaves none behind.
+    """Check a folder to write to; the writer creates it, so that an error leaves none behind.
 
     Raises:
         RobotDynamicsError: If it could not be made, or not be written to.

@@ -46,10 +46,10 @@ def follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[st
     task = progress.add_task(name, total=SETTLE_S + duration, state="")
     _wait(nodes, SETTLE_S, progress, task, "settling")
     nodes.reset_timings()
-    nodes.recorder.start()
+    nodes.collector.start()
     nodes.trajectory.send()
     _wait(nodes, duration, progress, task, "moving")
-    log, timings = nodes.recorder.stop(), nodes.timings
+    log, timings = nodes.collector.stop(), nodes.timings
     worst = 1e3 * max(log.rms_error)
     held = timings[nodes.controller.NAME].held
     state = f"worst RMS {worst:.3f} mrad or mm, {held:.0f} Hz"

@@ -1,4 +1,4 @@
-"""What a verb answers, for programs: one JSON object instead of tables.
+"""JSON output of a verb, for programs: one object instead of tables.
 
 Units are SI and radians, orders those of the joints; null stands for no limit and for no answer.
 Errors and warnings go to stderr as ever, and a verb that fails with an error prints no object.
@@ -28,7 +28,7 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What the json module writes."""
+    """Convert a value to types that the json module accepts."""
     if hasattr(value, "_asdict"):
         value = value._asdict()
     if is_dataclass(value):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.cli.arguments import joint_values, positive, say
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification import Recording
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import find_robot
@@ -22,7 +22,7 @@ NOT_GOOD = 3
 
 
 def add_recordings(parser: argparse.ArgumentParser) -> None:
-    """Positional arguments for recordings, and what must be known to read them."""
+    """Add positional arguments for recordings, and the options for reading them."""
     parser.add_argument(
         "recordings",
         nargs="+",
@@ -30,13 +30,13 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         metavar="RECORDING",
         help="bag (.mcap, .db3 or its folder), .csv (q.<joint>, qd.<joint>, tau.<joint>) or .npz",
     )
-    parser.add_argument("--topic", help="of the joint states, where a bag has several")
+    parser.add_argument("--topic", help="topic of the joint states, if a bag has several")
     parser.add_argument(
         "--joints",
         metavar="JOINT=NAME,...",
-        help="what the recording calls the joints, where it differs by more than a prefix",
+        help="names of joints in the recording, if they differ by more than a prefix",
     )
-    add_lock(parser, "joints that were not recorded, and where they stood (rad or m)")
+    add_lock(parser, "joints that were not recorded, and their positions (rad or m)")
     parser.add_argument(
         "--degrees", action="store_true", help="positions and velocities are in degrees"
     )
@@ -51,17 +51,19 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         help="positions and efforts are those of the motors behind the URDF's <transmission>s",
     )
     parser.add_argument(
-        "--edge", type=positive, help="of the low-pass, Hz (default: from the motion)"
+        "--edge",
+        type=positive,
+        help="cutoff frequency of the low-pass, Hz (default: from the motion)",
     )
 
 
 def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
-    """Option for joints of which nothing is known but where they stand; see `locked`."""
+    """Add the option for joints with known, constant positions; see `locked`."""
     parser.add_argument("--lock", metavar="JOINT=POSITION,...", help=help_text)
 
 
 def locked(robot: Robot, text: str | None) -> Robot:
-    """The robot with joints fixed as `--lock` says, if it does."""
+    """Return the robot with the joints of `--lock` fixed."""
     if text is None:
         return robot
     pairs = _pairs("--lock", text)
@@ -72,7 +74,7 @@ def locked(robot: Robot, text: str | None) -> Robot:
 
 
 def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | None:
-    """The motors behind the URDF's transmissions, where the recordings are theirs."""
+    """Return the motors of the URDF's transmissions if recordings are on their side, else None."""
     if not arguments.motor_side:
         return None
     return Actuators.of_transmissions(robot, read_transmissions(find_robot(arguments.robot)))
@@ -81,7 +83,7 @@ def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | Non
 def read_recordings(
     arguments: argparse.Namespace, robot: Robot, paths: Sequence[Path] | None = None
 ) -> list[Recording]:
-    """Recordings as the command line says they are to be read, by default all that it names."""
+    """Read recordings with the options of the command line, by default all that it names."""
     gains: Array | None = None
     if arguments.drive_gains is not None:
         gains = joint_values("--drive-gains", arguments.drive_gains, robot, np.ones(robot.dof))

@@ -1,4 +1,4 @@
-"""What a study says, printed and drawn."""
+"""Print and draw the results of a study."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
+from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
-from robot_dynamics.study.study_files import write
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 _WORST = 5
@@ -23,35 +23,35 @@ _KINDS, _LEVELS = ("peak_error", "rms_error", "peak_effort"), (0.5, 0.95, 1.0)
 
 
 def print_study(table: StudyTable, console: Console) -> None:
-    """Print the part of the runs that holds each limit, joints, sensitivity and worst runs."""
+    """Print the share of runs within each limit, joints, sensitivity and worst runs."""
     plan = table.plan
     for mode in plan.modes:
         own = table.of_mode(mode)
         if not len(own):
             continue
         held = Table(title=f"{plan.robot.name}, {mode}: {len(own)} runs of {plan.duration:g} s")
-        for heading in ("limit", "held by, % (95 % interval)"):
+        for heading in ("limit", "runs within, % (95 % interval)"):
             held.add_column(heading)
         meaning = {
             "error": f"error within {plan.limits.error:g} rad or m",
-            "saturation": f"effort short at most {100 * plan.limits.saturation:g} % of the time",
+            "saturation": f"saturated at most {100 * plan.limits.saturation:g} % of the time",
             "stability": "comes to rest",
             "stops": "no stop reached",
-            "all": "all of them",
+            "all": "all limits",
         }
         for name, value in parts(own).items():
             held.add_row(meaning[name], str(value))
         console.print(held)
         _print_joints(own, console)
         sensitivity = ", ".join(f"{k} {100 * v:.0f} %" for k, v in first_order(own).items())
-        console.print(f"variance of the largest error: {sensitivity or 'nothing varies'}")
+        console.print(f"variance of the largest error: {sensitivity or 'no quantity varies'}")
         worst = own.worst(_WORST)
         runs = (f"{own['run'][k]} ({own['error'][k]:.3g}, seed {own['seed'][k]})" for k in worst)
         console.print(f"worst runs (error, seed): {', '.join(runs)}")
 
 
 def study_numbers(table: StudyTable) -> dict[str, object]:
-    """What `print_study` says, by mode, for programs."""
+    """Return the numbers of `print_study` by mode, for programs."""
     found: dict[str, object] = {}
     for mode in table.plan.modes:
         own = table.of_mode(mode)
@@ -71,7 +71,7 @@ def study_numbers(table: StudyTable) -> dict[str, object]:
 
 def _print_joints(table: StudyTable, console: Console) -> None:
     robot = table.plan.robot
-    shown = Table(title="of every joint: median, 95 % and largest of the runs")
+    shown = Table(title="joints: median, 95 % and maximum of the runs")
     for heading in ("joint", "peak error", "rms error", "peak effort"):
         shown.add_column(heading)
     kinds = [quantiles(table, kind, _LEVELS) for kind in _KINDS]
@@ -82,7 +82,7 @@ def _print_joints(table: StudyTable, console: Console) -> None:
 
 
 def draw_study(table: StudyTable, folder: Path) -> Path:
-    """Distributions of the errors, and the error over each quantity that varies; a PNG."""
+    """Draw the distribution of errors, and the error over each varying quantity, as PNG."""
     plan, robot = table.plan, table.plan.robot
     mode = plan.modes[0]
     own = table.of_mode(mode)
@@ -108,13 +108,13 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.set_yscale("log")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is broken")
+    figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated")
     figure.tight_layout()
     return _saved(figure, folder / "study.png")
 
 
 def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
-    """One run again, in every mode: print what varied, write the motion, draw the errors."""
+    """Print the varied values of one run; write its motion and draw its errors in every mode."""
     folder.mkdir(parents=True, exist_ok=True)
     plan, run = replays[0].table.plan, int(replays[0].table["run"][0])
     figure = Figure(figsize=(11, 3.2 * len(plan.modes)), dpi=110)
@@ -144,8 +144,8 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
 
 
 def _saved(figure: Figure, place: Path) -> Path:
-    """A picture in its place, in whole or not at all."""
+    """Save a picture, completely or not at all."""
     content = io.BytesIO()
     figure.savefig(content)
-    write(place, content.getvalue())
+    write_whole(place, content.getvalue())
     return place

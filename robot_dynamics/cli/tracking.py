@@ -1,4 +1,4 @@
-"""How well a motion was followed: a comparison, and its table for the terminal."""
+"""Compare the tracking errors of two runs, and print them as a table."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from rich.table import Table
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import effort_limits
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
 
@@ -35,11 +35,11 @@ class Comparison(NamedTuple):
 
     @property
     def baselines(self) -> dict[str, Log]:
-        """What feedforward is compared with, by name."""
+        """Baselines that feedforward is compared with, by name."""
         return {CONTROL["pd_gravity"]: self.pd_gravity, CONTROL["pd"]: self.pd}
 
     def times_smaller(self, baseline: str) -> Array:
-        """How many times smaller the RMS error of each joint is with feedforward, shape (n,)."""
+        """Ratio of the RMS errors without and with feedforward, shape (n,)."""
         least = np.finfo(float).tiny
         return self.baselines[baseline].rms_error / np.maximum(self.feedforward.rms_error, least)
 
@@ -53,7 +53,7 @@ class Comparison(NamedTuple):
         return "tracking error with feedforward " + ", ".join(ranges)
 
     def numbers(self, robot: Robot) -> dict[str, object]:
-        """What the table says, for programs: SI units."""
+        """Return the content of the table for programs, in SI units."""
         logs = {mode: getattr(self, mode) for mode in CONTROL}
         return {
             "title": self.title,

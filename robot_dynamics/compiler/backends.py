@@ -1,4 +1,4 @@
-"""The way to a kernel: native code where that is possible, else Python."""
+"""Back ends that compile a program to a kernel: native code where possible, else Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from robot_dynamics.compiler.kernel import Backend, Given, Kernel
 from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.errors import BackendError, unknown_name
-from robot_dynamics.lazy import imported
+from robot_dynamics.foundation.lazy import imported
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +28,8 @@ def compile_auto(
 def _compile_python(
     program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
 ) -> Kernel:
-    python = imported("robot_dynamics.compiler.source.python")  # nobody needs it but who comes here
+    # Imported late: only this back end needs it
+    python = imported("robot_dynamics.compiler.source.python")
     kernel: Kernel = python.compile_python(program, finite=finite)
     return kernel
 
@@ -38,11 +39,11 @@ BACKENDS: Mapping[str, Backend] = {
     "native": compile_native,
     "python": _compile_python,
 }
-"""Every back end that makes kernels, by name."""
+"""Back ends by name."""
 
 
 def backend_named(backend: str | Backend) -> Backend:
-    """The back end of that name; any other function with that signature is one itself.
+    """Return the back end of that name, or the argument itself if it is a function.
 
     Raises:
         UnknownNameError: If there is no such back end.
@@ -65,8 +66,8 @@ def compile_program(
     """Build a kernel.
 
     Args:
-        program: The equations, or a function that makes them, called only when they are needed:
-            a kernel that is found on disk needs no tracing.
+        program: The equations, or a function that returns them. The function is not called if the
+            kernel is found on disk.
         key: Fingerprint of everything that the equations depend on; by default their digest.
         finite: Refuse NaN and infinity in arguments.
         use_cache: Look for native code on disk and keep it there.
@@ -76,8 +77,7 @@ def compile_program(
         BackendError: If native code is asked for and there is no usable llvmlite.
         UnknownNameError: If there is no such back end.
     """
-    made_by = backend_named(backend)
-    return made_by(program, key=key, finite=finite, use_cache=use_cache)
+    return backend_named(backend)(program, key=key, finite=finite, use_cache=use_cache)
 
 
 @lru_cache(maxsize=8)

@@ -1,4 +1,4 @@
-"""What a compiled program looks like to a caller, whichever back end made it."""
+"""The interface of a compiled program, common to all back ends."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Results = Any
 """One array, or a named tuple with one array per output."""
 
 Given: TypeAlias = "Program | Callable[[], Program]"
-"""Equations, or a function that makes them, called only when they are needed."""
+"""Equations, or a function that returns them and is called only when they are needed."""
 
 
 class Backend(Protocol):
-    """A function that builds kernels: all that a new back end has to be."""
+    """A function that builds kernels; a new back end only needs this signature."""
 
     def __call__(
         self, program: Given, *, key: str | None = ..., finite: bool = ..., use_cache: bool = ...
@@ -40,7 +40,7 @@ Class = TypeVar("Class", bound=type[Any])
 
 
 def results_of(name: str) -> Callable[[Class], Class]:
-    """Mark the named tuple that the kernel of that name answers with."""
+    """Register the decorated named tuple as the result type of the kernel of that name."""
 
     def register(cls: Class) -> Class:
         _results[name, cls._fields] = cls
@@ -50,7 +50,7 @@ def results_of(name: str) -> Callable[[Class], Class]:
 
 
 def results_class(name: str, fields: tuple[str, ...]) -> type[Any]:
-    """The named tuple of the results of a kernel; one that nobody has written is made here."""
+    """Return the named tuple of a kernel's results; create it if none is registered."""
     if (name, fields) not in _results:
         made = namedtuple(name, fields)  # type: ignore[misc]
 
@@ -105,11 +105,11 @@ class Kernel(ABC):
         """Evaluate the equations.
 
         Args:
-            arrays: One per input, shape S of `inputs` for one sample or (N, *S) for a batch; one
-                sample beside batches stands for all N. Float64 arrays are read in place, float32
-                arrays throughout give float32 results, anything else is converted.
-            out: Array to write the only output to, or a sequence of one per output. A batch that
-                is refused for an entry that is not finite has overwritten some of its rows.
+            arrays: One per input, shape S of `inputs` for one sample or (N, *S) for a batch. One
+                sample beside batches is used for all N. Float64 arrays are read in place. If all
+                arrays are float32, so are the results. Everything else is converted.
+            out: Array for the only output, or a sequence with one array per output. If a batch
+                fails because an entry is not finite, some rows may already be overwritten.
             threads: Largest number of threads for a batch; by default one per processor.
 
         Returns:
@@ -117,23 +117,23 @@ class Kernel(ABC):
 
         Raises:
             ShapeError: If a shape does not fit; the message names the argument.
-            ArgumentError: If an argument holds no numbers, or NaN or infinity where checked; or if
-                `threads` is no whole number from 1 on.
+            ArgumentError: If an argument is not numeric, if it holds NaN or infinity and the kernel
+                checks for them, or if `threads` is not a positive integer.
         """
 
     def results(self, arrays: tuple[npt.NDArray[Any], ...]) -> Results:
-        """What a call returns: the only output itself, or all of them in a named tuple."""
+        """Return a single output itself, several as a named tuple."""
         return arrays[0] if self.results_class is None else self.results_class(*arrays)
 
     def native_entry(
         self, signature: str, text: str, unusual: Callable[..., Results]
     ) -> Callable[..., Results] | None:
-        """A builtin function for ordinary calls of one sample, or None where there is none.
+        """Return a builtin function for ordinary calls of one sample, or None if unsupported.
 
         Args:
             signature: Its name and parameters, as `inspect` shows them.
             text: Its docstring.
-            unusual: What it passes all other calls to.
+            unusual: Function that receives all other calls.
         """
         return None
 

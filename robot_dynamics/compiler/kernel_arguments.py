@@ -1,8 +1,8 @@
-"""The arguments of a kernel call, checked and converted: the path for the unusual.
+"""Checks and conversions of kernel arguments, for calls that the native entry declines.
 
 A kernel takes each input as one sample, shape S, or as a batch, shape (N, *S).
-Lists, other dtypes and non-contiguous arrays are converted here; what cannot be
-converted is an error that names the argument.
+Lists, other dtypes and non-contiguous arrays are converted here. An argument that
+cannot be converted raises an error that names it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, real_numbers, refuse_non_finite
 from robot_dynamics.errors import ArgumentError, ShapeError, shown
+from robot_dynamics.foundation.arrays import Array, real_numbers, refuse_non_finite
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Shape
@@ -29,7 +29,7 @@ class Arguments:
     Args:
         inputs: C-contiguous arrays of one dtype, each one sample or a batch.
         outputs: C-contiguous arrays to write to, of the same dtype.
-        answers: Arrays to hand back: those above, or the caller's where they differ.
+        answers: Arrays to return: `outputs`, or the caller's arrays where they differ.
         batch: Number of samples N; None for a single one.
         dtype: float64 or float32.
     """
@@ -49,9 +49,9 @@ class Arguments:
 
 
 def check_threads(threads: int | None) -> None:
-    """Raise ArgumentError for what is no number of threads."""
+    """Raise ArgumentError if `threads` is neither None nor a positive integer."""
     if threads is None or (type(threads) is int and threads >= 1):
-        return  # at once: a call takes as long as to ask for an abstract class
+        return  # isinstance with an abstract class would double the time of a call
     if not (isinstance(threads, Integral) and threads >= 1):
         raise ArgumentError(f"threads must be a whole number from 1 on, got {shown(threads)}")
 
@@ -66,8 +66,8 @@ def check_arguments(
 ) -> Arguments:
     """Check and convert the arguments of a call.
 
-    float32 is kept when every array input has it; everything else becomes float64. A single
-    sample beside batches stands for all N rows.
+    If every input is float32, it stays float32; all other inputs become float64. A single
+    sample beside batches is used for all N rows.
 
     Args:
         shapes: Shape of one sample of every input.

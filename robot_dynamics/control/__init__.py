@@ -7,7 +7,7 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import (
     MODES,
-    Law,
+    ControlLaw,
     Measured,
     Reference,
     pd_feedforward,
@@ -24,10 +24,10 @@ __all__ = [
     "MODES",
     "Actuators",
     "Command",
+    "ControlLaw",
     "Controller",
     "Friction",
     "Gains",
-    "Law",
     "Limited",
     "Load",
     "Measured",

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, frozen
-from robot_dynamics.coordinates.drives import transmission_coordinates
-from robot_dynamics.coordinates.generalized_coordinates import LinearCoordinates
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError
+from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, transmission_coordinates
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.transmissions import Transmission
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import clip, select
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -24,7 +24,7 @@ class Limited(NamedTuple):
 def effort_limits(robot: Robot) -> Array:
     """Effort limit of every joint, shape (n,), N m or N; infinite where the URDF gives none.
 
-    An effort of zero in a URDF means that nobody filled it in, not that the
+    An effort of zero in a URDF means that it was not filled in, not that the
     joint is limp, so it counts as unknown too.
     """
     limit = robot.limits.effort

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.joint_vectors import per_joint
-from robot_dynamics.lazy import cached_property
+from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.robot.robot import Robot
 
 DEFAULT_WIDTH = 0.01
@@ -99,12 +99,12 @@ class Friction:
 
     @property
     def is_dry(self) -> bool:
-        """Whether any joint can stick."""
+        """Return whether any joint can stick."""
         return bool((self.coulomb + np.abs(self.stiction) + self.load).any())
 
     @property
     def is_uneven(self) -> bool:
-        """Whether any joint rubs more under load, or more in one direction."""
+        """Return whether any joint rubs more under load, or more in one direction."""
         return bool((self.load + np.abs(self.offset)).any())
 
     def resistance(self, qd: Array) -> Array:
@@ -130,7 +130,7 @@ class Friction:
 
     @cached_property
     def _terms(self) -> _Terms:
-        """Which terms there are: the others take time and change nothing."""
+        """Return which terms are not zero: the others take time and change nothing."""
         return _Terms(*(bool(getattr(self, name).any()) for name in _Terms._fields))
 
     def _dry(self, qd: Array, tau: Array | None) -> Array:
@@ -139,7 +139,7 @@ class Friction:
         return dry if tau is None or not self._terms.load else dry + self.load * np.abs(tau)
 
     def overcome(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
-        """What friction leaves for the bodies of efforts tau at velocity qd, same shape.
+        """Return efforts tau at velocity qd less those that friction takes, same shape.
 
         The inverse of adding `smooth`, whose part that grows with the load it has to solve for.
         """

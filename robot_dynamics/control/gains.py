@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
-from robot_dynamics.joint_vectors import per_joint
+from robot_dynamics.dynamics.joint_vectors import per_joint
+from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.trajectory.motions import middle_pose
 
 if TYPE_CHECKING:
-    from robot_dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.dynamics import Dynamics
 
 DEFAULT_BANDWIDTH = 20.0
 """Natural frequency of each joint under the default gains, rad/s."""
@@ -55,7 +55,7 @@ class Gains:
 
     @functools.cached_property
     def has_integral(self) -> bool:
-        """Whether any joint has an integral part."""
+        """Return whether any joint has an integral part."""
         return bool(self.ki.any())
 
 
@@ -79,7 +79,7 @@ def ideal_gains(
 
 
 def largest_integral_gain(inertia: Array, gains: Gains) -> Array:
-    """The ki from which on a joint swings up, shape (n,), N m/(rad s) or N/(m s).
+    """Return the ki above which a joint is unstable, shape (n,), N m/(rad s) or N/(m s).
 
     A joint of inertia M under PID obeys M s^3 + kd s^2 + kp s + ki = 0, whose
     motions die out only if kp kd > M ki (Routh).

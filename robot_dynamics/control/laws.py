@@ -14,17 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import clip, rounded, select
 from robot_dynamics.control.effort_limits import Limited
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.model import Model
-
-FULL_TURN = 2.0 * np.pi
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import FULL_TURN
 
 
 class Reference(NamedTuple):
-    """What the joints are to do: positions, velocities, and the efforts that the model asks for."""
+    """Desired motion: positions, velocities, and the efforts of the model, shape (n,) each."""
 
     q: Array
     qd: Array
@@ -32,7 +31,7 @@ class Reference(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What the joints do: positions and velocities, shape (n,) each."""
+    """Measured motion: positions and velocities, shape (n,) each."""
 
     q: Array
     qd: Array
@@ -114,7 +113,7 @@ def _correction(model: Model, reference: Reference, measured: Measured) -> Array
 
 
 def weightless(model: Model, reference: Reference, measured: Measured) -> Array:
-    """What makes the arm weightless and without friction: PD is then a spring and a damper.
+    """Compensate gravity and friction: PD is then a spring and a damper.
 
     Gravity, Coriolis and centrifugal effort are those of the measured state;
     the arm keeps its own inertia. Friction is that of the desired velocity,
@@ -150,7 +149,7 @@ def integrate_error(
 
 
 @dataclass(frozen=True)
-class Law:
+class ControlLaw:
     """A control law and what it needs.
 
     Args:
@@ -166,11 +165,11 @@ class Law:
     feedback: bool = True
 
     def adds_pd(self, model: Model) -> bool:
-        """Whether PD joint by joint is added; feedback that is `coupled` takes its place."""
+        """Return whether PD joint by joint is added; feedback that is `coupled` takes its place."""
         return self.by_joint and not (model.coupled and self.asked is feedforward)
 
     def only_follows(self, model: Model) -> bool:
-        """Whether it asks for nothing but the efforts that came with the desired motion."""
+        """Return whether it asks for nothing but the efforts that came with the desired motion."""
         return self.asked is feedforward and not model.coupled
 
     def prepare(self, model: Model) -> None:
@@ -188,12 +187,12 @@ class Law:
         return pd_feedforward(reference, measured, model.gains, model.continuous)
 
 
-MODES: Mapping[str, Law] = {
-    "feedforward": Law(feedforward, by_joint=True),
-    "pd": Law(nothing, by_joint=True),
-    "pd_gravity": Law(gravity_here, by_joint=True),
-    "gravity_compensation": Law(gravity_here, feedback=False),
-    "computed_torque": Law(computed_torque),
-    "impedance": Law(weightless, by_joint=True),
+MODES: Mapping[str, ControlLaw] = {
+    "feedforward": ControlLaw(feedforward, by_joint=True),
+    "pd": ControlLaw(nothing, by_joint=True),
+    "pd_gravity": ControlLaw(gravity_here, by_joint=True),
+    "gravity_compensation": ControlLaw(gravity_here, feedback=False),
+    "computed_torque": ControlLaw(computed_torque),
+    "impedance": ControlLaw(weightless, by_joint=True),
 }
 """Control modes by name."""

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Load:
-    """What acts on an arm beside its own links, and may change while it moves.
+    """Loads on an arm beside its own links, which may change while it moves.
 
     Payload and wrench act on one rigid body, that of the endpoint; they may be
     given in any frame fixed to it.
@@ -89,7 +89,7 @@ class Load:
         return X_BE.inverse() @ X_BF
 
     def carries(self, frame: str) -> bool:
-        """Whether a frame is fixed to the body of the endpoint, so that a load in it acts there.
+        """Return whether a frame is fixed to the body of the endpoint: a load in it acts there.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -158,7 +158,7 @@ class Load:
     def _applied(
         self, model: Model, endpoint: str | None, payload: Array, gravity: Array, wrench: Array
     ) -> Model:
-        """Plain equations where nothing acts; otherwise one kind for whatever does."""
+        """Plain equations where nothing acts; otherwise one kind for every load."""
         own_gravity = np.array_equal(gravity, self._robot.gravity)
         if own_gravity and not payload.any() and not wrench.any():
             return model
@@ -199,7 +199,7 @@ class Load:
 
 
 def _same(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
-    """Whether these are the same objects, one by one."""
+    """Return whether these are the same objects, one by one."""
     return len(a) == len(b) and all(map(operator.is_, a, b))
 
 

@@ -1,4 +1,4 @@
-"""What the control laws know about the arm: its equations, its load, its friction, its gains."""
+"""Model of the arm that the control laws use: its equations, its load, its friction, its gains."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
-from robot_dynamics.joint_vectors import per_joint
+from robot_dynamics.dynamics.joint_vectors import per_joint
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia
 
 if TYPE_CHECKING:
-    from robot_dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.dynamics import Dynamics
 
 
 def continuous_joints(robot: Robot) -> Array:
-    """Which joints turn without end, shape (n,), in the order of `robot.joint_names`."""
+    """Return which joints turn without end, shape (n,), in the order of `robot.joint_names`."""
     return np.array(
         [joint.type is JointType.CONTINUOUS for joint in robot.independent_joints], dtype=bool
     )
@@ -28,7 +28,7 @@ def continuous_joints(robot: Robot) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What the laws know about the arm that they control.
+    """Model of the arm that the laws control.
 
     Payload, gravity and wrench are inputs of compiled equations: a model with another value
     (`dataclasses.replace`) needs no compilation, but the first one of a kind does; see `prepare`.
@@ -84,7 +84,7 @@ class Model:
 
     @property
     def _loaded(self) -> bool:
-        """Whether anything acts on the arm that its plain equations do not contain."""
+        """Return whether anything acts on the arm that its plain equations do not contain."""
         return not (self.payload is None and self.free_fall is None and self.wrench is None)
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
@@ -136,7 +136,7 @@ class Model:
         return 0.0 if self.friction is None else self.friction.smooth(qd, self.friction_width, tau)
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
-        """What of efforts tau is left for the bodies, same shape."""
+        """Return the part of efforts tau that accelerates the bodies, same shape."""
         return (
             tau if self.friction is None else self.friction.overcome(qd, tau, self.friction_width)
         )

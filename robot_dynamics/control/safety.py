@@ -1,4 +1,4 @@
-"""Watching a loop: stale messages, edges of the joint ranges, closed brakes, lost tracking."""
+"""Watching a loop: stale messages, ends of the joint ranges, closed brakes, tracking errors."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.control.effort_limits import effort_limits
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 
 
@@ -41,7 +41,7 @@ class Watchdog:
         return now - self._last
 
     def stale(self, now: float) -> bool:
-        """Whether nothing has come for longer than the timeout, or ever."""
+        """Return whether nothing has come for longer than the timeout, or ever."""
         return self._last == -np.inf or now - self._last > self.timeout
 
     def change(self, now: float) -> str | None:
@@ -61,8 +61,8 @@ class Brakes:
 
     That is a joint that has not moved since the arm began to follow, although
     for a while its effort has been far from the one that held it there. Where no
-    joint has moved at all, nobody may be using the efforts, and less will do:
-    whoever begins to would let the arm go with a jerk.
+    joint has moved at all, perhaps no drive uses the efforts, and a smaller change counts:
+    a drive that begins to use them would let the arm go with a jerk.
 
     Attributes:
         all_free: Whether every joint was seen to move; from then on none is behind a brake.
@@ -88,7 +88,7 @@ class Brakes:
 
     def begin(self, q: Array, tau: Array) -> None:
         """The arm begins to follow from q, where tau holds it, shape (n,) each."""
-        self._q, self._tau = q.copy(), tau.copy()  # whoever measures may write into the same array
+        self._q, self._tau = q.copy(), tau.copy()  # the caller may write into q
         self._free = np.zeros(len(q), dtype=bool)
         self._since = np.full(len(q), np.inf)
         self.all_free, self._next = len(q) == 0, -np.inf
@@ -119,17 +119,17 @@ class Brakes:
 
     @property
     def answers(self) -> bool:
-        """Whether any joint has moved."""
+        """Return whether any joint has moved."""
         return bool(self._free.any())
 
     def free(self, i: int) -> bool:
-        """Whether joint i has moved."""
+        """Return whether joint i has moved."""
         return bool(self._free[i])
 
 
 @dataclass(frozen=True, eq=False)
 class SoftLimits:
-    """A spring and a damper inside the edges of the joint ranges, and above the velocity limit.
+    """A spring and a damper inside the ends of the joint ranges, and above the velocity limit.
 
     Args:
         lower: Where the soft zone at the lower end begins, shape (n,), rad or m.
@@ -172,7 +172,7 @@ class SoftLimits:
         )
 
     def effort(self, q: Array, qd: Array) -> Array:
-        """Effort to add to the command, shape (n,), N m or N: zero away from the edges."""
+        """Effort to add to the command, shape (n,), N m or N: zero away from the ends."""
         above, below = maximum(q - self.upper, 0.0), maximum(self.lower - q, 0.0)
         outward = select(0.0, above, maximum(qd, 0.0), 0.0)
         outward = outward + select(0.0, below, minimum(qd, 0.0), 0.0)
@@ -185,7 +185,7 @@ TRACKING_ERROR = {True: 0.5, False: 0.1}
 
 
 def default_tracking_errors(robot: Robot) -> Array:
-    """Position errors at which the joints of a robot have lost track, shape (n,), rad or m.
+    """Return the default limits of the tracking error, shape (n,), rad or m.
 
     A quarter of the range of a joint, where that is less than what is usual.
     """
@@ -194,7 +194,7 @@ def default_tracking_errors(robot: Robot) -> Array:
     return np.minimum(usual, (limits.upper - limits.lower) / 4.0)
 
 
-def lost_tracking(error: Array, limit: Array) -> int | None:
+def excessive_error(error: Array, limit: Array) -> int | None:
     """Index of the joint furthest beyond its allowed position error, or None.
 
     Args:
@@ -207,7 +207,7 @@ def lost_tracking(error: Array, limit: Array) -> int | None:
 
 
 def all_finite(*arrays: Array) -> bool:
-    """Whether every number is finite, shape (n,) each: the guard on every number in and out."""
+    """Return whether every number is finite, shape (n,) each: the guard on numbers in and out."""
     for array in arrays:  # noqa: SIM110  # a generator takes longer than what it tests
         # One product takes a tenth of the time of a test of each, which only squares too large need
         if not (math.isfinite(array.dot(array)) or np.isfinite(array).all()):

@@ -1,4 +1,4 @@
-"""Setpoint: what the joints are to do now, without a jump whatever happens.
+"""Setpoint: the desired motion of the joints, always without a jump.
 
 References are joined from where the arm is, and compared with the states that they belong to;
 without references the arm comes to rest and is held.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.control.laws import Reference, position_error
+from robot_dynamics.control.laws import position_error
 from robot_dynamics.control.model import Model
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.interpolation import quintic
 from robot_dynamics.trajectory.replacement import Bounds, at_rest_after
 from robot_dynamics.trajectory.trajectory import State, Trajectory
@@ -29,15 +29,39 @@ ANOTHER_CLOCK_S = 1.0
 """Time before all and after all that is known from where on a stamp means nothing."""
 
 
-Stretch = tuple[Array, Array, float, float]
-"""Two states, q and qd, shape (2, n); how much of the way from one to the other is made; and the
-time for which the motion has gone on from there with its velocity, s."""
+class ReferenceSegment(NamedTuple):
+    """The reference at a time, between two known states.
+
+    Args:
+        before: First state, q and qd, shape (2, n).
+        after: Second state, shape (2, n).
+        share: Part of the way from the first to the second that is made.
+        ahead: Time for which the motion continues from there with its velocity, s.
+        tau: Efforts that the model asks for, shape (n,).
+    """
+
+    before: Array
+    after: Array
+    share: float
+    ahead: float
+    tau: Array
+
+    @classmethod
+    def at(cls, q: Array, qd: Array, tau: Array) -> ReferenceSegment:
+        """Return the segment of one state."""
+        state = np.array((q, qd))
+        return cls(state, state, 0.0, 0.0, tau)
+
+    def desired(self) -> Array:
+        """Return positions and velocities, shape (2, n)."""
+        return desired(self.before, self.after, self.share, self.ahead)
 
 
-def desired(before: Array, after: Array, share: Any, ahead: Any) -> tuple[Array, Array]:
-    """Positions and velocities, shape (n,), on a `Stretch`, of numbers or of symbols."""
-    q, qd = before + share * (after - before)
-    return q + ahead * qd, qd
+def desired(before: Array, after: Array, share: Any, ahead: Any) -> Array:
+    """Return q and qd, shape (2, n), on a `ReferenceSegment`, of numbers or of symbols."""
+    state = before + share * (after - before)
+    state[0] += ahead * state[1]
+    return state
 
 
 class Setpoint:
@@ -53,6 +77,7 @@ class Setpoint:
     def __init__(self, joint_names: Sequence[str]) -> None:
         self._names = tuple(joint_names)
         self._none = np.zeros(len(self._names))
+        self._joined = np.zeros((2, len(self._names)))
         self._rest = self._gap = Trajectory.hold(self._names, self._none)
         self._rest_began = self._gap_began = 0.0
         self.joined_at = -np.inf
@@ -65,7 +90,9 @@ class Setpoint:
         """The state that is due on the way to rest, shape (n,) each."""
         return self._rest.sample(now - self._rest_began)
 
-    def join(self, at: State, reference: Reference, model: Model, least: float, now: float) -> None:
+    def join(
+        self, at: State, reference: ReferenceSegment, model: Model, least: float, now: float
+    ) -> None:
         """Pass from a state to the references, at a quarter of the speed limits or less.
 
         Args:
@@ -75,7 +102,8 @@ class Setpoint:
             least: Time to take if no joint has to hurry, s.
             now: Present time, s.
         """
-        gap = position_error(at.q, reference.q, model.continuous)
+        q, qd = reference.desired()
+        gap = position_error(at.q, q, model.continuous)
         speed = model.dynamics.robot.limits.velocity
         speed = np.where((speed > 0.0) & np.isfinite(speed), speed, USUAL_SPEED) / 4.0
         # The steepest part of a quintic is 15/8 of its mean
@@ -84,18 +112,18 @@ class Setpoint:
         none = self._none
         fade = quintic(
             np.asarray(duration),
-            State(gap, at.qd - reference.qd, none),
+            State(gap, at.qd - qd, none),
             State(none, none, none),
         )
         self._gap = Trajectory(self._names, np.array([0.0, duration]), fade[None])
         self._gap_began, self.joined_at = now, now + duration
 
-    def joined(self, reference: Reference, now: float) -> Reference:
-        """A reference, and what is left of the way to it."""
+    def offset(self, now: float) -> Array:
+        """Return what is left of the way to the references: q and qd, shape (2, n)."""
         if now >= self.joined_at:
-            return reference
+            return self._joined
         gap = self._gap.sample(now - self._gap_began)
-        return Reference(reference.q + gap.q, reference.qd + gap.qd, reference.tau)
+        return np.array((gap.q, gap.qd))
 
 
 class ReferenceHistory:
@@ -132,8 +160,8 @@ class ReferenceHistory:
         if len(self._times) >= 2 * self._length:  # all at once, for the cost of a few copies
             del self._times[: self._length], self._states[: self._length]
 
-    def around(self, time: float) -> Stretch | None:
-        """Where the motion desired at a time lies between what is known of it.
+    def around(self, time: float, tau: Array) -> ReferenceSegment | None:
+        """Return the segment on which the motion desired at a time lies, with efforts, shape (n,).
 
         Between two entries it is interpolated; before the first and after the last one it goes on
         with its velocity, for a while. None if nothing is known, or if the time is so far off that
@@ -143,14 +171,11 @@ class ReferenceHistory:
         if not times or not times[0] - ANOTHER_CLOCK_S <= time <= times[-1] + ANOTHER_CLOCK_S:
             return None
         if time >= times[-1]:
-            return states[-1], states[-1], 0.0, min(time - times[-1], self._farthest)
+            ahead = min(time - times[-1], self._farthest)
+            return ReferenceSegment(states[-1], states[-1], 0.0, ahead, tau)
         k = bisect_right(times, time)
         if k == 0:
-            return states[0], states[0], 0.0, max(time - times[0], -self._farthest)
+            ahead = max(time - times[0], -self._farthest)
+            return ReferenceSegment(states[0], states[0], 0.0, ahead, tau)
         share = (time - times[k - 1]) / (times[k] - times[k - 1])
-        return states[k - 1], states[k], share, 0.0
-
-    def at(self, time: float) -> tuple[Array, Array] | None:
-        """Positions and velocities, shape (n,), that were desired at a time; see `around`."""
-        stretch = self.around(time)
-        return None if stretch is None else desired(*stretch)
+        return ReferenceSegment(states[k - 1], states[k], share, 0.0, tau)

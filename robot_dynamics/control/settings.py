@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.control.safety import SoftLimits
 from robot_dynamics.errors import ArgumentError, unknown_name
+from robot_dynamics.foundation.arrays import Array
 
 REST, HOLD, GRAVITY, ZERO_EFFORT = "rest", "hold", "gravity_compensation", "zero_effort"
 ON_STATE_TIMEOUT = (REST, ZERO_EFFORT)
@@ -19,22 +19,22 @@ ON_REFERENCE_TIMEOUT = (HOLD, GRAVITY)
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """How a controller behaves; every time in s.
+    """Behaviour of a controller; every time in s.
 
     Args:
         mode: One of `MODES`.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
         fade: Time over which efforts pass from one law, or one set of gains, to another.
-        soft_limits: Springs at the edges of the joint ranges; by default none.
+        soft_limits: Springs at the ends of the joint ranges; by default none.
         tracking_limit: Position error that stops the arm, shape (n,), rad or m; infinite for none.
         state_timeout: Age at which measured states are stale.
         reference_timeout: Age at which references are stale.
-        on_state_timeout: What becomes of an arm that nobody sees, one of `ON_STATE_TIMEOUT`: it is
+        on_state_timeout: Reaction when states stop, one of `ON_STATE_TIMEOUT`: the arm is
             brought to rest and held by its model, or its efforts fade to zero.
-        blind_time: Time without states, after that, at which commands end: to hold the arm is then
-            for its brakes, or for whoever sees it.
-        on_reference_timeout: What becomes of one that nobody leads, one of
-            `ON_REFERENCE_TIMEOUT`: it comes to rest and is held, or only its weight is.
+        blind_time: Time without states, after that, at which commands end: its brakes, or a
+            standby controller, must then hold the arm.
+        on_reference_timeout: Reaction when references stop, one of `ON_REFERENCE_TIMEOUT`: the arm
+            comes to rest and is held, or only its gravity is compensated.
         resume_by_itself: Whether references are followed again as soon as messages come again;
             otherwise `resume` decides.
         settle: Time for which the arm is held where it is, before references are followed, once its
@@ -81,10 +81,10 @@ class Settings:
 
     @functools.cached_property
     def limits_rate(self) -> bool:
-        """Whether any joint has a limit on the change of its effort."""
+        """Return whether any joint has a limit on the change of its effort."""
         return bool(np.isfinite(self.effort_rate).any())
 
     @functools.cached_property
     def limits_tracking(self) -> bool:
-        """Whether any joint has a limit on its position error."""
+        """Return whether any joint has a limit on its position error."""
         return bool(np.isfinite(self.tracking_limit).any())

@@ -1,6 +1,6 @@
-"""Status: what a controller does, and when it does something else.
+"""Status of a controller, and the conditions of every status.
 
-One table says it all, and stands in docs/nodes.md as it stands here: in every cycle the first
+The table below stands in docs/nodes.md too: in every cycle the first
 row whose condition holds is the status.
 """
 
@@ -11,17 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.safety import Brakes, Watchdog, lost_tracking
+from robot_dynamics.control.safety import Brakes, Watchdog, excessive_error
 from robot_dynamics.control.settings import Settings
+from robot_dynamics.foundation.arrays import Array
 
 SHORTEST_PAUSE_S = 0.1
 """Least time for which joints that did not move are left alone."""
 
 
 class Status(enum.Enum):
-    """What a controller is doing; the values are words for a log."""
+    """Status of a controller; the values are words for a log."""
 
     WAITING = "waiting for joint states"
     SETTLING = "holding still for a moment before the reference is followed"
@@ -38,14 +38,14 @@ AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED)
 
 
 class Start(enum.Enum):
-    """Where the motion of a new status starts, so that nothing jumps."""
+    """Start of the motion of a new status, so that nothing jumps."""
 
     MEASURED = "where the arm is"
     DESIRED = "where it was to be"
     PREDICTED = "where its last efforts have taken it meanwhile"
 
 
-class Row(NamedTuple):
+class StatusRow(NamedTuple):
     """A status, when it is entered, and what the arm then does."""
 
     status: Status
@@ -54,36 +54,40 @@ class Row(NamedTuple):
 
 
 TABLE = (
-    Row(
+    StatusRow(
         Status.SILENT,
         "no state for `state_timeout` and `blind_time` together",
         "nothing is commanded: brakes, friction, or a stand-by that sees it, hold it",
     ),
-    Row(Status.BLIND, "no state for `state_timeout`", "to rest, then held, by the model alone"),
-    Row(Status.STOPPED, "a tracking error beyond its limit, until `resume`", "to rest, then held"),
-    Row(
+    StatusRow(
+        Status.BLIND, "no state for `state_timeout`", "to rest, then held, by the model alone"
+    ),
+    StatusRow(
+        Status.STOPPED, "a tracking error beyond its limit, until `resume`", "to rest, then held"
+    ),
+    StatusRow(
         Status.HOLDING,
         "no reference for `reference_timeout`, deactivated, or `on_slow_states: refuse`",
         "to rest, then held; or led by hand, with `on_reference_timeout`",
     ),
-    Row(
+    StatusRow(
         Status.PAUSED,
         "states or references had stopped, until `resume`; not with `resume_by_itself`",
         "held",
     ),
-    Row(
+    StatusRow(
         Status.SETTLING,
         "for `settle` after states come or come again, after commands are first received, and "
         "after a joint did not move when pushed",
         "held",
     ),
-    Row(Status.TRACKING, "otherwise", "joins the reference, then follows it"),
+    StatusRow(Status.TRACKING, "otherwise", "joins the reference, then follows it"),
 )
 """Every status but `WAITING`, before the first state, in which nothing is commanded."""
 
 
 def start_of(before: Status, after: Status, *, by_hand: bool) -> Start:
-    """Where the motion of a status starts, given the one before.
+    """Return where the motion of a status starts, given the one before.
 
     Args:
         before: Status until now.
@@ -156,7 +160,7 @@ class Supervisor:
 
     @property
     def watches_tracking(self) -> bool:
-        """Whether the tracking error of this cycle matters."""
+        """Return whether the tracking error of this cycle matters."""
         return (
             self.settings.limits_tracking
             and self.status is Status.TRACKING
@@ -178,7 +182,7 @@ class Supervisor:
             silent = self.states.age(now) > self.settings.state_timeout + self.settings.blind_time
             return Status.SILENT if silent else Status.BLIND
         if error is not None:
-            self.stopped_by = lost_tracking(error, np.asarray(self.settings.tracking_limit))
+            self.stopped_by = excessive_error(error, np.asarray(self.settings.tracking_limit))
         if self.stopped_by is not None:
             return Status.STOPPED
         if self.halted or self.refused or not led:
@@ -189,7 +193,7 @@ class Supervisor:
 
     @property
     def answers(self) -> bool:
-        """Whether any joint has moved since references are followed."""
+        """Return whether any joint has moved since references are followed."""
         return self._brakes.answers
 
     def enter(self, status: Status, q: Array, tau: Array) -> None:

@@ -6,13 +6,20 @@ from math import exp
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
+from robot_dynamics.foundation.arrays import Array, frozen
 
 
 def smooth_step(u: float) -> float:
     """Rise from 0 to 1 over u from 0 to 1, with zero slope and curvature at both ends."""
     u = min(max(u, 0.0), 1.0)
     return u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
+
+
+def fade_share(elapsed: float, duration: float) -> float:
+    """Return the part of a step that is left after a time, s, of a fade over a duration, s."""
+    if duration <= 0.0 or not 0.0 <= elapsed < duration:  # over, or the clock jumped
+        return 0.0
+    return 1.0 - smooth_step(elapsed / duration)
 
 
 class Fade:
@@ -40,14 +47,12 @@ class Fade:
         self._gap, self._began, self.active = gap, now, True
 
     def value(self, now: float) -> Array:
-        """What is left of the gap, shape (n,)."""
+        """Return what is left of the gap, shape (n,)."""
         if not self.active:
             return self._none
-        elapsed = now - self._began
-        if self.duration <= 0.0 or not 0.0 <= elapsed < self.duration:  # over, or the clock jumped
-            self.active = False
-            return self._none
-        return (1.0 - smooth_step(elapsed / self.duration)) * self._gap
+        share = fade_share(now - self._began, self.duration)
+        self.active = share > 0.0
+        return share * self._gap if self.active else self._none
 
 
 class Ramp:
@@ -76,7 +81,7 @@ class Ramp:
         self.target = frozen(target)
 
     def value(self, now: float) -> Array:
-        """Where it is at time `now`, s, shape (k,); the same object while it rests."""
+        """Return the value at time `now`, s, shape (k,); the same object while it rests."""
         if self.target is not self._heading:
             # On its way it goes on from when it was last asked, or a stream would stall it
             self._began = now if self.current is self._heading else self._time

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import joint_motion
 from robot_dynamics.robot.robot import Robot
@@ -76,7 +76,7 @@ class LinkKinematics:
         a: Angular acceleration, shape (3,), rad/s^2.
         delta: Products omega (x) omega, shape (3, 3).
         b: Tensor b, shape (3, 3), 1/s^2.
-        alpha: Acceleration of the origin less that of free fall, shape (3,), m/s^2.
+        alpha: Acceleration of the origin less gravity, shape (3,), m/s^2.
         r: The part of alpha that the parent causes, shape (3,).
         t: The part of alpha that a prismatic joint causes, shape (3,).
     """
@@ -145,7 +145,7 @@ def tensor_b(a: Array, delta: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Forces:
-    """What the parent of every link exerts on it, one list entry per link, root first.
+    """Action of the parent of every link on it, one list entry per link, root first.
 
     Args:
         e: Joint force less that of the augmented mass, f - m* r, shape (3,), N.

@@ -2,7 +2,7 @@
 
 [Lee1982]: tau_i = sum_j D_ij qdd_j + H_i^tran + H_i^rot + G_i, eq. (29), where each
 coefficient is a sum over the links s that joint i moves, and the part of a link's
-translation is kept apart from the part of its rotation. `dalembert_effects` splits
+translation is kept apart from the part of its rotation. `efforts_by_cause` splits
 the same torques further, by link and by cause; `simplified` drops parts of them.
 
 Symbols as in the paper: z axis of a joint, p origin of a joint, c_s from the joint of link s
@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rotation import cross

@@ -2,13 +2,13 @@
 
 [AsadaSlotine1986], section 5.2: tau_i = sum_j H_ij qdd_j + sum_jk h_ijk qd_j qd_k + G_i, eq.
 (5-38), from the manipulator inertia tensor H (5-28), its derivatives (5-39) and the
-potential energy. Other generalized coordinates, (5-49) to (5-56), are in `coordinates`.
+potential energy. Other generalized coordinates, (5-49) to (5-56), are in `papers`.
 
 Where this differs from the book:
 - Frames and axes are counted with the joint that carries them: b_k here is b_(k-1) there.
 - (5-25) prints zero columns for j >= i; they are zero for j > i only. (5-26) prints the lever
   arm r_(0,ci); it is the one from joint j, r_(j-1,ci).
-- g is the acceleration of free fall, so the potential energy is -sum m_i g . r_(0,ci), and (5-40)
+- g is the gravitational acceleration, so the potential energy is -sum m_i g . r_(0,ci), and (5-40)
   has a minus sign where the book prints none. (5-12) has the right sign.
 - The book differentiates H in its examples only; the derivatives here are written out for
   revolute and prismatic joints in any direction.
@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rotation import cross

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.algorithms.base_axes import base_axes, endpoint_efforts
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import Joint, joint_motion
 from robot_dynamics.robot.robot import Robot

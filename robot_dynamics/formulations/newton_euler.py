@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint import joint_motion
 from robot_dynamics.robot.robot import Robot

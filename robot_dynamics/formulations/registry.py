@@ -10,8 +10,8 @@ from typing import cast
 import numpy as np
 
 from robot_dynamics.algorithms import composite_body
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import check_known
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 
@@ -66,7 +66,7 @@ FORWARD_ROUTES: Mapping[str, str] = {
     "dalembert": "its own M, the coefficients D (30); bias from (29) at qdd = 0",
     "lagrange_euler": "its own M, the coefficients D (3); bias from (2) at qdd = 0",
 }
-"""How every formulation comes to accelerations; in all, M is then factorised along the tree."""
+"""Route of every formulation to accelerations; all then factorise M along the tree."""
 
 
 def formulation_named(formulation: str | InverseDynamics) -> InverseDynamics:

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_parameters import BaseParameters, base_columns
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.formulations.augmented_body import LinkKinematics, forward, gyroscopic
+from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.scalars import lowered
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.scalars import lowered
 from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
 from robot_dynamics.spatial.rotation import cross
 

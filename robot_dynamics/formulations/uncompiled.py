@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import SingularMassMatrixError
 from robot_dynamics.formulations.registry import (
     DEFAULT_FORMULATION,
@@ -20,10 +19,11 @@ from robot_dynamics.formulations.registry import (
     equations_of_motion_named,
     formulation_named,
 )
+from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.scalars import lowered
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.scalars import lowered
 
 ROUND_OFF = 1e-13
 """A pivot of the mass matrix below this part of its diagonal entry is zero."""
@@ -50,7 +50,7 @@ def inverse_dynamics(
         q: Joint positions, shape (n,), rad (revolute) or m (prismatic).
         qd: Joint velocities, shape (n,), rad/s or m/s.
         qdd: Joint accelerations, shape (n,), rad/s^2 or m/s^2.
-        gravity: Acceleration of free fall, shape (3,), m/s^2, axes of the root link; by default
+        gravity: Gravitational acceleration, shape (3,), m/s^2, axes of the root link; by default
             `robot.gravity`.
         wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
             its surroundings there, shape (6,), in the axes of `frame`.

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
@@ -185,7 +185,7 @@ def centripetal(omega: Array, r: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class JointForces:
-    """What the link before each joint exerts on the link that the joint carries.
+    """Actions of the link before each joint on the link that the joint carries.
 
     Args:
         F: For joint k, force at the joint centre P_k, shape (3,), N, in the axes used.

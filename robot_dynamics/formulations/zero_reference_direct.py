@@ -4,13 +4,13 @@
 
     [H(q)] qdd + C(q, qd) + g(q) = f                                              (39)
 
-and are assembled by the recursions of inverse dynamics with qdd left open: whatever
+and are assembled by the recursions of inverse dynamics with qdd left open: a quantity that
 depends on it is a 3 x (n + 1) array, one column for the coefficient of each joint's
 acceleration and a last one for the rest. Two things are never computed, as the paper
 advises: columns of joints that cannot move a link, which are null, and columns of
 joints further out than the joint whose effort is wanted, which would repeat H above
-its diagonal. What remains of an array is a `Columns` by joint index. The system is solved
-by whoever calls (`uncompiled.forward_dynamics`, the kernel "forward"): the triangular
+its diagonal. What remains of an array is a `Columns` by joint index. The
+callers (`uncompiled.forward_dynamics`, the kernel "forward") solve the system: the triangular
 decomposition of H runs along the tree; for a chain it is that of a full matrix.
 
 The paper has a chain; on a tree "further in" means on the path to the base. The
@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.formulations.zero_reference import Vectors, centripetal, starred_vectors
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference

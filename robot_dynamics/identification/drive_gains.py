@@ -1,7 +1,7 @@
 """Drive gains, where efforts are currents, from a motion without and one with a known load.
 
-Currents alone tell parameters but for a factor of each drive, and links tie these factors to
-each other: one load of known mass fixes them all ([Gautier2014]). Currents are
+Currents alone determine parameters up to a factor of each drive. The links couple these factors,
+so one load of known mass fixes them all ([Gautier2014]). Currents are
 i = (Y base + friction + the load's efforts) / gain; what is least is their error, not that of the
 efforts, so that noise of the currents does not make gains too small.
 """
@@ -13,17 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.actuators import Actuators
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import drive_matrix, regressor_at_drives
-from robot_dynamics.identification.friction_terms import FrictionColumns, Shape
+from robot_dynamics.identification.friction_terms import FrictionColumns, FrictionTerms
 from robot_dynamics.identification.least_squares import Problem, estimate
 from robot_dynamics.identification.link_inertias import carried_at
-from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.identification.standstill import moves
+from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
 
@@ -31,7 +31,7 @@ ROUNDS = 8
 """Of Gauss and Newton; three settle the last digit."""
 
 SEEN = 0.2
-"""Relative standard deviation above which the load has not told a gain."""
+"""Relative standard deviation above which the load does not determine a gain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ def identify_drive_gains(
     frame: str,
     *,
     actuators: Actuators | None = None,
-    edge: float | None = None,
+    cutoff: float | None = None,
 ) -> DriveGains:
     """Find how much effort a unit of current is.
 
@@ -73,7 +73,7 @@ def identify_drive_gains(
         load: Its mass, mass centre and inertia in axes of the frame.
         frame: Link or frame that carries it.
         actuators: Where drives do not move one joint each.
-        edge: Of the low-pass, Hz; by default from the motions.
+        cutoff: Of the low-pass, Hz; by default from the motions.
 
     Raises:
         UnknownNameError: If there is no such frame.
@@ -85,7 +85,7 @@ def identify_drive_gains(
     recordings = [_several(empty), _several(loaded)]
     source = recordings[1][0].source
     rows = [
-        _rows(dynamics, signals(recording, edge), drive, B * carried)
+        _rows(dynamics, signals(recording, cutoff), drive, B * carried)
         for carried, several in enumerate(recordings)
         for recording in several
     ]
@@ -117,7 +117,7 @@ def _rows(
     X = np.zeros((*Y.shape[:2], Y.shape[2] + 3 * n))
     X[:, :, : Y.shape[2]] = Y
     for j in range(n):
-        shape = Shape(0.02 * columns.speed[j], viscous=True)
+        shape = FrictionTerms(0.02 * columns.speed[j], viscous=True)
         own = columns.of(j, shape, np.zeros(len(Y)))
         first = Y.shape[2] + 3 * j
         X[:, j, first : first + own.shape[1]] = own

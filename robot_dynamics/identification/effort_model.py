@@ -1,4 +1,4 @@
-"""Efforts of a motion by what was identified: bodies, rotors, friction."""
+"""Efforts of a motion by an identified model of links, rotors and friction."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
-from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.identification.friction_terms import FrictionColumns, Shape
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.identification.friction_terms import FrictionColumns, FrictionTerms
 from robot_dynamics.identification.signals import Signals
 from robot_dynamics.robot.robot import Robot
 
@@ -33,17 +33,17 @@ class EffortModel:
     drive: Array
     base: Array
     rotor: Array
-    shapes: tuple[Shape, ...]
+    shapes: tuple[FrictionTerms, ...]
     coefficients: tuple[Array, ...]
 
     @staticmethod
     def of(robot: Robot, friction: Friction, rotor_inertia: Array | None = None) -> EffortModel:
-        """The efforts of a robot, whoever has identified it, with a drive for each joint."""
+        """Return the effort model of any robot, with one drive per joint."""
         dynamics, n = Dynamics(robot), robot.dof
         base = np.array([parameter.value for parameter in dynamics.base_parameters])
         shapes, coefficients = [], []
         for j in range(n):
-            shape = Shape(
+            shape = FrictionTerms(
                 float(friction.width[j]) or DEFAULT_WIDTH,
                 float(friction.stribeck[j]) if friction.stiction[j] else 0.0,
                 viscous=True,
@@ -55,7 +55,7 @@ class EffortModel:
         return EffortModel(dynamics, np.eye(n), base, rotor, tuple(shapes), tuple(coefficients))
 
     def drive_efforts(self, motion: Signals) -> Array:
-        """Efforts of the drives, shape (N, n), filtered as the efforts of the motion are."""
+        """Return efforts of the drives, shape (N, n), filtered like those of the motion."""
         columns = FrictionColumns(motion, self.drive)
         rigid = self.rigid(motion)
         efforts = rigid.copy()
@@ -64,17 +64,17 @@ class EffortModel:
         return efforts
 
     def efforts(self, motion: Signals) -> Array:
-        """Efforts of the joints, shape (N, n)."""
+        """Return efforts of the joints, shape (N, n)."""
         return self.drive_efforts(motion) @ self.drive
 
     def rigid(self, motion: Signals) -> Array:
-        """What bodies and rotors ask of the drives, shape (N, n)."""
+        """Return the drive efforts that links and rotors need, shape (N, n)."""
         Y = regressor_at_drives(self.dynamics, motion, self.drive)
         return Y @ self.base + self.rotor * (motion.qdd @ self.drive.T)
 
     @property
     def friction(self) -> Friction:
-        """The friction of all drives as controllers take it: at no speed does it push.
+        """Return the friction of all drives for controllers, dissipative at every speed.
 
         Least squares alone may find a little that does, and a solver keeps zero to its tolerance.
         """

@@ -1,7 +1,7 @@
-"""Least squares of one motion, with the friction that it needs, and bodies that exist.
+"""Fit friction and physically consistent inertias to one motion by least squares.
 
-Bodies and friction are found in turns: terms of friction are chosen by blocks of samples that a
-trial did not see, then all columns are fitted at once.
+The fit alternates: it chooses friction terms on held-out blocks of samples, then fits all columns
+together.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
 from robot_dynamics.identification.friction_terms import (
     MOST_LOADED,
     FrictionColumns,
-    Shape,
+    FrictionTerms,
     chosen,
 )
 from robot_dynamics.identification.least_squares import (
@@ -28,19 +28,19 @@ from robot_dynamics.identification.least_squares import (
 )
 from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.physical_consistency import Quadratic, consistent
-from robot_dynamics.identification.recordings.doubts import saturated
 from robot_dynamics.identification.signals import Signals
 from robot_dynamics.identification.standstill import moves
+from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot
 
 BLOCKS = 6
-"""Into which samples are split, in time, to judge by what a fit did not see."""
+"""Number of blocks, in time, for cross-validation."""
 
 ROUNDS = 3
-"""Of choosing friction: bodies and friction are found in turns."""
+"""Rounds of alternating between friction terms and the joint fit."""
 
 ROTORS_WORTH = 0.98
-"""Rotor inertia is kept if it brings the squared error on unseen blocks below this part."""
+"""Rotor inertia is kept if it reduces the squared error on held-out blocks below this share."""
 
 
 class Fit:
@@ -68,7 +68,7 @@ class Fit:
         self.p = len(self.prior)
         self.tau, self.half = (x @ np.linalg.inv(drive) for x in (motion.tau, motion.half))
         self.columns = FrictionColumns(motion, drive)
-        self.shapes = [Shape(0.02 * v, viscous=True) if v > 0.0 else Shape()
+        self.shapes = [FrictionTerms(0.02 * v, viscous=True) if v > 0.0 else FrictionTerms()
                        for v in self.columns.speed]  # fmt: skip
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
         self.moving = moves(motion, drive)
@@ -112,7 +112,7 @@ class Fit:
     # -- choices ------------------------------------------------------------------------------
 
     def choose_friction(self) -> None:
-        """Give every joint the terms that pay on unseen blocks, and fit anew."""
+        """Choose for every joint the terms that reduce the held-out error, and fit again."""
         fit = self.estimate
         rest = self.tau - self._rigid(fit.z)
         self.shapes = [
@@ -122,7 +122,7 @@ class Fit:
         self.estimate = self._estimate()
 
     def take_rotors(self, rotors: Sequence[int]) -> None:
-        """Fit with inertia of these rotors, less those that would have to be negative."""
+        """Fit with the inertias of these rotors, without those that come out negative."""
         self.rotors = list(rotors)
         self.estimate = self._estimate()
         while self.rotors:
@@ -133,7 +133,7 @@ class Fit:
             self.estimate = self._estimate()
 
     def needs(self, rotors: Sequence[int]) -> bool:
-        """Whether inertias of these rotors pay on unseen blocks."""
+        """Return whether inertias of these rotors reduce the error on held-out blocks."""
 
         def error(rotors: Sequence[int]) -> float:
             left = held_out(self.problem(rotors), self.estimate, self.blocks)
@@ -158,13 +158,13 @@ class Fit:
         )
 
     def consistent(self, links: LinkInertias) -> tuple[EffortModel, Robot]:
-        """The model and the robot of bodies that exist."""
+        """Return the model and the robot with physically consistent inertias."""
         data = Quadratic.of(*normal(self._problem, self.estimate.sample_weight))
         pi, others = consistent(data, links, self._constraints())
         return self._model(links.K @ pi, others), links.with_parameters(pi)
 
     def _constraints(self) -> list[tuple[Array, float]]:
-        """Rotors have inertia, friction takes power."""
+        """Constrain rotor inertias to be positive and friction to dissipate."""
         names = ["rotor"] * len(self.rotors)
         names += [name for shape in self.shapes for name in shape.names]
         rows = np.eye(len(names))
@@ -181,13 +181,13 @@ class Fit:
         return limits
 
     @property
-    def unseen(self) -> Array:
-        """Residuals of the joints on blocks that the fit did not see, shape (N, n)."""
+    def held_out_residual(self) -> Array:
+        """Residuals of the joints on held-out blocks, shape (N, n)."""
         return held_out(self._problem, self.estimate, self.blocks) @ self.drive
 
     @property
     def seen(self) -> Array:
-        """How far off each base parameter may be, of what the URDF has; infinite if unseen."""
+        """Deviation of each base parameter over its URDF value; infinite if not excited."""
         return self.estimate.deviation[: self.p]
 
 

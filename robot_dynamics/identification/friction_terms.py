@@ -3,10 +3,10 @@
     tau_f = viscous qd + (coulomb + load |tau_r| + stiction exp(-(qd / stribeck)^2)) s(qd) + offset
     s(qd) = tanh(qd / width)
 
-tau_r is what the bodies alone ask of the joint: teeth that bear more rub more. A negative
+tau_r is the rigid-body effort of the joint: gear friction grows with the load. A negative
 stiction is friction that rises with speed and bends (a viscous part that falls with speed).
 Width and Stribeck speed are not linear; they are tried on a grid. What a joint needs is
-decided by the error on blocks of samples that a trial did not see.
+decided by the error on held-out blocks of samples.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.signals import Signals
 
 WIDTHS = (0.003, 0.007, 0.015, 0.03, 0.05, 0.08, 0.12, 0.2)
@@ -28,16 +28,16 @@ STRIBECK = (0.05, 0.1, 0.2, 0.4, 0.8)
 """Stribeck speeds that are tried, over the highest speed of the joint."""
 
 WORTH = 0.02
-"""Part of the error that one more coefficient must take away, or it is left out."""
+"""Share of the error that an additional coefficient must remove to be kept."""
 
 
 MOST_LOADED = 0.9
-"""Friction per effort borne that a gear may have: of 1 it would hold itself whatever drives it."""
+"""Largest friction per effort borne by a gear; a gear with 1 would be self-locking."""
 
 
 @dataclass(frozen=True)
-class Shape:
-    """Which terms the friction of a joint has.
+class FrictionTerms:
+    """Terms of the friction of a joint.
 
     Args:
         width: Speed at which the sign is at 76 %, rad/s or m/s; 0 for none.
@@ -78,7 +78,7 @@ class FrictionColumns:
         self.speed = np.quantile(np.abs(self.qd), 0.99, axis=0)
         self._column = lru_cache(maxsize=None)(self._filtered)
 
-    def of(self, j: int, shape: Shape, load: Array) -> Array:
+    def of(self, j: int, shape: FrictionTerms, load: Array) -> Array:
         """Columns of joint j, shape (N, k); `load` is |tau_r| of the joint, shape (N,)."""
         columns = [np.ones(len(self.qd))]
         if shape.viscous:
@@ -101,20 +101,20 @@ class FrictionColumns:
         return self.motion.low_pass(column)
 
 
-def candidates(speed: float) -> Iterator[tuple[Shape, list[Shape]]]:
+def candidates(speed: float) -> Iterator[tuple[FrictionTerms, list[FrictionTerms]]]:
     """Shapes to try for a joint of that highest speed, rad/s or m/s: one with all terms, and parts.
 
     The parts share width and Stribeck speed, so that sums over samples serve all of them.
     """
     if speed <= 0.0:
-        yield Shape(), [Shape()]
+        yield FrictionTerms(), [FrictionTerms()]
         return
-    yield Shape(viscous=True), [Shape(), Shape(viscous=True)]
+    yield FrictionTerms(viscous=True), [FrictionTerms(), FrictionTerms(viscous=True)]
     for width, fall in product(WIDTHS, (0.0, *STRIBECK)):
         if not fall or fall >= 2.0 * width:
             w, v = width * speed, fall * speed
-            parts = [Shape(w, v, *which) for which in product((True, False), (False, True))]
-            yield Shape(w, v, viscous=True, loaded=True), parts
+            parts = [FrictionTerms(w, v, *which) for which in product((True, False), (False, True))]
+            yield FrictionTerms(w, v, viscous=True, loaded=True), parts
 
 
 def chosen(
@@ -124,18 +124,18 @@ def chosen(
     load: Array,
     weight: Array,
     blocks: Sequence[Array],
-) -> Shape:
-    """The shape with the least error on blocks that were left out of its fit.
+) -> FrictionTerms:
+    """Return the terms with the least error on held-out blocks.
 
     Args:
         columns: Of all joints.
         j: The joint.
-        effort: What friction has to explain, shape (N,), N m or N.
+        effort: Effort to be explained by friction, shape (N,), N m or N.
         load: |tau_r|, shape (N,).
         weight: Of every sample, shape (N,).
         blocks: Indices of the samples of each block.
     """
-    best, least = Shape(), np.inf
+    best, least = FrictionTerms(), np.inf
     for whole, parts in candidates(float(columns.speed[j])):
         Z = np.column_stack([columns.of(j, whole, load), effort])
         grams = np.array([(Z[rows] * weight[rows, None]).T @ Z[rows] for rows in blocks])
@@ -148,8 +148,8 @@ def chosen(
     return best
 
 
-def held_out_error(grams: Array, shape: Shape) -> float:
-    """Squares on blocks that the coefficients did not see; infinite if these make no sense.
+def held_out_error(grams: Array, shape: FrictionTerms) -> float:
+    """Return the squared error on held-out blocks; infinite for invalid coefficients.
 
     Args:
         grams: Z^T W Z of each block with the columns of the shape and the effort as last column
@@ -173,8 +173,8 @@ def _solved(grams: Array) -> Array:
     return np.asarray(np.linalg.solve(scaled, right)[:, :, 0] / scale)
 
 
-def sensible(coefficients: Array, shape: Shape) -> bool:
-    """Whether friction takes power at every speed."""
+def sensible(coefficients: Array, shape: FrictionTerms) -> bool:
+    """Return whether friction dissipates power at every speed."""
     value = dict.fromkeys(("viscous", "coulomb", "stiction", "load"), 0.0)
     value |= dict(zip(shape.names, coefficients, strict=True))
     at_rest = value["coulomb"] + value["stiction"]

@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 
 HUBER = 2.0
-"""Residuals beyond this many standard deviations pull no harder."""
+"""Standard deviations beyond which the influence of a residual is constant."""
 
 FEWEST = 30
-"""Samples in which a joint moves that tell how far off one is."""
+"""Fewest moving samples from which a standard deviation is estimated."""
 
 INDEPENDENT = 1e-10
-"""Eigenvalue of the scaled normal equations, of the largest, below which nothing is seen."""
+"""Smallest relative eigenvalue of the scaled normal equations that counts as excited."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What least squares found.
+    """Result of the least squares.
 
     Args:
         z: Values, shape (c,).
@@ -107,7 +107,7 @@ def normal(
 
 
 def solved(gram: Array, right: Array, prior: Array) -> Array:
-    """Solve gram z = right for z, at the prior in directions that gram does not see."""
+    """Solve gram z = right for z, at the prior in directions that gram does not determine."""
     scale, values, vectors = _eigen(gram)
     seen = values > INDEPENDENT * values[-1]
     V = vectors[:, seen]
@@ -116,7 +116,7 @@ def solved(gram: Array, right: Array, prior: Array) -> Array:
 
 
 def held_out(problem: Problem, fit: Estimate, blocks: Sequence[Array]) -> Array:
-    """Residuals of every block by a model that did not see it, shape (N, n)."""
+    """Return residuals of every block by a model fitted without it, shape (N, n)."""
     weight = fit.weight / fit.sigma**2
     parts = [normal(problem, weight, rows) for rows in blocks]
     gram, right = (np.sum([part[i] for part in parts], axis=0) for i in (0, 1))
@@ -152,7 +152,7 @@ def _spreads(problem: Problem, residual: Array) -> Array:
 
 
 def _spread(residual: Array) -> float:
-    """Standard deviation that outliers do not blow up: of the middle, but no less than a third."""
+    """Return a robust standard deviation: that of the middle, at least a third of the plain one."""
     if not len(residual):
         return 1.0
     middle = 1.4826 * float(np.median(np.abs(residual)))
@@ -173,8 +173,8 @@ def _deviation(problem: Problem, weight: Array, residual: Array, times: Array) -
     if problem.shift is not None:
         _, right = normal(replace(problem, tau=problem.shift), weight)
         variance = variance + (inverse @ (right / scale) / scale) ** 2
-    unseen = (vectors[:, ~seen] ** 2).sum(axis=1) > 1e-3
-    return np.where(unseen, np.inf, np.sqrt(np.maximum(variance, 0.0)))
+    undetermined = (vectors[:, ~seen] ** 2).sum(axis=1) > 1e-3
+    return np.where(undetermined, np.inf, np.sqrt(np.maximum(variance, 0.0)))
 
 
 def _eigen(gram: Array) -> tuple[Array, Array, Array]:

@@ -1,4 +1,4 @@
-"""How base parameters follow from the inertias of the links as the URDF has them.
+"""Map from the link inertias of the URDF to base parameters.
 
 Links that are fixed to each other keep bodies of their own: an identified robot has the
 links, names and frames that it had before.
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robot_dynamics.algorithms.base_parameters import BaseParameters, base_columns
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -35,7 +35,7 @@ LIGHTEST = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class LinkInertias:
-    """The links whose inertia may change, and what base parameters make of them.
+    """The links whose inertia may change, and their map to base parameters.
 
     Args:
         robot: The robot of the URDF.
@@ -111,7 +111,7 @@ def parameters_of(J: Array) -> Array:
 
 
 def _is_felt(body: Inertia) -> bool:
-    """Whether efforts depend on a body: some URDFs have inertia without mass."""
+    """Return whether efforts depend on a body: some URDFs have inertia without mass."""
     return bool(body.mass > 0.0 or body.second_moment.any())
 
 
@@ -135,7 +135,7 @@ def _moved(tree: Robot, carrier: str, X: Pose) -> Array:
 
 
 def _gather(tree: Robot, base: BaseParameters) -> Array:
-    """What base parameters gather of the parameters of the tree, shape (p, 10 links)."""
+    """Return base parameters per parameter of the tree, shape (p, 10 links)."""
     place = {
         f"{link.name.removesuffix(SUFFIX)}.{symbol}": 10 * i + k
         for i, link in enumerate(tree.links[1:])

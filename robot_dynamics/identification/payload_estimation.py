@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
 from robot_dynamics.identification.least_squares import Problem, estimate, normal
 from robot_dynamics.identification.link_inertias import carried_at, parameters_of
 from robot_dynamics.identification.physical_consistency import Quadratic
-from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import joined, signals
 from robot_dynamics.identification.standstill import moves
-from robot_dynamics.lazy import needed
+from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
 
@@ -30,7 +30,7 @@ ROUNDS = 3
 """Friction that grows with the load is found in turns with the load."""
 
 UNSEEN = 1e-3
-"""Weight of what the data do not show, against one of what they do."""
+"""Weight of directions that the data do not determine, relative to those that they do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ def identify_payload(
     recording: Recording | Sequence[Recording],
     frame: str,
     *,
-    edge: float | None = None,
+    cutoff: float | None = None,
 ) -> Payload:
     """Find the load of an arm.
 
@@ -72,7 +72,7 @@ def identify_payload(
         model: Efforts without the load: `Identification.model`, or `EffortModel.of`.
         recording: Motion with the load.
         frame: Link or frame that carries it.
-        edge: Of the low-pass, Hz; by default from the motion.
+        cutoff: Of the low-pass, Hz; by default from the motion.
 
     Raises:
         UnknownNameError: If there is no such frame.
@@ -80,7 +80,7 @@ def identify_payload(
         RecordingError: If the motion shows no mass there.
     """
     recordings = [recording] if isinstance(recording, Recording) else list(recording)
-    motion = joined([signals(one, edge) for one in recordings])
+    motion = joined([signals(one, cutoff) for one in recordings])
     B = carried_at(robot, frame)
     X = regressor_at_drives(model.dynamics, motion, model.drive) @ B
     tau = motion.tau @ np.linalg.inv(model.drive)
@@ -102,7 +102,7 @@ def identify_payload(
 
 
 def _nearest_body(data: Quadratic) -> Array:
-    """The smallest body among those that explain the data best, as ten parameters, shape (10,)."""
+    """Return the smallest body among those that fit the data best, shape (10,)."""
     cp = needed("cvxpy", "payload identification", "identification")
     pairs = [(a, b) for a in range(4) for b in range(a + 1)]
     units = []

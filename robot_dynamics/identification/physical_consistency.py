@@ -1,6 +1,7 @@
-"""The bodies nearest to the data among those that matter can have.
+"""The physically consistent inertias nearest to the data.
 
-A body exists exactly if its 4x4 pseudo-inertia is positive definite ([Wensing2018]). With
+An inertia is physically consistent if and only if its 4x4 pseudo-inertia is positive definite
+([Wensing2018]). With
 J = L S L^T and L L^T the pseudo-inertia of the URDF, S is the identity for what the URDF
 says, S > 0 is the condition, and |S - 1|_F is the distance of the bodies, measured where the
 URDF is ([Lee2020], the constant pullback of the Riemannian metric). Least squares over all
@@ -15,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RecordingError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.identification.link_inertias import (
     LinkInertias,
     parameters_of,
 )
-from robot_dynamics.lazy import needed
 from robot_dynamics.spatial.rigid_body import pseudo_inertia
 
 PRIOR = 0.5
@@ -38,7 +39,7 @@ _PAIRS = [(a, b) for a in range(4) for b in range(a + 1)]
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """What data say: |R z - d|^2 of z = (base values, other columns), in standard deviations.
+    """Data term |R z - d|^2 of z = (base values, other columns), in standard deviations.
 
     Args:
         R: Shape (r, c).
@@ -64,7 +65,7 @@ def consistent(
     """Parameters of all links that data and prior agree on, and the other columns.
 
     Args:
-        data: What data say of base values and of the other columns.
+        data: Data term of base values and of the other columns.
         links: The links.
         constraints: Rows a and numbers b with a . (other columns) >= b.
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RecordingError
-from robot_dynamics.identification.recordings.recording import FEWEST, Recording
-from robot_dynamics.lazy import imported
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.recordings.recording import FEWEST, Recording
 
 GAP = 5.0
 """A distance of samples above this many of the usual ones is a gap ..."""
@@ -29,19 +29,19 @@ ORDER = 4
 """Of the Butterworth filter; forth and back it counts twice."""
 
 ABOVE_MOTION = 5.0
-"""Edge of the filter over the highest frequency of the motion: far enough to leave it alone."""
+"""Cutoff of the filter over the highest frequency of the motion, which passes unchanged."""
 
-LOWEST_EDGE_HZ = 3.0
-"""Hz: below it friction that changes its sign is no longer seen as a step."""
+LOWEST_CUTOFF_HZ = 3.0
+"""Below this cutoff the sign change of friction is no longer a step, Hz."""
 
-HIGHEST_EDGE_HZ = 10.0
-"""Hz: above it arms vibrate, which no rigid body does."""
+HIGHEST_CUTOFF_HZ = 10.0
+"""Above this frequency arms vibrate, which no rigid body does, Hz."""
 
-EDGE_OVER_RATE = 0.2
-"""Highest edge that is chosen, over the sampling rate."""
+CUTOFF_OVER_RATE = 0.2
+"""Highest cutoff that is chosen, over the sampling rate."""
 
-PER_EDGE = 5
-"""Samples that are kept per period of the edge: more would repeat each other."""
+PER_PERIOD = 5
+"""Samples that are kept per period of the cutoff: more would repeat each other."""
 
 FINER = 5
 """Samples per kept one where friction is filtered: its steps are sharper than the motion."""
@@ -66,10 +66,10 @@ class Signals:
         qd: Shape (N, n).
         qdd: Shape (N, n).
         tau: Shape (N, n), filtered as the motion is.
-        half: By how much it changes in half a period of the recording, shape (N, n): nobody says
-            when in its period an effort acted.
+        half: Change of tau in half a period of the recording, shape (N, n), because the time
+            within the period at which an effort acted is unknown.
         raw: Efforts without filter at the same times, shape (N, n).
-        edge: Of the low-pass, Hz.
+        cutoff: Of the low-pass, Hz.
         part: Number of the part without gaps that a sample belongs to, shape (N,).
         low_pass: The filter, for what the model makes of the motion: of a function of
             velocities (M, n) that gives columns (M, k), returns (N, k).
@@ -82,56 +82,56 @@ class Signals:
     tau: Array
     half: Array
     raw: Array
-    edge: float
+    cutoff: float
     part: Array
     low_pass: Callable[[Callable[[Array], Array]], Array]
 
 
-def signals(recording: Recording, edge: float | None = None, *, thinned: bool = True) -> Signals:
+def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool = True) -> Signals:
     """Filter and differentiate a recording.
 
     Args:
         recording: The motion.
-        edge: Of the low-pass, Hz; by default from the motion, see `edge_of`.
-        thinned: Whether to keep only as many samples as the edge needs.
+        cutoff: Of the low-pass, Hz; by default from the motion, see `cutoff_of`.
+        thinned: Whether to keep only as many samples as the cutoff needs.
 
     Raises:
-        ArgumentError: If the edge is not between zero and half the sampling rate.
+        ArgumentError: If the cutoff is not between zero and half the sampling rate.
         RecordingError: If no part without gaps is long enough.
     """
     rate = recording.rate
-    if edge is None:
-        edge = edge_of(recording)
-    elif not 0.0 < edge < 0.5 * rate:
+    if cutoff is None:
+        cutoff = cutoff_of(recording)
+    elif not 0.0 < cutoff < 0.5 * rate:
         raise ArgumentError(
-            f"filter edge is {edge:g} Hz; give more than 0 and less than {0.5 * rate:g}, half the "
-            "sampling rate"
+            f"filter cutoff is {cutoff:g} Hz; give more than 0 and less than {0.5 * rate:g}, half "
+            "the sampling rate"
         )
-    fine = max(1, int(rate / (FINER * PER_EDGE * edge))) if thinned else 1
-    coarse = max(1, int(rate / fine / (PER_EDGE * edge))) if thinned else 1
+    fine = max(1, int(rate / (FINER * PER_PERIOD * cutoff))) if thinned else 1
+    coarse = max(1, int(rate / fine / (PER_PERIOD * cutoff))) if thinned else 1
     if thinned:
         coarse *= max(1, round(recording.duration * rate / (fine * coarse * MOST)))
-    margin = int(rate / edge) if thinned else 0  # where the filter feels the end of the part
+    margin = int(rate / cutoff) if thinned else 0  # where the filter feels the end of the part
     parts = [
-        _filtered(rows, recording, edge, fine)
+        _filtered(rows, recording, cutoff, fine)
         for rows in _without_gaps(recording.time)
         if len(rows) > 2 * margin + FEWEST // 2
     ]
     if not parts:
         raise RecordingError(
             f"{recording.source}: no part without gaps is longer than {2 * margin / rate:.1f} s; "
-            "record longer, or give a higher filter edge"
+            "record longer, or give a higher filter cutoff"
         )
     cut = margin // fine
     kept = slice(cut, -cut or None, coarse)
-    sos = _filter(edge, rate / fine)
+    sos = _filter(cutoff, rate / fine)
 
     def low_pass(columns: Callable[[Array], Array]) -> Array:
         return np.concatenate([_both_ways(sos, columns(part["qd"]))[kept] for part in parts])
 
     fields = {name: np.concatenate([part[name][kept] for part in parts]) for name in COLUMNS}
     numbers = [np.full(len(part["time"][kept]), i) for i, part in enumerate(parts)]
-    return Signals(**fields, edge=edge, part=np.concatenate(numbers), low_pass=low_pass)
+    return Signals(**fields, cutoff=cutoff, part=np.concatenate(numbers), low_pass=low_pass)
 
 
 def joined(several: Sequence[Signals]) -> Signals:
@@ -147,11 +147,11 @@ def joined(several: Sequence[Signals]) -> Signals:
     fields["part"] = np.concatenate(
         [one.part + first for one, first in zip(several, parts, strict=True)]
     )
-    return Signals(**fields, edge=several[0].edge, low_pass=low_pass)
+    return Signals(**fields, cutoff=several[0].cutoff, low_pass=low_pass)
 
 
-def edge_of(recording: Recording) -> float:
-    """Edge of a low-pass that leaves the motion as it is, Hz.
+def cutoff_of(recording: Recording) -> float:
+    """Return the cutoff frequency of a low-pass that leaves the motion unchanged, Hz.
 
     The motion ends where 99 % of the power of the velocities lie below, noise (the floor of
     the upper half of the spectrum) taken off.
@@ -168,10 +168,10 @@ def edge_of(recording: Recording) -> float:
     share = np.cumsum(velocity, axis=0) / np.maximum(velocity.sum(axis=0), 1e-300)
     highest = max(
         (frequency[np.searchsorted(share[:, j], 0.99)] for j in np.flatnonzero(velocity.any(0))),
-        default=LOWEST_EDGE_HZ,
+        default=LOWEST_CUTOFF_HZ,
     )
-    above = max(ABOVE_MOTION * highest, LOWEST_EDGE_HZ)
-    return float(min(above, HIGHEST_EDGE_HZ, EDGE_OVER_RATE * rate))
+    above = max(ABOVE_MOTION * highest, LOWEST_CUTOFF_HZ)
+    return float(min(above, HIGHEST_CUTOFF_HZ, CUTOFF_OVER_RATE * rate))
 
 
 def gaps(time: Array) -> Array:
@@ -184,17 +184,17 @@ def _without_gaps(time: Array) -> list[Array]:
     return np.split(np.arange(len(time)), gaps(time) + 1)
 
 
-def _filtered(index: Array, recording: Recording, edge: float, every: int) -> dict[str, Array]:
+def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> dict[str, Array]:
     """`COLUMNS` of a stretch without gaps, on equal steps, of which one of `every` stays.
 
     Args:
         index: Its samples.
         recording: The motion.
-        edge: Of the low-pass, Hz.
+        cutoff: Of the low-pass, Hz.
         every: Which steps stay.
     """
     rate, recorded = recording.rate, recording.time[index]
-    sos = _filter(edge, rate)
+    sos = _filter(cutoff, rate)
     time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
     q = _both_ways(sos, CubicSpline(recorded, recording.q[index])(time))
     raw = _linear(time, recorded, recording.tau[index])
@@ -219,8 +219,8 @@ def _linear(time: Array, recorded: Array, values: Array) -> Array:
     return np.column_stack([np.interp(time, recorded, column) for column in values.T])
 
 
-def _filter(edge: float, rate: float) -> Array:
-    return np.asarray(_scipy_signal().butter(ORDER, edge, fs=rate, output="sos"))
+def _filter(cutoff: float, rate: float) -> Array:
+    return np.asarray(_scipy_signal().butter(ORDER, cutoff, fs=rate, output="sos"))
 
 
 def _both_ways(sos: Array, values: Array) -> Array:

@@ -1,18 +1,18 @@
-"""Where a joint stands: friction then has any size up to its limit, and no model predicts it."""
+"""Samples in which a joint stands still, where no model predicts the friction."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.identification.signals import Signals
-from robot_dynamics.lazy import imported
 
 STANDING = 0.03
 """Part of its highest speed below which a joint stands, held by friction of any size."""
 
 FELT = 0.5
-"""Periods of the filter's edge within which it brings an effort to other samples. A joint that is
+"""Periods of the filter's cutoff within which it brings an effort to other samples. A joint that is
 slower for a shorter time turns back: friction changes its sign, as models have it."""
 
 
@@ -27,7 +27,7 @@ def moves(motion: Signals, drive: Array | None = None) -> Array:
     speed = np.abs(motion.qd if drive is None else motion.qd @ drive.T)
     slow = speed <= STANDING * speed.max(axis=0, initial=0.0)
     step = float(np.median(np.diff(motion.time))) if len(motion.time) > 1 else np.inf
-    felt = max(1, round(FELT / (motion.edge * step)))
+    felt = max(1, round(FELT / (motion.cutoff * step)))
     ndimage = imported("scipy.ndimage")
     # In time alone: one joint says nothing of the next
     stands = ndimage.binary_opening(slow, np.ones((felt, 1)))

@@ -1,4 +1,4 @@
-"""How well efforts are predicted, joint by joint, and what to make of it in words."""
+"""Validation: prediction error of every joint's effort, and a verdict with reasons."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import Friction
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel
-from robot_dynamics.identification.recordings.doubts import (
-    Doubt,
-    doubts,
-    refuse_hopeless,
-    still,
-)
-from robot_dynamics.identification.recordings.recording import Recording
 from robot_dynamics.identification.signals import Signals, joined, signals
 from robot_dynamics.identification.standstill import moves
+from robot_dynamics.recordings.data_quality import (
+    QualityWarning,
+    quality_warnings,
+    refuse_unusable,
+    still,
+)
+from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 
 GOOD = 0.15
-"""Part of the effort that a good model leaves unexplained."""
+"""Largest relative residual of a good model."""
 
 SMALL = 0.01
-"""Residual over the effort limit that no controller notices."""
+"""Residual over the effort limit that is negligible for control."""
 
 USABLE = 0.5
-"""Part of the effort above which a model is worse than none."""
+"""Relative residual above which a model is worse than none."""
 
 
 @dataclass(frozen=True)
 class JointFit:
-    """How well the effort of one joint is predicted.
+    """Prediction error of the effort of one joint.
 
     Args:
         joint: Its name.
@@ -63,26 +63,26 @@ class Report:
     Args:
         robot: Name.
         fits: Of every joint.
-        doubts: What is odd about the recordings.
+        quality_warnings: Data-quality warnings about the recordings.
         verdict: "good", "usable for gravity only", or "do not use".
-        reasons: Why, and what to record next.
+        reasons: Reasons, and advice for the next recording.
         time: Shape (N,), s.
         measured: Filtered efforts, shape (N, n).
         predicted: Shape (N, n).
-        unseen: Residuals on samples that the fit did not see, shape (N, n).
-        edge: Of the filter, Hz.
+        held_out: Residuals on held-out samples, shape (N, n).
+        cutoff: Of the filter, Hz.
     """
 
     robot: str
     fits: tuple[JointFit, ...]
-    doubts: tuple[Doubt, ...]
+    quality_warnings: tuple[QualityWarning, ...]
     verdict: str
     reasons: tuple[str, ...]
     time: Array
     measured: Array
     predicted: Array
-    unseen: Array
-    edge: float
+    held_out: Array
+    cutoff: float
 
     @property
     def good(self) -> bool:
@@ -101,14 +101,14 @@ class Report:
 
     @property
     def verdicts(self) -> dict[str, object]:
-        """What the report says, without the curves."""
-        kept = ("robot", "verdict", "reasons", "fits", "doubts", "edge")
+        """Return the content of the report without the curves."""
+        kept = ("robot", "verdict", "reasons", "fits", "quality_warnings", "cutoff")
         return {name: getattr(self, name) for name in kept}
 
     def __str__(self) -> str:
         width = max(len(fit.joint) for fit in self.fits)
         lines = [f"{self.robot}: {self.verdict}", *(f"  - {reason}" for reason in self.reasons)]
-        lines += [f"  ? {doubt.text}" for doubt in self.doubts]
+        lines += [f"  ? {warning.text}" for warning in self.quality_warnings]
         lines.append(
             f"{'joint':{width}}  residual  moving  N m or N rms      bias  correlation  verdict"
         )
@@ -126,7 +126,7 @@ def validate(
     *,
     friction: Friction | None = None,
     rotor_inertia: Array | None = None,
-    edge: float | None = None,
+    cutoff: float | None = None,
 ) -> Report:
     """Judge a robot by recordings that it was not fitted on.
 
@@ -135,15 +135,15 @@ def validate(
         recording: One motion or several.
         friction: By default that of the URDF.
         rotor_inertia: As the joints feel it, shape (n,), kg m^2 or kg; by default none.
-        edge: Of the low-pass, Hz; by default from the motion.
+        cutoff: Of the low-pass, Hz; by default from the motion.
 
     Raises:
         RecordingError: If the recording cannot be used.
     """
     recordings = [recording] if isinstance(recording, Recording) else list(recording)
-    found = [doubt for one in recordings for doubt in doubts(robot, one)]
-    refuse_hopeless(found)
-    motion = joined([signals(one, edge) for one in recordings])
+    found = [warning for one in recordings for warning in quality_warnings(robot, one)]
+    refuse_unusable(found)
+    motion = joined([signals(one, cutoff) for one in recordings])
     model = EffortModel.of(robot, friction or Friction.of(robot), rotor_inertia)
     predicted = model.efforts(motion)
     return reported(robot, motion, motion.tau - predicted, predicted, None, found)
@@ -152,25 +152,25 @@ def validate(
 def reported(
     robot: Robot,
     motion: Signals,
-    unseen: Array,
+    held_out: Array,
     predicted: Array,
     deviation: Array | None,
-    found: Sequence[Doubt],
+    found: Sequence[QualityWarning],
 ) -> Report:
     """Judge a model.
 
     Args:
         robot: Whose joints these are.
         motion: Filtered samples, N of n joints.
-        unseen: Measured less predicted efforts where the model did not see them, shape (N, n).
+        held_out: Measured less predicted efforts on held-out samples, shape (N, n).
         predicted: Efforts of the model, shape (N, n).
         deviation: Standard deviations of base parameters, if any were identified.
-        found: What is odd about the recordings.
+        found: Data-quality warnings about the recordings.
     """
     tau, limit = motion.tau, robot.limits.effort
     moving = moves(motion) & (np.ptp(motion.q, axis=0) > still(robot))
     fits = tuple(
-        _fit(robot.joint_names[j], tau[:, j], unseen[:, j], limit[j], moving[:, j])
+        _fit(robot.joint_names[j], tau[:, j], held_out[:, j], limit[j], moving[:, j])
         for j in range(robot.dof)
     )
     verdict, reasons = _verdict(fits, found)
@@ -182,7 +182,7 @@ def reported(
         )
     return Report(
         robot.name, fits, tuple(found), verdict, tuple(reasons), motion.time, tau, predicted,
-        unseen, motion.edge,
+        held_out, motion.cutoff,
     )  # fmt: skip
 
 
@@ -207,7 +207,7 @@ def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> J
 
 
 def percent(part: float) -> str:
-    """A part as tables have it; a dash where there is none."""
+    """Format a share as per cent for tables; a dash where there is none."""
     return f"{100 * part:.1f}" if np.isfinite(part) else "-"
 
 
@@ -219,15 +219,15 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0.0 else np.inf
 
 
-def _verdict(fits: Sequence[JointFit], found: Sequence[Doubt]) -> tuple[str, list[str]]:
-    serious = [doubt.text for doubt in found if doubt.serious]
+def _verdict(fits: Sequence[JointFit], found: Sequence[QualityWarning]) -> tuple[str, list[str]]:
+    serious = [warning.text for warning in found if warning.serious]
     if serious:
         return "do not use", serious
     bad = [fit for fit in fits if fit.verdict == "do not use"]
     half = [fit for fit in fits if fit.verdict == "gravity only"]
     reasons = []
     for fit in (*bad, *half):
-        cause = next((doubt.text for doubt in found if doubt.joint == fit.joint), "")
+        cause = next((warning.text for warning in found if warning.joint == fit.joint), "")
         left = (
             f"{100 * fit.moving:.0f} % of its effort stays unexplained while it moves"
             if np.isfinite(fit.moving)

@@ -1,4 +1,4 @@
-"""Kinematics: where the frames of a robot are, how they move, and the Jacobian between."""
+"""Kinematics: poses and motion of frames, Jacobians, inverse kinematics, resolved rates."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from robot_dynamics.kinematics.forward_kinematics import (
     frame_pose,
     link_poses,
 )
-from robot_dynamics.kinematics.jacobian import frame_jacobian
-from robot_dynamics.kinematics.jacobian_derivative import frame_drift, frame_jacobian_derivative
+from robot_dynamics.kinematics.jacobian import (
+    frame_drift,
+    frame_jacobian,
+    frame_jacobian_derivative,
+)
 
 if TYPE_CHECKING:
     from robot_dynamics.kinematics.inverse.inverse_kinematics import InverseKinematics

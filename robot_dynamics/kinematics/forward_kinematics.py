@@ -1,4 +1,4 @@
-"""Where the frames of a robot are, and how fast they move.
+"""Forward kinematics: poses, velocities and accelerations of frames.
 
 Plain arithmetic on any scalar, as the equations of motion are: on floats it
 computes numbers, on symbols it is traced and compiled.
@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
-from robot_dynamics.arrays import Array, vector
+from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.scalars import lowered
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.scalars import lowered
 from robot_dynamics.spatial.rotation import cross
 
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, matrix, numbers, vector
 from robot_dynamics.errors import ArgumentError, check_known
-from robot_dynamics.kinematics.jacobian import frame_jacobian
-from robot_dynamics.kinematics.jacobian_derivative import frame_drift
+from robot_dynamics.foundation.arrays import Array, matrix, numbers, vector
+from robot_dynamics.kinematics.jacobian import frame_drift, frame_jacobian
 from robot_dynamics.robot.robot import Robot
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -38,7 +37,9 @@ def task_rows(directions: Sequence[str]) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Mobility:
-    """What a Jacobian J, shape (m, n), can do; section 3.2.2, and section 4.1.3 of its transpose.
+    """Range, null space and singular values of a Jacobian J, shape (m, n).
+
+    Section 3.2.2 of [AsadaSlotine1986], and section 4.1.3 of its transpose.
 
     Lengths and angles are compared as m and rad: scale rows to compare them otherwise.
 

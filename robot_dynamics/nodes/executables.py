@@ -1,7 +1,7 @@
-"""The executables of the package: what can go wrong while their modules are still imported.
+"""Entry points of the executables.
 
-That takes about a second. A signal that comes meanwhile ends the process at once and without a
-traceback, and where there is no rclpy one line says what to do.
+Imports take about a second. A signal meanwhile ends the process at once without a traceback, and a
+missing rclpy is reported in one line with the remedy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 
 OF_VIEW = ("viser", "trimesh", "mcap", "rosbags")
-"""What the page and the recording need beside ROS."""
+"""Modules that the page and recordings need besides ROS."""
 
 
 def feedforward_node() -> None:
@@ -43,7 +43,7 @@ def viewer_node() -> None:
 
 def recorder_node() -> None:
     """Run recorder_node."""
-    _run("bag_recorder", "recorder_node")
+    _run("recorder_node")
 
 
 def monitor_node() -> None:
@@ -56,7 +56,7 @@ def composed_nodes() -> None:
     _run("runtime.composition")
 
 
-def _run(module: str, node: str | None = None) -> None:
+def _run(module: str) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))  # nothing has been started yet
     try:
@@ -64,12 +64,12 @@ def _run(module: str, node: str | None = None) -> None:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("robot_dynamics"):
             raise
-        name, missing = node or module.rpartition(".")[2], (error.name or "").partition(".")[0]
+        name, missing = module.rpartition(".")[2], (error.name or "").partition(".")[0]
         remedy = "source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         if missing in OF_VIEW:
             remedy = "pip install 'robot_dynamics[view]'"
         print(
-            f"{name}: there is no Python module '{error.name}'; {remedy}",
+            f"{name}: no Python module '{error.name}'; {remedy}",
             file=sys.stderr,
         )
         sys.exit(1)
@@ -78,8 +78,8 @@ def _run(module: str, node: str | None = None) -> None:
         status = 0
     except SystemExit as end:
         status = int(end.code or 0)
-    # Everything has ended in order. What is left is what Python and the middleware take down of
-    # themselves, in which Fast DDS 2.14 may crash
+    # The process has ended in order; skip the teardown of Python and the middleware, in which
+    # Fast DDS 2.14 may crash
     for stream in (sys.stdout, sys.stderr):
         with suppress(BrokenPipeError):
             stream.flush()

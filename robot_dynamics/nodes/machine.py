@@ -1,7 +1,4 @@
-"""What a machine offers: a place for compiled equations, and time for a loop.
-
-`robot-dynamics doctor` prints it. Everything is read from the system at the moment of the call.
-"""
+"""Findings of `robot-dynamics doctor` on this machine: kernel cache and real-time settings."""
 
 from __future__ import annotations
 
@@ -15,17 +12,17 @@ from robot_dynamics.compiler.native.cache import folder
 from robot_dynamics.nodes.runtime.scheduling import lockable_memory
 
 LOOP_PRIORITY = 80
-"""Real-time priority that leaves room for the interrupt threads of the kernel above it."""
+"""Real-time priority below that of the interrupt threads of the kernel."""
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at.
+    """One finding.
 
     Args:
-        name: What it is.
-        found: How it is.
-        remedy: What to do; empty if nothing is.
-        missing: Whether something does not work without it; else a remedy is advice.
+        name: Subject.
+        found: Its state.
+        remedy: The remedy; empty if none is needed.
+        missing: Whether a feature needs the remedy; else it is advice.
     """
 
     name: str
@@ -35,10 +32,10 @@ class Finding(NamedTuple):
 
 
 def cache_findings() -> list[Finding]:
-    """Whether compiled equations can be kept on disk."""
+    """Return findings on the kernel cache."""
     place = folder()
     if place is None:
-        remedy = "set ROBOT_DYNAMICS_CACHE to a folder, or every start compiles anew"
+        remedy = "set ROBOT_DYNAMICS_CACHE to a folder, or every start compiles again"
         return [Finding("cache", "none", remedy)]
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -52,9 +49,9 @@ def cache_findings() -> list[Finding]:
 
 
 def realtime_findings() -> list[Finding]:
-    """What stands between a loop and its deadline, on Linux."""
+    """Return findings on the real-time settings of Linux."""
     if sys.platform != "linux":
-        remedy = "use Linux where a loop must be on time"
+        remedy = "use Linux for real-time loops"
         return [Finding("system", platform.system(), remedy, missing=True)]
     return [_kernel(), _priority(), _locked_memory(), _governor(), _isolated()]
 
@@ -73,7 +70,7 @@ def _priority() -> Finding:
     soft, _ = resource.getrlimit(resource.RLIMIT_RTPRIO)
     if _read("/proc/sys/kernel/sched_rt_runtime_us") == "0":
         remedy = "sysctl kernel.sched_rt_runtime_us=950000"
-        return Finding("priority", "real-time threads get no time", remedy, missing=True)
+        return Finding("priority", "real-time threads get no CPU time", remedy, missing=True)
     if os.geteuid() == 0 or soft < 0 or soft >= LOOP_PRIORITY:
         return Finding("priority", "any" if os.geteuid() == 0 or soft < 0 else f"up to {soft}")
     remedy = f"'@realtime - rtprio {LOOP_PRIORITY + 18}' in /etc/security/limits.conf"
@@ -83,7 +80,7 @@ def _priority() -> Finding:
 def _locked_memory() -> Finding:
     allowed = lockable_memory()
     if allowed is None:
-        return Finding("memlock", "unlimited; ask for it by the parameter lock_memory")
+        return Finding("memlock", "unlimited; use it by the parameter lock_memory")
     remedy = "'@realtime - memlock unlimited' in /etc/security/limits.conf"
     return Finding("memlock", f"{allowed // 1024} KiB (ulimit -l)", remedy, missing=True)
 
@@ -92,7 +89,7 @@ def _governor() -> Finding:
     files = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     governors = sorted({_read(file) for file in files})
     if not governors:
-        return Finding("governor", "not known: the clock of the processors is not ours to set")
+        return Finding("governor", "not known: this system does not expose the processor clock")
     if governors == ["performance"]:
         return Finding("governor", "performance")
     remedy = "cpupower frequency-set -g performance"
@@ -104,11 +101,11 @@ def _isolated() -> Finding:
     if isolated:
         return Finding("isolcpus", f"processors {isolated}; name one in the parameter cpu_affinity")
     remedy = "boot with isolcpus=N nohz_full=N rcu_nocbs=N, and set cpu_affinity to N"
-    return Finding("isolcpus", "no processor is kept free", remedy, missing=True)
+    return Finding("isolcpus", "no processor is isolated", remedy, missing=True)
 
 
 def _read(path: str | Path) -> str:
-    """Text of a file of the system; empty if there is none."""
+    """Return the text of a system file; empty if there is none."""
     try:
         return Path(path).read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""monitor_node: says how well the model fits a robot that runs, and what load it carries."""
+"""monitor_node: compare the model with a running robot, and estimate its payload."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control import Gains, Model, continuous_joints, effort_limits
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.payload_estimate import (
-    EstimatedLoad,
     PayloadEstimate,
     load_columns,
 )
 from robot_dynamics.identification.online.residuals import Residuals, unexplained
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
-from robot_dynamics.nodes.ros.load_messages import check_gravity
+from robot_dynamics.nodes.ros.load_messages import check_gravity, payload_msg
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, TRAJECTORY_QOS
@@ -33,13 +33,12 @@ from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineMod
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 STATES_QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""What comes between two looks at 1 kHz and more: the filter is to see every state."""
+"""Depth for all states between two cycles at 1 kHz and more: the filter needs every state."""
 
-LONGEST_LOOK_S = 1.0
-"""Time between two looks after which nothing is said of what was between them, s."""
+MAX_GAP_S = 1.0
+"""Longest time between two states over which residuals are evaluated, s."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,15 @@ class MonitorParameters(ModelParameters):
     """Parameters of monitor_node."""
 
     rate: float = parameter(
-        50.0, "How often model and efforts are compared, Hz", low=1.0, high=1000.0, read_only=True
+        50.0,
+        "Rate of the comparison of model and efforts, Hz",
+        low=1.0,
+        high=1000.0,
+        read_only=True,
     )
     filter_edge: float = parameter(
         4.0,
-        "Edge of the two low-passes on joint_states, Hz",
+        "Cutoff frequency of the two low-pass filters on joint_states, Hz",
         low=0.1,
         high=100.0,
         read_only=True,
@@ -61,20 +64,20 @@ class MonitorParameters(ModelParameters):
     )
     residual_share: float = parameter(
         0.05,
-        "RMS residual that a model which fits stays below, N m per N m of a joint's effort limit",
+        "RMS residual above which the model does not fit, N m per N m of a joint's effort limit",
         low=0.001,
         high=10.0,
     )
     patience: float = parameter(
-        2.0, "Time above that after which diagnostics warn, s", low=0.0, high=3600.0
+        2.0, "Time above residual_share after which diagnostics warn, s", low=0.0, high=3600.0
     )
     payload_memory: float = parameter(
-        10.0, "Time constant after which the estimate of the load forgets, s", low=0.5, high=3600.0
+        10.0, "Time constant of the forgetting of the load estimate, s", low=0.5, high=3600.0
     )
 
 
 class MonitorNode(RobotNode[MonitorParameters]):
-    """Compares the efforts of joint_states with the model; it commands nothing."""
+    """Compares the efforts of joint_states with the model; commands nothing."""
 
     NAME = "monitor_node"
     PARAMETERS = MonitorParameters
@@ -85,20 +88,22 @@ class MonitorNode(RobotNode[MonitorParameters]):
         check_gravity(value.gravity)
 
     def configure(self) -> None:
-        """Compile the equations and open the topics."""
+        """Compile the equations and create the topics."""
         super().configure()
         none = np.zeros(self.robot.dof)
         dynamics = Dynamics(self.robot, self.parameters.formulation)
         self.arm = OnlineModel(self, Model(dynamics, Gains(none, none)))
         self._states = JointReader("joint_states", self.robot.joint_names, FIELDS)
-        self._judge(self.robot)
-        self._residual = self.create_outlet(JointState, "effort_residual", OUTPUT_QOS)
+        self._restart(self.robot)
+        self._residual = self.create_loop_publisher(JointState, "effort_residual", OUTPUT_QOS)
         self._loads = self.create_publisher(InertiaStamped, "payload", TRAJECTORY_QOS)
-        self._states_in = self.create_inlet(JointState, "joint_states", self._on_states, STATES_QOS)
+        self._states_in = self.create_loop_subscriber(
+            JointState, "joint_states", self._on_states, STATES_QOS
+        )
         self.create_service(Trigger, "~/estimate_payload", self._on_estimate)
 
-    def _judge(self, robot: Robot) -> None:
-        """Judge anew, a robot of which nothing has been seen."""
+    def _restart(self, robot: Robot) -> None:
+        """Restart filter, residuals and estimate for a robot."""
         parameters = self.parameters
         self._motion = FilteredMotion(parameters.filter_edge, continuous_joints(robot))
         self._limit = effort_limits(robot)
@@ -108,7 +113,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
             parameters.residual_share,
             parameters.patience,
         )
-        self._looked = 0.0
+        self._evaluated_at = 0.0
         self._estimate = self._new_estimate()
 
     def _new_estimate(self) -> PayloadEstimate | None:
@@ -117,14 +122,14 @@ class MonitorNode(RobotNode[MonitorParameters]):
             return None
         estimate = PayloadEstimate(frame, self._limit, self.parameters.payload_memory)
         model = self.arm.at(monotonic())
-        load_columns(estimate.bare(model), self._motion)  # compiled before a loop asks for it
+        load_columns(estimate.bare(model), self._motion)  # compiles before the loop needs it
         return estimate
 
     def activate(self) -> None:
         """See `ManagedNode.activate`."""
         self._states.forget()
-        self._judge(self.robot)
-        self.start_task(self._look, inputs=[self._states_in])
+        self._restart(self.robot)
+        self.start_task(self._evaluate, inputs=[self._states_in])
 
     def changed(self, value: MonitorParameters) -> None:
         """See `RobotNode.changed`."""
@@ -138,7 +143,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`."""
         self.arm.use(Dynamics(robot, self.parameters.formulation))
-        self._judge(robot)
+        self._restart(robot)
 
     # -- in the loop ----------------------------------------------------------------------------
 
@@ -149,15 +154,15 @@ class MonitorNode(RobotNode[MonitorParameters]):
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
             return
-        # Efforts are zero all at once where brakes bear the arm, and tell nothing of its model
+        # All efforts are zero while brakes hold the arm, and carry no information on the model
         if ours and states.complete and states.effort.any():
             stamp = states.stamp or self.get_clock().now().nanoseconds
             self._motion.feed(stamp / NS_PER_S, states.position, states.velocity, states.effort)
 
-    def _look(self) -> None:
+    def _evaluate(self) -> None:
         motion, model = self._motion, self.arm.at(monotonic())
-        dt, self._looked = motion.time - self._looked, motion.time
-        if not motion.settled or not 0.0 < dt < LONGEST_LOOK_S:
+        dt, self._evaluated_at = motion.time - self._evaluated_at, motion.time
+        if not motion.settled or not 0.0 < dt < MAX_GAP_S:
             return
         residual = unexplained(model, motion).residual
         self._residuals.update(residual, dt)
@@ -173,7 +178,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
     def _on_estimate(
         self, _request: Trigger.Request, response: Trigger.Response
     ) -> Trigger.Response:
-        """Tell all nodes of the load, if it is known."""
+        """Publish the estimated load, if it is known well enough."""
         response.success, response.message = False, f"{self.get_name()} is not active"
         if not self.active:
             return response
@@ -183,9 +188,9 @@ class MonitorNode(RobotNode[MonitorParameters]):
         load = self._estimate.value
         response.success = load.known
         if not load.known:
-            response.message = f"not known well enough: {load}; let the arm move, and ask again"
+            response.message = f"not known well enough: {load}; move the arm, and call again"
             return response
-        self._loads.publish(_load_msg(load))
+        self._loads.publish(payload_msg(load.frame, load.mass, load.com))
         response.message = f"published on {self._loads.topic_name}: {load}"
         self.get_logger().info(response.message)
         return response
@@ -215,26 +220,18 @@ class MonitorNode(RobotNode[MonitorParameters]):
         found = [*super().faults(), *self.arm.faults()]
         if self._states.complete and not self._motion.settled:
             text = (
-                "nothing is judged yet: joint_states must come at "
+                "no comparison yet: joint_states must arrive at "
                 f"{1.0 / self._motion.longest_gap:.0f} Hz or more (or lower filter_edge), with "
                 "efforts that are not all zero"
             )
             found.append(Fault(Level.OK, text))
         if misfits:
             text = (
-                f"the model does not fit {', '.join(misfits)}; is there a load that it does not "
-                "know (~/estimate_payload), contact, or wear?"
+                f"the model does not fit {', '.join(misfits)}; is there an unknown load "
+                "(~/estimate_payload), contact, or wear?"
             )
             found.append(Fault(Level.WARN, text))
         return found
-
-
-def _load_msg(load: EstimatedLoad) -> InertiaStamped:
-    msg = InertiaStamped()
-    msg.header.frame_id = load.frame
-    msg.inertia.m = load.mass
-    msg.inertia.com.x, msg.inertia.com.y, msg.inertia.com.z = load.com.tolist()
-    return msg
 
 
 def main(args: list[str] | None = None) -> None:

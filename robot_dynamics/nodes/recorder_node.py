@@ -1,158 +1,198 @@
-"""recorder_node: what the joints were to do and what they did, from the topics."""
+"""recorder_node: writes the topics of a robot and the efforts of its model into an MCAP file."""
 
 from __future__ import annotations
 
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.control import continuous_joints, effort_limits
-from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
+from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
-from robot_dynamics.simulation import Log
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
+from robot_dynamics.nodes.ros.tool_load import ToolLoad
+from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_description import RobotParameters
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.recordings.link_transforms import TF_TOPIC, TF_TYPE, LinkTransforms
+from robot_dynamics.recordings.mcap_writer import McapWriter
+from robot_dynamics.recordings.simulated_runs import SLOW_PERIOD_S
+from robot_dynamics.robot import urdf_text
+from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
-RECORDER_QOS = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
-"""Nothing between two looks may be lost."""
+TOPICS: tuple[tuple[str, type], ...] = (
+    ("joint_states", JointState),
+    ("reference", JointState),
+    ("effort_command", Float64MultiArray),
+    ("effort_command_named", JointState),
+    ("joint_trajectory", JointTrajectory),
+    ("joint_trajectory_with_effort", JointTrajectory),
+    ("payload", InertiaStamped),
+    ("wrench", WrenchStamped),
+    ("/diagnostics", DiagnosticArray),
+)
+"""Topics that are recorded unchanged, beside robot_description."""
+
+ALL_QOS = QoSProfile(depth=2000, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Deep enough for a second of states at 2 kHz, and compatible with every publisher."""
 
 
 @dataclass(frozen=True)
-class RecorderParameters(LoopParameters):
+class RecorderParameters(RobotParameters):
     """Parameters of recorder_node."""
 
+    file: str = parameter("", "MCAP file to write; must not exist yet", read_only=True)
     rate: float = parameter(
-        200.0, "How often messages are collected, Hz", low=1.0, high=10000.0, read_only=True
+        100.0,
+        "Rate at which messages are written into the file, Hz; a process that is killed loses "
+        "those since the last write",
+        low=2.0,
+        high=1000.0,
+        read_only=True,
+    )
+    efforts_by_cause: bool = parameter(
+        True,
+        "Record the efforts of the model by cause on efforts/*, 20 times a second",
+        read_only=True,
+    )
+    transforms: bool = parameter(
+        True,
+        "Record the poses of links from joint_states on /tf, 20 times a second",
+        read_only=True,
     )
 
 
-class Rows:
-    """Rows of numbers, appended without allocating most of the time.
-
-    Args:
-        width: Numbers per row.
-    """
-
-    def __init__(self, width: int) -> None:
-        self._data = np.empty((4096, width))
-        self._count = 0
-
-    def append(self, *parts: Any) -> None:
-        """Add one row, given in parts."""
-        if self._count == len(self._data):
-            self._data = np.concatenate((self._data, np.empty_like(self._data)))
-        row, at = self._data[self._count], 0
-        for part in parts:
-            size = np.size(part)
-            row[at : at + size] = part
-            at += size
-        self._count += 1
-
-    def clear(self) -> None:
-        """Drop all rows."""
-        self._count = 0
-
-    @property
-    def array(self) -> Array:
-        """All rows so far, a copy."""
-        return self._data[: self._count].copy()
-
-
 class RecorderNode(RobotNode[RecorderParameters]):
-    """Collects reference and joint_states between `start` and `stop`."""
+    """Records from its activation until its cleanup."""
 
     NAME = "recorder_node"
     PARAMETERS = RecorderParameters
 
+    def check(self, value: RecorderParameters) -> None:
+        """See `RobotNode.check`."""
+        if not value.file.endswith(".mcap"):
+            raise ArgumentError(f"parameter 'file' is '{value.file}'; name the .mcap to write")
+
     def configure(self) -> None:
-        """Open the topics."""
+        """Create the file and open the topics."""
         super().configure()
-        self.joints, n = self.robot.joint_names, self.robot.dof
-        self._limit = effort_limits(self.robot)
-        self._states = JointReader("joint_states", self.joints, ("position", "velocity"))
-        self._reference = JointReader("reference", self.joints, ("position", "velocity"))
-        self._measured, self._desired = Rows(1 + 3 * n), Rows(1 + 2 * n)
-        self._epoch = 0
-        self._recording = False
-        self._inputs = [
-            self.create_inlet(JointState, "joint_states", self._on_joint_states, RECORDER_QOS),
-            self.create_inlet(JointState, "reference", self._on_reference, RECORDER_QOS),
+        frame = tool_frame(self.robot)
+        self._load = ToolLoad(self.robot, frame)
+        self._splitter = EffortSplitter(self.robot, Dynamics(self.robot), frame)
+        if self.parameters.efforts_by_cause:  # compiled before subscriptions fill their queues
+            self._splitter.split(Snapshot(0.0, *np.zeros((4, self.robot.dof))))
+        self._model_due = 0.0
+        self._file = McapWriter(self.parameters.file)
+        self._taken = [(self._subscribed(name, kind), kind) for name, kind in TOPICS]
+        self._channels = {id(s): self._channel(s.topic_name, kind) for s, kind in self._taken}
+        self._states = MeasuredMotion(self.robot.joint_names)
+        self._write_state = JointStateWriter()
+        self._state_reader = JointStateReader("joint_states")
+        self._causes = [
+            self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
+            for name in CAUSE_TOPICS
         ]
-        for inlet in self._inputs:
-            inlet.keep(False)
+        self._links = LinkTransforms(self.robot)
+        self._tf = self._file.channel(TF_TOPIC, TF_TYPE)
+        self._write_description()
+        self.get_logger().info(f"recording to {self._file.path}")
 
-    def start(self) -> None:
-        """Forget what was recorded and record from now on."""
-        self._recording = False
-        self.loop.remove(self.task)
-        for inlet in self._inputs:
-            inlet.take()  # what has come meanwhile
-            inlet.keep(True)
-        self._measured.clear()
-        self._desired.clear()
-        self._epoch = self.get_clock().now().nanoseconds
-        self._recording = True
-        self.loop.add(self.task, self.parameters.rate, lambda: None, inputs=self._inputs)
+    def _write_description(self) -> None:
+        source = self._description.source
+        text = source if source.lstrip().startswith("<") else urdf_text(source)
+        channel = self._channel(self.resolve_topic_name("robot_description"), String)
+        self._file.write(channel, time.time_ns(), serialize_message(String(data=text)))
 
-    def stop(self) -> Log:
-        """Stop recording; desired values are brought to the times of the measured ones.
-
-        Raises:
-            RobotDynamicsError: If fewer than two messages of a topic came.
-        """
-        self._recording = False
-        self.loop.remove(self.task)
-        for inlet in self._inputs:
-            inlet.keep(False)
-        measured, desired = self._measured.array, self._desired.array
-        if len(measured) < 2 or len(desired) < 2:
-            raise RobotDynamicsError(
-                f"recorded {len(measured)} joint_states and {len(desired)} references; "
-                "are simulator_node, feedforward_node and their topics connected?"
-            )
-        n = len(self.joints)
-        covered = (measured[:, 0] >= desired[0, 0]) & (measured[:, 0] <= desired[-1, 0])
-        measured = measured[covered]
-        t, q, qd, tau = np.split(measured, (1, 1 + n, 1 + 2 * n), axis=1)
-        on_time = [np.interp(t[:, 0], desired[:, 0], column) for column in desired[:, 1:].T]
-        q_d, qd_d = np.split(np.array(on_time).T, 2, axis=1)
-        return Log(
-            joint_names=self.joints,
-            t=t[:, 0],
-            q=q,
-            qd=qd,
-            q_d=q_d,
-            qd_d=qd_d,
-            tau=tau,
-            saturated=np.abs(tau) >= self._limit,
-            continuous=continuous_joints(self.robot),
+    def _subscribed(self, topic: str, kind: type) -> Subscription:
+        return self.create_subscription(
+            kind, topic, lambda _: None, ALL_QOS, callback_group=self._fast, raw=True
         )
 
-    def _on_joint_states(self, msg: JointState) -> None:
-        states = self._states
-        if self._read(states, msg) and states.complete:
-            self._measured.append(
-                self._seconds(states), states.position, states.velocity, states.effort
-            )
+    def _channel(self, topic: str, kind: Any) -> int:
+        package = kind.__module__.partition(".")[0]
+        return self._file.channel(topic, f"{package}/msg/{kind.__name__}")
 
-    def _on_reference(self, msg: JointState) -> None:
-        reference = self._reference
-        if self._read(reference, msg) and reference.complete:
-            self._desired.append(self._seconds(reference), reference.position, reference.velocity)
+    def activate(self) -> None:
+        """See `ManagedNode.activate`."""
+        self.start_task(self._collect)
 
-    def _read(self, reader: JointReader, msg: JointState) -> bool:
-        if not self._recording:
-            return False
+    def cleanup(self) -> None:
+        """Close the file; see `ManagedNode.cleanup`."""
+        self._file.close()
+        super().cleanup()
+
+    def _collect(self) -> None:
+        """Write the messages since the last cycle."""
+        for subscription, kind in self._taken:
+            channel, handle = self._channels[id(subscription)], subscription.handle
+            last: deque[bytes] = deque(maxlen=STATES)
+            while (taken := handle.take_message(kind, True)) is not None:
+                self._file.write(
+                    channel, taken[1]["received_timestamp"] or time.time_ns(), taken[0]
+                )
+                last.append(taken[0])
+            self._update_model(kind, subscription is self._taken[0][0], [*last])
+        now = time.monotonic()
+        if self._states.complete and now >= self._model_due:
+            self._model_due = now + SLOW_PERIOD_S
+            self._write_model()
+        self._file.flush()
+
+    def _update_model(self, kind: type, of_states: bool, received: Sequence[bytes]) -> None:
+        """Read the state and the load from which efforts by cause are computed."""
+        take = {InertiaStamped: self._load.take_payload, WrenchStamped: self._load.take_wrench}
         try:
-            return reader.read(msg)
+            if of_states:
+                for data in received:
+                    self._states.read(self._state_reader(data))
+            elif kind in take and received:
+                take[kind](deserialize_message(received[-1], kind))
         except RobotDynamicsError as error:
-            self.throttled_log.warn(reader.topic, error)
-            return False
+            self.throttled_log.warn("joint_states" if of_states else kind.__name__, error)
 
-    def _seconds(self, reader: JointReader) -> float:
-        return (reader.stamp - self._epoch) / NS_PER_S
+    def _serialized(self, values: JointValues) -> bytes:
+        # rclpy alone would leave bytes behind the end of a message
+        message = self._write_state(values)
+        return message if isinstance(message, bytes) else bytes(serialize_message(message))
+
+    def _write_model(self) -> None:
+        """Write the poses of the links, and the efforts of the model."""
+        if self.parameters.efforts_by_cause:
+            self._write_causes()
+        if self.parameters.transforms:
+            links = self._links.message(self._states.stamp, self._states.position)
+            self._file.write(self._tf, time.time_ns(), links)
+
+    def _write_causes(self) -> None:
+        states = self._states
+        q, qd, qdd, load = states.position, states.qd, states.qdd, self._load
+        now = Snapshot(0.0, q, qd, qdd, states.effort, payload=load.payload, wrench=load.wrench)
+        causes = self._splitter.split(now).by_cause
+        for channel, effort in zip(self._causes, causes, strict=True):
+            values = JointValues.of_efforts(states.joint_names, states.stamp, effort)
+            self._file.write(channel, time.time_ns(), self._serialized(values))
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run the node."""
+    sys.exit(run(RecorderNode, args=args))
+
+
+if __name__ == "__main__":
+    main()

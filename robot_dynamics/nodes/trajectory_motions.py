@@ -23,7 +23,7 @@ from robot_dynamics.trajectory.cartesian.pose_paths import pose_of
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 POINT_RATE_HZ = 25.0
-"""Of the motion 'excitation': dense enough for quintics, sparse enough for a quick message."""
+"""Point rate of motions: dense enough for quintics, sparse enough for a short message."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,22 @@ class TrajectoryParameters(RobotParameters):
 
     motion: str = parameter(
         "excitation",
-        "excitation: all joints swing at once; random_poses: a spline through random poses; "
-        "file: what file holds; circle, line: the hand goes once round a circle, or along a line, "
-        "by default those of the publications; poses: the hand passes the poses in file",
+        "excitation: all joints oscillate at once; random_poses: a spline through random poses; "
+        "file: the trajectory in file; circle, line: the frame moves once round a circle or along "
+        "a line, by default those of the publications; poses: the frame passes the poses in file",
         one_of=("excitation", "random_poses", "file", "circle", "line", "poses"),
         read_only=True,
     )
     file: str = parameter(
-        "", "Of the motions 'file', .yaml or .csv, and 'poses', .csv", read_only=True
+        "", "File of the motions 'file' (.yaml or .csv) and 'poses' (.csv)", read_only=True
     )
     frame: str = parameter(
         "", "Frame that circle, line and poses move; empty: the only tip", read_only=True
     )
     near: tuple[float, ...] = parameter(
         (),
-        "Joint positions that circle, line and poses start near, by which the branch of inverse "
-        "kinematics is chosen, rad or m; empty: zero",
+        "Joint positions near the start of circle, line and poses, which select the branch of "
+        "inverse kinematics, rad or m; empty: zero",
         read_only=True,
     )
     circle_start: tuple[float, ...] = parameter(
@@ -61,7 +61,7 @@ class TrajectoryParameters(RobotParameters):
     )
     circle_axis: tuple[float, ...] = parameter(
         (-1.0, 0.0, 0.0),
-        "Direction that the circle goes round, of any length, m",
+        "Axis of the circle, of any length, m",
         length=3,
         read_only=True,
     )
@@ -79,7 +79,7 @@ class TrajectoryParameters(RobotParameters):
     )
     smooth: bool = parameter(
         False,
-        "Pass points of a file that gives positions alone by a spline, which may overshoot them",
+        "Fit a spline, which may overshoot, through the points of a file with positions only",
         read_only=True,
     )
     duration: float = parameter(
@@ -91,7 +91,7 @@ class TrajectoryParameters(RobotParameters):
     )
     share: float = parameter(
         0.5,
-        "Part of every joint's position range and velocity limit that a motion may use",
+        "Fraction of every joint's position range and velocity limit that a motion may use",
         low=0.01,
         high=1.0,
         read_only=True,
@@ -99,7 +99,7 @@ class TrajectoryParameters(RobotParameters):
     seed: int = parameter(1, "Seed of random_poses", low=0, high=2**31 - 1, read_only=True)
     approach: float = parameter(
         2.0,
-        "Time to reach the first point from where the robot is, s",
+        "Time to reach the first point from the present position, s",
         low=0.0,
         high=3600.0,
         read_only=True,
@@ -109,8 +109,8 @@ class TrajectoryParameters(RobotParameters):
     )
     acknowledged: bool = parameter(
         True,
-        "Send until feedforward_node shows on joint_trajectory_with_effort that it follows; false: "
-        "once, to whoever reads joint_trajectory, such as a joint_trajectory_controller",
+        "Repeat until feedforward_node acknowledges on joint_trajectory_with_effort; false: send "
+        "once, as for a joint_trajectory_controller",
         read_only=True,
     )
     repeat: bool = parameter(False, "Send the motion again whenever it has ended")

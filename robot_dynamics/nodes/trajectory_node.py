@@ -1,4 +1,4 @@
-"""trajectory_node: sends a motion to whoever follows `joint_trajectory`."""
+"""trajectory_node: send a motion on `joint_trajectory`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.graph import followers_of, subscribers_of
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
@@ -19,29 +20,28 @@ from robot_dynamics.nodes.runtime.robot_description import REMINDER_PERIOD_S
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.trajectory_motions import MOTIONS, TrajectoryParameters
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 FOLLOWER_CHECK_PERIOD_S = 0.1
-"""Time between two looks whether somebody follows and whether it is time to send again, s."""
+"""Period of checking for followers and for the next transmission, s."""
 
 ACKNOWLEDGEMENT_TIMEOUT_S = 1.0
-"""Time within which whoever follows shows that it has taken the motion, s."""
+"""Time limit for the acknowledgement of a motion, s."""
 
 ACKNOWLEDGEMENT_TOPIC = "joint_trajectory_with_effort"
-"""Where feedforward_node publishes every trajectory that it follows."""
+"""Topic on which feedforward_node publishes every trajectory that it follows."""
 
-INTRODUCTION_S = 0.3
-"""Time in which the middleware introduces us to who acknowledges, s."""
+DISCOVERY_S = 0.3
+"""Time for discovery of the acknowledging node, s."""
 
 SAME_END_COS = 1.0 - 1e-9
 """Cosine of the difference of two positions that count as the same: 5e-5 rad or m."""
 
 MAX_ATTEMPTS = 5
-"""Times that a motion is sent which nobody takes: it is refused, not lost."""
+"""Attempts before an unacknowledged motion counts as refused."""
 
 
 class TrajectoryNode(RobotNode[TrajectoryParameters]):
-    """Sends one motion, or the same one again and again."""
+    """Sends one motion, once or repeatedly."""
 
     NAME = "trajectory_node"
     PARAMETERS = TrajectoryParameters
@@ -56,7 +56,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             )
 
     def configure(self) -> None:
-        """Make the motion and open the topics."""
+        """Plan the motion and create the topics."""
         super().configure()
         parameters, robot = self.parameters, self.robot
         self._plan(robot)
@@ -66,7 +66,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._next_attempt = self._remind_at = 0.0  # steady times, s
         self._acknowledgements: Subscription | None = None
         self._publisher = self.create_publisher(JointTrajectory, "joint_trajectory", TRAJECTORY_QOS)
-        self.every(FOLLOWER_CHECK_PERIOD_S, self._look)
+        self.every(FOLLOWER_CHECK_PERIOD_S, self._update)
         self.create_service(Trigger, "~/send", self._on_send)
         self.get_logger().info(
             f"motion '{parameters.motion}' of robot '{robot.name}': "
@@ -74,13 +74,13 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         )
 
     def activate(self) -> None:
-        """See `ManagedNode.activate`: the motion is sent once somebody follows."""
+        """See `ManagedNode.activate`: the motion is sent once a node follows it."""
         self._ends_at = None
         if not self.parameters.wait:
             self._start_sending()
 
     def update_robot(self, robot: Robot) -> None:
-        """See `RobotNode.update_robot`: from the next time on, send the motion of the new robot."""
+        """See `RobotNode.update_robot`: the next transmission uses the new robot."""
         self._plan(robot)
 
     def _plan(self, robot: Robot) -> None:
@@ -91,7 +91,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._msg = trajectory_msg(self.waypoints)
 
     def send(self) -> None:
-        """Send the motion to whoever listens now."""
+        """Send the motion."""
         self._publisher.publish(self._msg)
         duration = round((self.waypoints.duration + FOLLOWER_CHECK_PERIOD_S) * NS_PER_S)
         self._ends_at = self.get_clock().now().nanoseconds + duration
@@ -102,7 +102,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
 
     @property
     def _followers(self) -> list[str]:
-        """Nodes that follow joint_trajectory, as far as that can be known."""
+        """Nodes that follow joint_trajectory, as far as is known."""
         topic = self._publisher.topic_name
         if not self.parameters.acknowledged:
             return subscribers_of(self, topic)
@@ -110,7 +110,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
 
     def _start_sending(self) -> None:
         self._due, self._attempts = True, 0
-        self._next_attempt = monotonic() + INTRODUCTION_S
+        self._next_attempt = monotonic() + DISCOVERY_S
         self._remind_at = monotonic() + 1.0
         if self.parameters.acknowledged and self._acknowledgements is None:
             self._acknowledgements = self.create_subscription(
@@ -118,20 +118,20 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             )
 
     def _on_acknowledgement(self, msg: JointTrajectory) -> None:
-        """Somebody follows a motion; if it ends where ours does, it is ours."""
+        """Accept the acknowledgement of a motion that ends at the same positions."""
         if not (self._due and self._attempts and msg.points):
             return
         end = dict(zip(msg.joint_names, msg.points[-1].positions, strict=False))
         ours = dict(
             zip(self.waypoints.joint_names, self.waypoints.positions[-1].tolist(), strict=True)
         )
-        # Continuous joints may be a turn further
+        # Continuous joints may differ by multiples of 2 pi
         apart = [end.get(name, nan) - q for name, q in ours.items()]
         if all(isfinite(x) and cos(x) > SAME_END_COS for x in apart):
             self._due = False
             self.get_logger().info(f"'{self.parameters.motion}' is followed")
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         if not self.active:
             return
         ended = self._ends_at is not None and self.get_clock().now().nanoseconds > self._ends_at
@@ -144,14 +144,14 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
             self._acknowledgements = None
 
     def _try_to_send(self) -> None:
-        """Send the motion if somebody follows, and again while nobody takes it."""
+        """Send the motion if a node follows, and repeat it until it is acknowledged."""
         now = monotonic()
         if not self._followers:
             self._remind(now)
         elif now >= self._next_attempt and self._attempts == MAX_ATTEMPTS:
             self._due = False
             self.get_logger().warning(
-                f"{', '.join(self._followers)} has not taken '{self.parameters.motion}' in "
+                f"{', '.join(self._followers)} has not accepted '{self.parameters.motion}' in "
                 f"{MAX_ATTEMPTS} attempts; see its log, and call {self.get_name()}/send"
             )
         elif now >= self._next_attempt:
@@ -166,7 +166,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         self._remind_at = now + REMINDER_PERIOD_S
         topic = self._publisher.topic_name
         readers = subscribers_of(self, topic)
-        beside = f", but only {', '.join(readers)} reads it" if readers else ""
+        beside = f", but only {', '.join(readers)} subscribes to it" if readers else ""
         what = "feedforward_node with joint_states" if self.parameters.acknowledged else "a node"
         self.get_logger().info(f"waiting for {what} to follow {topic}{beside}")
 
@@ -177,7 +177,7 @@ class TrajectoryNode(RobotNode[TrajectoryParameters]):
         followers = self._followers
         response.success = bool(followers)
         response.message = (
-            f"sent to {', '.join(followers)}" if followers else "nobody follows joint_trajectory"
+            f"sent to {', '.join(followers)}" if followers else "no node follows joint_trajectory"
         )
         if followers:
             self._start_sending()

@@ -1,4 +1,4 @@
-"""viewer_node: shows in the browser what a robot does, and what its model says of that."""
+"""viewer_node: show a robot and the predictions of its model in the browser."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import MarkerArray
 
 from robot_dynamics.control import effort_limits
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.markers import markers
 from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
 from robot_dynamics.nodes.ros.messages import JointReader, time_msg
@@ -25,10 +26,9 @@ from robot_dynamics.nodes.ros.tool_load import ToolLoad
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters, moved
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.nodes.viewer_requests import StackRequests
+from robot_dynamics.nodes.viewer_requests import ViewerRequests
 from robot_dynamics.robot import Inertia, Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
@@ -38,7 +38,7 @@ from robot_dynamics.viewer.stack_controls import UNCHANGED, StackControls
 STATES_QOS = QoSProfile(depth=STATES, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 SILENCE_S = 1.0
-"""Time without joint_states after which nothing drives the arm that is shown, s."""
+"""Time without joint_states after which the sliders place the arm, s."""
 
 
 @dataclass(frozen=True)
@@ -47,42 +47,41 @@ class ViewerParameters(RobotParameters):
 
     host: str = parameter(
         LOOPBACK,
-        "Address to serve the page on; 0.0.0.0 opens it to the network, and with it the controls",
+        "Address to serve the page on; 0.0.0.0 opens page and controls to the network",
         read_only=True,
     )
     port: int = parameter(PORT, "Port of the page", low=1, high=65535, read_only=True)
-    rate: float = parameter(25.0, "Moments shown, Hz", low=1.0, high=60.0, read_only=True)
+    rate: float = parameter(25.0, "Rate of the page, Hz", low=1.0, high=60.0, read_only=True)
 
 
 class ViewerNode(RobotNode[ViewerParameters]):
-    """Shows the robot that publishes joint_states, beside the reference and the model.
+    """Shows the measured robot beside the reference and the model.
 
-    While nobody publishes them, the arm is moved by sliders on the page alone, and any other robot
-    may be looked at.
+    Without joint_states, sliders on the page place the arm, and the page can show other robots.
     """
 
     NAME = "viewer_node"
     PARAMETERS = ViewerParameters
 
     def configure(self) -> None:
-        """Open the page and the topics."""
+        """Open the page and create the topics."""
         super().configure()
         self._page = Page(self.parameters.host, self.parameters.port)
         self._states = MeasuredMotion(self.robot.joint_names)
         self._desired = JointReader("reference", self.robot.joint_names)
         self._load = ToolLoad(self.robot, tool_frame(self.robot))
         self._epoch = 0
-        self._heard, self._began = -np.inf, monotonic()
+        self._received_at, self._began = -np.inf, monotonic()
         self._own, self._new = self.robot, False
         self._open(self.robot, self._description.source, self.robot.name)
         self._inputs = [
-            self.create_inlet(JointState, "joint_states", self._on_state, STATES_QOS),
-            self.create_inlet(JointState, "reference", self._on_reference, COMMAND_QOS),
-            self.create_inlet(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS),
+            self.create_loop_subscriber(JointState, "joint_states", self._on_state, STATES_QOS),
+            self.create_loop_subscriber(JointState, "reference", self._on_reference, COMMAND_QOS),
+            self.create_loop_subscriber(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS),
         ]
         self.create_subscription(InertiaStamped, "payload", self._on_payload, TRAJECTORY_QOS)
         self._markers = self.create_publisher(MarkerArray, "markers", OUTPUT_QOS)
-        self._requests = StackRequests(self, tool_frame(self.robot), self._say)
+        self._requests = ViewerRequests(self, tool_frame(self.robot), self._say)
         self.get_logger().info(self._page.announcement())
 
     def _open(self, robot: Robot, source: str, name: str) -> None:
@@ -99,7 +98,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self.start_task(self._tick, inputs=self._inputs)
 
     def update_robot(self, robot: Robot) -> None:
-        """See `RobotNode.update_robot`: shown by the loop, in whose hands the page is."""
+        """See `RobotNode.update_robot`: the loop, which owns the page, shows it."""
         self._load = ToolLoad(robot, tool_frame(robot))
         self._own, self._new = robot, True
 
@@ -108,14 +107,14 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._page.close()
         super().cleanup()
 
-    # -- what comes -----------------------------------------------------------------------------
+    # -- inputs -----------------------------------------------------------------------------
 
     def _on_reference(self, msg: JointState) -> None:
         self._take("reference", self._desired.read, msg)
 
     def _on_state(self, msg: JointState) -> None:
         if self._take("joint_states", self._states.read, msg):
-            self._heard = monotonic()
+            self._received_at = monotonic()
 
     def _on_payload(self, msg: InertiaStamped) -> None:
         self._take("payload", self._load.take_payload, msg)
@@ -130,12 +129,12 @@ class ViewerNode(RobotNode[ViewerParameters]):
             self.throttled_log.warn(topic, error)
             return False
 
-    # -- what is shown --------------------------------------------------------------------------
+    # -- the page --------------------------------------------------------------------------
 
     @property
     def driven(self) -> bool:
-        """Whether somebody says where the joints are."""
-        return self._states.complete and monotonic() - self._heard < SILENCE_S
+        """Whether joint_states arrive."""
+        return self._states.complete and monotonic() - self._received_at < SILENCE_S
 
     def _tick(self) -> None:
         driven = self.driven
@@ -149,7 +148,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
             self._markers.publish(self._marked(now))
 
     def _choose_robot(self, driven: bool) -> None:
-        """Show the robot of the stack; while nobody moves it, the one that is chosen."""
+        """Show the robot of the other nodes or, without joint_states, the selected one."""
         choice = self._controls.robot
         choice.visible = not driven
         own, new = self._own, self._new
@@ -168,10 +167,10 @@ class ViewerNode(RobotNode[ViewerParameters]):
             self._say(f"**{error}**")
 
     def _move(self, driven: bool) -> None:
-        """Ask for the motion that is chosen; by hand the sliders lead, from where the arm is."""
+        """Request the selected motion; the sliders start from the measured position."""
         sliders, motion = self._controls.sliders, self._controls.motion.value
         states = self._states
-        if self._doing[1] and not driven:  # a motion does not begin again by itself
+        if self._doing[1] and not driven:  # a motion does not restart by itself
             self._controls.motion.value = motion = UNCHANGED
         by_hand = motion == BY_HAND
         if (motion, driven) != self._doing:
@@ -192,7 +191,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         self._controls.say(line)
 
     def _measured(self) -> Snapshot:
-        """The robot as its topics say."""
+        """Return the measured state of the robot."""
         states, desired = self._states, self._desired
         self._epoch = self._epoch or states.stamp
         return Snapshot(
@@ -207,7 +206,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
         )
 
     def _placed(self) -> Snapshot:
-        """The robot at rest where the sliders are, and what holds it there."""
+        """Return the robot at rest at the sliders, with the holding efforts."""
         q, none = self._controls.sliders.positions, np.zeros(self._shown.dof)
         payload, frame = self._load.payload or Inertia.zero(), tool_frame(self._shown)
         tau = self._dynamics.inverse(q, none, none, payload=payload, frame=frame)

@@ -1,4 +1,4 @@
-"""What the page of viewer_node asks of the nodes beside it: services, parameters, load, motion."""
+"""ViewerRequests: requests of the page of viewer_node to other nodes."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.graph import subscribers_of
+from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
-from robot_dynamics.robot import Inertia, Robot
+from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
 from robot_dynamics.viewer.live_arm import POSES, SWING, ball
 
 SHARE = 0.25
-"""Part of their ranges and speeds that joints use in a motion of the page: it may be a real arm."""
+"""Fraction of ranges and speeds that motions of the page use: the arm may be real."""
 
 APPROACH_S = 3.0
 """Least time to the start of a motion, s."""
 
 BETWEEN_S = 0.5
-"""Time between the end of a motion and its next beginning, s."""
+"""Pause before a motion is repeated, s."""
 
 SHORTEST_S = 0.5
-"""Time for the smallest motion by hand, s."""
+"""Least duration of a motion by the sliders, s."""
 
 STOP_S = 0.5
 """Time to come to rest, s."""
@@ -44,11 +45,11 @@ SLOW = 1.0
 """Speed of a joint without a limit of its own, rad/s or m/s."""
 
 
-class StackRequests:
-    """Carries out what the page asks, and says why where it cannot.
+class ViewerRequests:
+    """Sends the requests of the page and shows failures on it.
 
     Args:
-        node: Node that asks.
+        node: Node that sends.
         frame: Tool that carries the payload.
         say: Shows a line on the page.
     """
@@ -65,21 +66,23 @@ class StackRequests:
             "send": node.create_client(Trigger, "trajectory_node/send"),
         }
         self._waypoints: Waypoints | None = None
-        self._again_at = 0.0
+        self._repeat_at = 0.0
         self._aim: Array = np.zeros(0)
 
     def apply(self, changes: Mapping[str, object]) -> None:
-        """Ask for what has changed: name of a control and its value."""
+        """Send the changed controls, by name and value."""
         for name, value in changes.items():
             if name == "payload":
-                self._loads.publish(_load_msg(ball(float(value)), self._frame))  # type: ignore[arg-type]
+                body = ball(float(value))  # type: ignore[arg-type]
+                moments = np.diag(np.asarray(body.about_com, dtype=np.float64))
+                self._loads.publish(payload_msg(self._frame, body.mass, moments=moments))
             elif name in self._clients:
                 self._call(name, value)
 
     def _call(self, name: str, value: object) -> None:
         client = self._clients[name]
         if not client.service_is_ready():
-            self._say(f"**nobody offers {client.srv_name}**")
+            self._say(f"**no node offers {client.srv_name}**")
             return
         if name == "pause":
             request: Any = SetBool.Request(data=bool(value))
@@ -99,34 +102,34 @@ class StackRequests:
     # -- motion ---------------------------------------------------------------------------------
 
     def choose(self, motion: str, robot: Robot, at: Array) -> None:
-        """Have the arm follow one of `stack_controls.MOTIONS` from now on, beside `go_to`.
+        """Select one of `stack_controls.MOTIONS`.
 
         Args:
             motion: The motion.
             robot: The robot.
-            at: Where the sliders are, shape (n,): from there on they lead, by hand.
+            at: Positions of the sliders, shape (n,), from which they move the arm.
         """
-        self._waypoints, self._aim, self._again_at = None, at, 0.0
+        self._waypoints, self._aim, self._repeat_at = None, at, 0.0
         if motion == SWING:
             self._waypoints = excitation(robot, 8.0, share=SHARE, speed_share=SHARE, rate=25.0)
         elif motion == POSES:
             self._waypoints = random_poses(robot, seed=1, share=SHARE, speed_share=SHARE)
 
     def stop(self, q: Array, qd: Array, robot: Robot) -> None:
-        """Come to rest from a state of motion, shape (n,) each, on the way that this takes."""
+        """Come to rest from the motion q, qd, shape (n,) each."""
         rest = np.clip(q + 0.5 * STOP_S * qd, robot.limits.lower, robot.limits.upper)
         self._go(rest, STOP_S, robot)
 
     def keep_moving(self, q: Array, robot: Robot) -> None:
-        """Send the motion that was chosen, again whenever it has ended; the arm is at q, (n,)."""
-        if self._waypoints is not None and monotonic() >= self._again_at:
+        """Send the selected motion again whenever it has ended; the arm is at q, shape (n,)."""
+        if self._waypoints is not None and monotonic() >= self._repeat_at:
             way = self._waypoints.positions[0] - q
             motion = self._waypoints.delayed(max(APPROACH_S, _slow_time(way, robot)))
             self._send(trajectory_msg(motion))
-            self._again_at = monotonic() + motion.duration + BETWEEN_S
+            self._repeat_at = monotonic() + motion.duration + BETWEEN_S
 
     def go_to(self, aim: Array, q: Array, robot: Robot) -> None:
-        """Move from q to where the sliders are, shape (n,), when they have moved."""
+        """Move from q to the positions of the sliders, shape (n,), if these have changed."""
         if np.array_equal(aim, self._aim):
             return
         self._aim = aim
@@ -138,11 +141,11 @@ class StackRequests:
     def _send(self, msg: JointTrajectory) -> None:
         self._motions.publish(msg)
         if not subscribers_of(self._node, self._motions.topic_name):
-            self._say("**nobody follows joint_trajectory**")
+            self._say("**no node follows joint_trajectory**")
 
 
 def _slow_time(way: Array, robot: Robot) -> float:
-    """Time in which joints may go a way, shape (n,), without haste, s."""
+    """Return the time for a slow displacement of the joints, shape (n,), s."""
     limit = robot.limits.velocity
     speeds = np.where(np.isfinite(limit) & (limit > 0.0), limit, SLOW)
     return float(np.max(np.abs(way) / (SHARE * speeds)))
@@ -154,12 +157,3 @@ def _parameter_request(name: str, value: object) -> SetParameters.Request:
     else:
         typed = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=value)
     return SetParameters.Request(parameters=[ParameterMsg(name=name, value=typed)])
-
-
-def _load_msg(body: Inertia, frame: str) -> InertiaStamped:
-    msg = InertiaStamped()
-    msg.header.frame_id = frame
-    msg.inertia.m = float(body.mass)
-    moments = np.asarray(body.about_com, dtype=np.float64)
-    msg.inertia.ixx, msg.inertia.iyy, msg.inertia.izz = map(float, np.diag(moments))
-    return msg

@@ -1,1 +1,1 @@
-"""What only a reader of the papers calls: their arms, motions, simplified models and counts."""
+"""Code that only readers of the papers call: their arms, motions and simplified models."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.robot.denavit_hartenberg import Row, Table
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 
@@ -27,9 +27,9 @@ def polar_arm(l_0: float = 0.0) -> Robot:
     """The arm of example 3-1, figure 3-5: two revolute joints and one prismatic, at height l_0."""
     right = np.pi / 2.0
     rows = (
-        Row(JointType.REVOLUTE, 0.0, -right, l_0, 0.0),
-        Row(JointType.REVOLUTE, 0.0, right, 0.0, 0.0),
-        Row(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
+        DHRow(JointType.REVOLUTE, 0.0, -right, l_0, 0.0),
+        DHRow(JointType.REVOLUTE, 0.0, right, 0.0, 0.0),
+        DHRow(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
     )
     return Table(rows, name="polar arm").to_robot()
 

@@ -12,25 +12,25 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.formulations.zero_reference import (
     joint_forces,
     motion_from_base,
     starred_vectors,
 )
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
 
 COLLARS = ("child", "parent")
-"""Which link bears the collar of a prismatic joint: the one that moves, or the one it slides on."""
+"""Links that may bear the collar of a prismatic joint: the one that moves, or the one before."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointReactions:
-    """What the parent link of each moving joint exerts on the child link.
+    """Actions of the parent link of each moving joint on the child link.
 
     Args:
         joints: Names of the n moving joints, followers of mimic joints included, in tree order.

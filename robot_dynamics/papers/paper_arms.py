@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.robot.denavit_hartenberg import Row, Table
+from robot_dynamics.papers.zero_reference_tables import zero_reference_from_tables
+from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
@@ -49,10 +50,10 @@ _PUMA_INERTIAS = (  # principal moments, lbf in s^2
 def puma_type_arm() -> ZeroReference:
     """The arm whose hand goes round a circle, with six revolute joints.
 
-    The second moment of link 4, 1.585, is more than the sum of the other two, which no body has;
-    it is kept as printed. Gravity is not printed: 9.80665 m/s^2 along -z is chosen.
+    The second moment of link 4, 1.585, is more than the sum of the other two, which is physically
+    impossible; it is kept as printed. Gravity is not printed: 9.80665 m/s^2 along -z is chosen.
     """
-    return ZeroReference.from_tables(
+    return zero_reference_from_tables(
         types=["revolute"] * 6,
         u=np.array(_PUMA_AXES),
         s=INCH * np.array(_PUMA_S),
@@ -161,7 +162,7 @@ def _hartenberg_denavit(
     """Robot of a table in the paper's notation: modified convention with d_i = -b_i."""
     kinds = {"R": JointType.REVOLUTE, "P": JointType.PRISMATIC}
     rows = tuple(
-        Row(
+        DHRow(
             type=kinds[types[i]],
             a=a[i],
             alpha=np.radians(alpha[i]),
@@ -198,7 +199,7 @@ def lee_puma() -> Robot:
     The sixth row is missing in the copies at hand: d_6 = 56.25 mm is that of the PUMA 560.
     """
     rows = [
-        Row(JointType.REVOLUTE, a / 1000.0, np.radians(alpha), d / 1000.0, np.radians(theta))
+        DHRow(JointType.REVOLUTE, a / 1000.0, np.radians(alpha), d / 1000.0, np.radians(theta))
         for alpha, a, d, theta in _LEE_PUMA
     ]
     return Table(tuple(rows), name="Lee's PUMA").to_robot()
@@ -208,11 +209,11 @@ def five_revolute_one_prismatic_arm(l_0: float = 0.6, l_1: float = 0.2, l_2: flo
     """The 5-R-1-P arm of example 2-4, Table 2-1; the book gives its lengths, m, no numbers."""
     revolute, right = JointType.REVOLUTE, np.pi / 2.0
     rows = (
-        Row(revolute, 0.0, -right, l_0, 0.0),
-        Row(revolute, 0.0, right, l_1, 0.0),
-        Row(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
-        Row(revolute, 0.0, -right, 0.0, 0.0),
-        Row(revolute, 0.0, right, 0.0, 0.0),
-        Row(revolute, 0.0, 0.0, l_2, 0.0),
+        DHRow(revolute, 0.0, -right, l_0, 0.0),
+        DHRow(revolute, 0.0, right, l_1, 0.0),
+        DHRow(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
+        DHRow(revolute, 0.0, -right, 0.0, 0.0),
+        DHRow(revolute, 0.0, right, 0.0, 0.0),
+        DHRow(revolute, 0.0, 0.0, l_2, 0.0),
     )
     return Table(rows, name="5-R-1-P arm").to_robot()

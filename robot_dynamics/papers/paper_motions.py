@@ -14,14 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline, make_interp_spline
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError, check_known
-from robot_dynamics.formulations.zero_reference_hand import HandMotion, hand_motion
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.inverse.inverse_kinematics import InverseKinematics
 from robot_dynamics.kinematics.jacobian import frame_jacobian
 from robot_dynamics.papers.paper_arms import INCH
+from robot_dynamics.papers.zero_reference_hand import HandMotion, hand_motion
+from robot_dynamics.papers.zero_reference_tables import HAND, hand_of
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.robot.zero_position import HAND, ZeroReference
+from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.trajectory.motions import circle_law
 
 
@@ -148,7 +149,7 @@ def puma_type_joints(zero: ZeroReference, h: Array, rotation: Array, frame: str 
             f"robot '{zero.robot.name}' cannot reach {h[missed[0]].tolist()} with its hand; choose "
             "a point nearer to its shoulder"
         )
-    hand = zero.hand(frame)
+    hand = hand_of(zero, frame)
     w = h - rotation @ hand.rotation.T @ (hand.b + zero.b[4] + zero.b[5])  # centre of the wrist
     q1, q3, q5 = (found.q[:, :, k] for k in (0, 2, 4))
     before = w[:, :1] * np.cos(q1) + w[:, 1:2] * np.sin(q1) > -ROUND_OFF
@@ -211,10 +212,10 @@ LINE_TIME_S = 1.0
 
 
 LINE_KNOTS = (1.0 / 3.0, 2.0 / 3.0)
-"""Where the pieces of the normal spline meet, parts of the duration: the fewest, equally spaced."""
+"""Knots of the normal spline as parts of the duration: the fewest, equally spaced."""
 
 LINE_LAWS = ("normal_spline", "polynomial")
-"""How y grows on the line: by the paper's spline, or by the polynomial 3-4-5."""
+"""Laws of y along the line: by the paper's spline, or by the polynomial 3-4-5."""
 
 
 def line_law(t: npt.ArrayLike, law: str = "normal_spline") -> tuple[Array, Array, Array]:

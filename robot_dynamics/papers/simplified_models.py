@@ -3,7 +3,8 @@
 [Lee1982], section 3: far from the base the rotation of links dominates, near it their
 translation, and velocity efforts may be negligible. A `SimplifiedModel` says for every joint
 which terms of its equation (29) stay. It is a formulation like any other: the same signature,
-any scalar, so that it traces, counts and compiles.
+any scalar, so that it traces, counts and compiles. `velocity_coefficients` show for every pair of
+joints which velocity terms are small.
 """
 
 from __future__ import annotations
@@ -11,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from robot_dynamics.algorithms.base_axes import base_axes, endpoint_efforts
-from robot_dynamics.arrays import Array
+from robot_dynamics.algorithms.base_axes import base_axes, endpoint_efforts, on_tree
 from robot_dynamics.errors import EmptyModelError, unknown_name
-from robot_dynamics.formulations.dalembert import equations_on_tree
+from robot_dynamics.formulations.dalembert import axes_in_link, equations_on_tree, velocity_columns
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial.rotation import cross
 
 TERMS: Mapping[str, str] = {
     "D_tran": "inertia of moving the mass centres, second term of (30)",
@@ -123,3 +126,47 @@ def _known_terms(terms: Iterable[str]) -> frozenset[str]:
     for term in sorted(chosen - set(TERMS)):
         raise unknown_name("term", term, "the structured equations", TERMS)
     return chosen
+
+
+class VelocityCoefficients(NamedTuple):
+    """H_i = sum over p <= q of h[i, p, q] qd_p qd_q; entries below the diagonal p, q are zero.
+
+    Attributes:
+        translation: Of (31), shape (n, n, n); p = q is centrifugal, p < q Coriolis.
+        rotation: Of (32), shape (n, n, n).
+    """
+
+    translation: Array
+    rotation: Array
+
+
+def velocity_coefficients(robot: Robot, q: npt.ArrayLike) -> VelocityCoefficients:
+    """Compute what every pair (p, q) of joints contributes to H^tran (31) and H^rot (32).
+
+    Args:
+        robot: Any robot; n moving joints, followers of mimic joints included.
+        q: Joint positions, shape (n,), rad or m.
+
+    Raises:
+        ShapeError: If q does not have one entry per moving joint.
+        ArgumentError: If an entry is not finite.
+    """
+    tree, (q,) = on_tree(robot, q=q)
+    axes, n = base_axes(tree, q), len(tree.joints)
+    tran, rot = np.zeros((2, n, n, n), dtype=q.dtype)
+    for s, z_link in enumerate(axes_in_link(tree, axes)):
+        path = list(axes.paths[s])
+        body, dv = tree.links[s + 1].inertia, velocity_columns(tree, axes, s)
+        z = axes.jacobian(s, axes.p[s])[1]  # zero columns for prismatic joints
+        I_s, turned = body.about_com, body.about_com @ z_link
+        for b, second in enumerate(path):
+            for a, first in enumerate(path[: b + 1]):
+                acceleration = cross(z[:, a], dv[:, b])
+                moment = cross(z_link[:, a], turned[:, b])
+                if a < b:
+                    acceleration = 2.0 * acceleration
+                    moment = moment + cross(z_link[:, b], turned[:, a])
+                    moment = moment + I_s @ cross(z_link[:, a], z_link[:, b])
+                tran[path, first, second] += body.mass * (dv.T @ acceleration)
+                rot[path, first, second] += z_link.T @ moment
+    return VelocityCoefficients(tran, rot)

@@ -1,6 +1,6 @@
-"""The same robot with fewer operations: reductions of a robot before its equations are traced.
+"""Reductions: rewrites of a robot that save operations and change no torque.
 
-Each reduction stands alone where it belongs and changes no torque:
+Each reduction is a function of its own, applied before the equations are traced:
 
 * link frames on the joints, modified Denavit-Hartenberg (`robot.joint_frames.joint_frames`);
 * almost exact constants made exact, the residual reported (`robot.joint_frames.snapped`);
@@ -9,9 +9,9 @@ Each reduction stands alone where it belongs and changes no torque:
 * the recursion on a column of b and unrotated axes (`augmented_body_columns`);
 * graph passes, after tracing (`compiler.graph.optimize`).
 
-`reduce` applies them all, quickly by rule or with a search over the choices that
-are free: frames, shared masses, unrotated axes. The bodies of a reduced robot are not
-physical; it serves to write equations and is not shown to anyone who did not ask.
+`reduce` applies all of them, by rule or with a search over the free choices: frames,
+shared masses and unrotated axes. The bodies of a reduced robot are not physical; it
+serves only to write equations.
 """
 
 from robot_dynamics.reduction.pipeline import Progress, reduce

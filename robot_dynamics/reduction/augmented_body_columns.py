@@ -1,7 +1,7 @@
 """The augmented-body recursion with fewer operations, for a robot in joint frames.
 
-The equations are those of `augmented_body`. What changes is how they are written,
-for a tree whose revolute joints turn about the z axes of their links
+The equations are those of `augmented_body`, written differently for a tree whose
+revolute joints rotate about the z axes of their links
 (`robot_dynamics.robot.joint_frames`) and whose bodies may be regrouped
 (`robot_dynamics.robot.transforms.regroup`):
 
@@ -9,17 +9,17 @@ for a tree whose revolute joints turn about the z axes of their links
   joint, so the z column of the tensor b of a link is a column of its parent's. This
   column is rotated instead of the angular acceleration, whose x and y components then
   follow from it; the products of the joint rate with the angular velocity disappear.
-* Turns. A rotation matrix between two links is Rz(gamma) Rx(alpha) Rz(theta + q): three
-  turns in a plane, most of them by right angles, which cost nothing (`turns`).
-* Unrotated axes. Vectors of link i may be written in axes that do not turn with its joint.
-  What is constant in the link then has to be turned instead; on a run of parallel joints
-  these are a few numbers, and between the links of the run nothing needs rotating.
+* Axis rotations. The rotation between two links is Rz(gamma) Rx(alpha) Rz(theta + q).
+  Constant angles are mostly right angles, which cost nothing (`spatial.rotation`).
+* Unrotated axes. Vectors of link i may be written in axes that do not rotate with its joint.
+  Constants of the link are then rotated instead. On a run of parallel joints these are a few
+  numbers, and no vector needs rotating between the links of the run.
 * Second moments S = integral r r^T dm about the link origin, in place of the rotational
   inertia: the inertial moment of a body is the skew-symmetric part of b S, and
   regrouping leaves S with a zero where the joint axis is.
 
-The masses have been regrouped before, or stand where they are: here no mass is moved
-to the parent, so that the weight of a link enters as m alpha and f = e.
+This module moves no mass to the parent (`regroup` may have done so before), so that
+the weight of a link enters as m alpha and f = e.
 """
 
 from __future__ import annotations
@@ -31,15 +31,21 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations.augmented_body import tensor_b
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import second_mass_moment
-from robot_dynamics.spatial.rotation import Turn, cosine_and_sine_of_sum, cross, to_child, to_parent
+from robot_dynamics.spatial.rotation import (
+    AxisRotation,
+    cosine_and_sine_of_sum,
+    cross,
+    to_child,
+    to_parent,
+)
 
-# -- the rotation of a joint: Rz(gamma) Rx(alpha) Rz(theta + q), as turns -----------------------
+# -- the rotation of a joint: Rz(gamma) Rx(alpha) Rz(theta + q) ---------------------------------
 
 
 @dataclass(frozen=True)
@@ -67,11 +73,11 @@ class Angle:
             return self.cos, self.sin
         return cosine_and_sine_of_sum(self.cos, self.sin, self.variable)
 
-    def about_z(self) -> list[Turn]:
-        """The turn about z by this angle; none if it is zero."""
+    def about_z(self) -> list[AxisRotation]:
+        """Return the rotation about z by this angle, or an empty list if it is zero."""
         if not self.varies and self.sin == 0.0 and self.cos == 1.0:
             return []
-        return [Turn(2, *self.cos_sin())]
+        return [AxisRotation(2, *self.cos_sin())]
 
     def turn(self, v: Array) -> Array:
         """Rz v."""
@@ -90,16 +96,16 @@ class Angle:
         return np.array([[S[0, 0] - change, xy, xz], [xy, S[1, 1] + change, yz], [xz, yz, S[2, 2]]])
 
 
-def split_at_link(R0: Array, to_parent_link: Angle) -> tuple[list[Turn], Angle]:
+def split_at_link(R0: Array, to_parent_link: Angle) -> tuple[list[AxisRotation], Angle]:
     """Split the rotation of a joint at position zero: R0 = Rz(gamma) Rx(alpha) Rz(theta).
 
     Args:
         R0: Orientation of the link in its parent at joint position zero.
-        to_parent_link: Angle from the axes of vectors of the parent to the parent's own; it joins
-            gamma.
+        to_parent_link: Angle from the axes of vectors of the parent to the parent's own; it is
+            added to gamma.
 
     Returns:
-        The turns Rz(gamma) Rx(alpha), and the angle theta about z that remains.
+        The rotations Rz(gamma) Rx(alpha), and the remaining angle theta about z.
     """
     cos_alpha = R0[2, 2]
     if R0[0, 2] == 0.0:
@@ -108,15 +114,15 @@ def split_at_link(R0: Array, to_parent_link: Angle) -> tuple[list[Turn], Angle]:
         sin_alpha = math.hypot(R0[0, 2], R0[1, 2])
         gamma = Angle(-R0[1, 2] / sin_alpha, R0[0, 2] / sin_alpha)
     gamma = to_parent_link.plus(gamma)
-    tilt = [] if cos_alpha == 1.0 and sin_alpha == 0.0 else [Turn(0, cos_alpha, sin_alpha)]
-    if sin_alpha == 0.0:  # parallel axes: a turn about one is a turn about the other
+    tilt = [] if cos_alpha == 1.0 and sin_alpha == 0.0 else [AxisRotation(0, cos_alpha, sin_alpha)]
+    if sin_alpha == 0.0:  # parallel axes: theta and gamma are about the same axis
         return tilt, Angle(R0[0, 0], cos_alpha * R0[1, 0]).plus(gamma, cos_alpha)
     theta = Angle(R0[2, 1] / sin_alpha, R0[2, 0] / sin_alpha)
     return gamma.about_z() + tilt, theta
 
 
 def split_at_base(R0: Array, alpha_0: Array) -> tuple[Angle, Array]:
-    """Choose axes before a joint on the base, where any axes are free: all there is constant.
+    """Choose axes before a joint on the base, where any constant axes are possible.
 
     Returns:
         The angle about z from these axes to the link at joint position zero, chosen so that
@@ -140,14 +146,14 @@ Z = np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class RecursionOptions:
-    """How the recursion at one link is carried out: choices that no torque depends on.
+    """Options of the recursion at one link; no torque depends on them.
 
     Args:
-        unrotated: Write vectors of the link in axes that do not turn with its joint.
-        diagonal: Entry of the diagonal of b that follows from the other two products of the
-            column and costs no third square: "xx", "yy" or, with all three squares, "".
-        column: Rotate the z column of b, as the module says; otherwise the angular acceleration,
-            as printed.
+        unrotated: Write vectors of the link in axes that do not rotate with its joint.
+        diagonal: Entry of the diagonal of b computed from the column instead of a third square:
+            "xx", "yy" or, with all three squares, "".
+        column: Rotate the z column of b (see the module); otherwise the angular acceleration, as
+            printed.
     """
 
     unrotated: bool = False
@@ -172,7 +178,7 @@ def inverse_dynamics(
         qd: Joint velocities, shape (n,).
         qdd: Joint accelerations, shape (n,).
         wrenches: Force and moment that links exert on their surroundings.
-        options: One per joint; by default all axes turn with their joints.
+        options: One per joint; by default all axes rotate with their joints.
 
     Returns:
         Joint efforts, shape (n,), N m or N, positive along each joint axis.
@@ -183,13 +189,13 @@ def inverse_dynamics(
     n = len(robot.joints)
     options = [RecursionOptions()] * n if options is None else options
     zero = np.zeros(3)
-    turns: list[list[Turn]] = [[]]  # from the axes of the parent to those of link i
+    turns: list[list[AxisRotation]] = [[]]  # from the axes of the parent to those of link i
     to_link = [Angle()]  # from the axes that vectors of link i are written in, to the link's own
     p = [zero]  # p_(i-1,i), axes of the parent
     omega, a, alpha, b = [zero], [zero], [-robot.gravity], [np.zeros((3, 3))]
 
     # Forward, base to tips
-    before: list[Turn]  # those of them that are not about the joint
+    before: list[AxisRotation]  # the rotations of turns that precede the joint's own
     for k, joint in enumerate(robot.joints):
         i, parent, rotates = k + 1, robot.parents[k], joint.type.rotates
         if rotates and not np.array_equal(joint.axis, Z):
@@ -214,7 +220,7 @@ def inverse_dynamics(
         p.append(p_i)
 
         omega_P = to_child(turns_i, omega[parent])  # (1a)
-        a_P = to_child(turns_i, a[parent])  # of which only z is used below a column
+        a_P = to_child(turns_i, a[parent])  # with a column, only z is used below
         alpha_i = to_child(turns_i, alpha_P)  # (6b)
         if not rotates:
             z = to_link[i].turn(joint.axis)
@@ -282,10 +288,10 @@ def from_column(column: Array, omega: Array, a_z: Any, diagonal: str) -> tuple[A
 
 
 def inertial_moment(b: Array, omega: Array, S: Array) -> Array:
-    """Moment of the inertial forces of a body about its origin: integral r x (b r) dm, shape (3,).
+    """Compute the inertial moment of a body about its origin: integral r x (b r) dm, shape (3,).
 
-    The skew-symmetric part of b S. Differences on the diagonal of b are differences of squares
-    of omega.
+    It is the skew-symmetric part of b S. Differences on the diagonal of b are differences of
+    squares of omega.
     """
     xx, yy, zz = omega * omega
     return np.array(

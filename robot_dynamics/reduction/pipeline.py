@@ -1,4 +1,4 @@
-"""All reductions, one after the other, with choices made by a rule or by a search."""
+"""The sequence of all reductions, with choices by rule or by search."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
 """Called with the number of steps done and the number of steps in all."""
 
-UNITS_TO_COUNT = 8  # of which the search takes the best
+UNITS_TO_COUNT = 8  # length units that the search compares
 
 
 def reduce(
@@ -37,16 +37,17 @@ def reduce(
 ) -> ReducedRobot:
     """Rewrite a robot so that its inverse dynamics takes few operations.
 
-    The result depends on these arguments only.
+    The result is deterministic.
 
     Args:
         robot: Any robot, as numbers.
-        search: Try frames, shared masses and unrotated axes at every link, in a second or two
-            for an arm and half a minute for a humanoid. Without it they are chosen by rule, and
-            by some counts for every run of parallel joints, in less than 0.1 s for an arm.
-        progress: Called now and then during a search.
-        accelerations: Whether equations are to be solved for accelerations, which are more
-            sensitive to snapped constants than torques are.
+        search: Search over frames, shared masses and unrotated axes at every link, which takes one
+            or two seconds for an arm and half a minute for a humanoid. By default they are chosen
+            by rule, and by a few counts for every run of parallel joints, in less than 0.1 s for
+            an arm.
+        progress: Called repeatedly during a search.
+        accelerations: Whether the equations will be solved for accelerations, which are more
+            sensitive to snapped constants than torques.
     """
     plan, change = plan_of(merge_fixed(robot), accelerations)
     if search:
@@ -54,7 +55,7 @@ def reduce(
         change_of_search = change_of(plan.tree, found, accelerations)
         if change_of_search <= max(HARMLESS, change):
             return replace(found, torque_residual=change_of_search)
-        log.debug("robot '%s': what the search found loses digits, not taken", robot.name)
+        log.debug("robot '%s': the search result loses digits and is rejected", robot.name)
     quick = plan.reduced(usual_choices(plan))
     quick = replace(quick, length_unit=units(quick)[0])
     return replace(quick, torque_residual=change_of(plan.tree, quick, accelerations))
@@ -64,10 +65,10 @@ def reduce(
 
 
 def usual_choices(plan: Plan) -> list[LinkChoice]:
-    """Usual frames everywhere, and on each run of parallel joints unrotated axes if they save.
+    """Choose usual frames, and unrotated axes on runs of parallel joints where they save work.
 
-    Nothing is gained by unrotated axes at one link of a run, or without the mass that goes
-    with it, so that all of a run is decided together, by a handful of counts on its branch.
+    Unrotated axes at a single link of a run, or without the matching shared mass, save nothing.
+    All of a run is therefore decided together, by a few counts on its branch.
     """
     choices = [LinkChoice()] * len(plan.tree.joints)
     for run in plan.runs:
@@ -89,7 +90,7 @@ def usual_choices(plan: Plan) -> list[LinkChoice]:
 
 # -- the search ------------------------------------------------------------------------------
 
-SWEEPS = 4  # over all joints; the search is over when one changes nothing
+SWEEPS = 4  # at most, over all joints; the search ends after a sweep without a change
 
 
 KINDS = ("offset", "direction", "shared", "diagonal", "unrotated")
@@ -99,9 +100,9 @@ KINDS = ("offset", "direction", "shared", "diagonal", "unrotated")
 def found_by_search(
     plan: Plan, progress: Progress | None = None, kinds: Sequence[str] = KINDS
 ) -> ReducedRobot:
-    """Improve one choice at one link at a time, tips to base, until nothing improves.
+    """Improve one choice at one link at a time, tips to base, until no change saves operations.
 
-    Once from usual frames where all axes turn with their joints, and once from the rule for runs.
+    The search starts once from usual frames with rotated axes, and once from `usual_choices`.
 
     Args:
         plan: The robot.
@@ -140,7 +141,7 @@ def _improve(
     choices: list[LinkChoice],
     kinds: Sequence[str],
 ) -> None:
-    """Try every alternative at joint k, one kind of choice after the other."""
+    """Try all alternatives at joint k, one kind of choice after the other."""
     place = joints.index(k)
     on_branch = [choices[c] for c in joints]
     best = plan.cost(on_branch)
@@ -154,7 +155,7 @@ def _improve(
 
 
 def _alternatives(plan: Plan, k: int, choice: LinkChoice, kind: str) -> list[LinkChoice]:
-    """The choice with every other value of one kind."""
+    """List the choice with every value of one kind."""
     options = choice.options
     if kind == "offset":
         return [replace(choice, offset=o) for o in range(len(plan.offsets[k]))]

@@ -1,4 +1,4 @@
-"""A robot and the choices that it leaves: frames, shared masses, ways of writing."""
+"""The free choices of a reduction: frames, shared masses and options of the recursion."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from robot_dynamics.algorithms.composite_body import mass_matrix
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.operations import CONSTANT, MULTIPLY
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.formulations import augmented_body
-from robot_dynamics.lazy import imported
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.reduction import augmented_body_columns
 from robot_dynamics.reduction.augmented_body_columns import RecursionOptions
 from robot_dynamics.robot.endpoint import Wrenches
@@ -31,25 +31,25 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import outward_bodies, regroup
 from robot_dynamics.spatial.rigid_body import Inertia
 
-# -- a reduced robot: how its equations are written and what they cost --------------------------
+# -- a reduced robot and the cost of its equations ----------------------------------------------
 
 
 SMALLEST_UNIT_M = 1e-3
-"""Length unit, m, below which (or above its inverse) constants would only look strange."""
+"""Smallest length unit, m; the largest is its inverse."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReducedRobot:
-    """A robot whose inverse dynamics takes few operations, and how to write it.
+    """A robot whose inverse dynamics takes few operations, with the options of its recursion.
 
     Args:
         robot: Tree in joint frames with regrouped bodies, which are not physical. Frames of the
             original links are among its named frames. SI units.
-        options: How the equations of each link are written.
-        length_unit: Unit in which the lengths of the equations are expressed, m.
+        options: Options of the recursion at each link.
+        length_unit: Length unit of the equations, m.
         residual: Largest change of a constant, by snapping.
-        torque_residual: Largest change of a torque or an acceleration, relative to the largest,
-            at random states: what snapping and round-off amount to.
+        torque_residual: Largest change of a torque or an acceleration by snapping and round-off,
+            relative to the largest, at random states.
     """
 
     robot: Robot
@@ -61,11 +61,11 @@ class ReducedRobot:
     def inverse_dynamics(
         self, robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
     ) -> Array:
-        """Joint efforts: a formulation to use in place of `augmented_body`.
+        """Compute joint efforts: a formulation to use in place of `augmented_body`.
 
         Args:
-            robot: `self.robot`, perhaps with other gravity or with a load added to its bodies,
-                as numbers or symbols.
+            robot: `self.robot`, possibly with another gravity or with a payload added to its
+                bodies, as numbers or symbols.
             q: Joint positions, shape (n,), rad or m.
             qd: Joint velocities, shape (n,).
             qdd: Joint accelerations, shape (n,).
@@ -88,13 +88,13 @@ class ReducedRobot:
 
 
 def cost(reduced: ReducedRobot) -> tuple[int, int]:
-    """Operations and, to break ties, multiplications of the inverse dynamics."""
+    """Count operations and, to break ties, multiplications of the inverse dynamics."""
     count = operation_count(program(reduced))
     return count.arithmetic, count.multiplications
 
 
 def program(reduced: ReducedRobot) -> Program:
-    """The equations of the inverse dynamics, before graph passes."""
+    """Trace the inverse dynamics, before graph passes."""
     n = len(reduced.robot.joints)
 
     def equations(q: Array, qd: Array, qdd: Array) -> Array:
@@ -104,7 +104,7 @@ def program(reduced: ReducedRobot) -> Program:
 
 
 def units(reduced: ReducedRobot) -> list[float]:
-    """Units that turn a length or first moment into one, the most often used constant first."""
+    """List the units in which a length or first moment is one, most frequent constant first."""
     robot = reduced.robot
     products = Counter(
         float(node.args[0].value)
@@ -126,20 +126,21 @@ def units(reduced: ReducedRobot) -> list[float]:
 
 log = logging.getLogger(__name__)
 
-TOLERANCES = (1e-9, 1e-11, 1e-13)  # for almost exact constants; the first that is harmless is taken
+TOLERANCES = (1e-9, 1e-11, 1e-13)  # of snapped constants; the first harmless one is used
 HARMLESS = 1e-10
 """Largest relative change of a result that snapped constants may cause."""
 
 
 @dataclass(frozen=True)
 class LinkChoice:
-    """What is free in how one link is described and written.
+    """The free choices at one link.
 
     Args:
-        offset: Which of `FrameCandidates.offsets` the origin has.
-        direction: Which of `FrameCandidates.directions` the x axis has.
-        shared: What mass left in this link clears in its parent, a name of `CLEARABLE`, or "".
-        options: How its equations are written.
+        offset: Index into `FrameCandidates.offsets` of the origin.
+        direction: Index into `FrameCandidates.directions` of the x axis.
+        shared: Quantity of the parent that a mass left in this link clears, a name of
+            `CLEARABLE`, or "".
+        options: Options of the recursion.
     """
 
     offset: int = 0
@@ -149,14 +150,14 @@ class LinkChoice:
 
 
 class Plan:
-    """A tree and the choices that it leaves.
+    """A tree and its free choices.
 
     Args:
         tree: Tree without fixed joints.
-        offsets: Origins to choose from, per joint.
-        directions: Directions of x to choose from, per joint.
-        sizes: For every link what its joint carries; see `snapped`.
-        tolerance: For almost exact constants; see `snapped`.
+        offsets: Candidates for the origin, per joint.
+        directions: Candidates for the x direction, per joint.
+        sizes: For every link the bodies that its joint carries; see `snapped`.
+        tolerance: Tolerance of snapping; see `snapped`.
         runs: Runs of parallel joints, as lists of joints.
     """
 
@@ -178,7 +179,7 @@ class Plan:
         self._counts: dict[tuple[LinkChoice, ...], tuple[int, int]] = {}
 
     def reduced(self, choices: Sequence[LinkChoice]) -> ReducedRobot:
-        """The robot with these choices made, in SI units."""
+        """Return the robot with these choices, in SI units."""
         places = [
             Placement(self.offsets[k][c.offset], self.directions[k][c.direction])
             for k, c in enumerate(choices)
@@ -190,17 +191,17 @@ class Plan:
         return ReducedRobot(regrouped, tuple(c.options for c in choices), 1.0, residual)
 
     def cost(self, choices: Sequence[LinkChoice]) -> tuple[int, int]:
-        """Operations and, to break ties, multiplications of the inverse dynamics."""
+        """Count operations and, to break ties, multiplications of the inverse dynamics."""
         key = tuple(choices)
         if key not in self._counts:
             self._counts[key] = cost(self.reduced(choices))
         return self._counts[key]
 
     def branch(self, k: int) -> tuple[Plan, list[int]]:
-        """The path from the base to joint k and all that lies beyond, with the joints it has.
+        """Return the plan of the path from the base through joint k to the tips, and its joints.
 
-        What a choice at one link saves is decided there, and there is less to count. The bodies
-        of the branches left out ride on.
+        A choice at joint k affects only this branch, which is faster to count. Parts of other
+        branches that their joints cannot move are regrouped into it.
         """
         parents = self.tree.parents
         on_branch = [k]
@@ -229,7 +230,7 @@ class Plan:
 
 
 def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, float]:
-    """The plan of a tree, with the loosest tolerance that is harmless, and the harm done."""
+    """Return the plan of a tree with the loosest harmless tolerance, and the change it causes."""
     frames = FrameCandidates(tree)
     sizes = outward_bodies(tree)
     usual = [LinkChoice()] * len(tree.joints)
@@ -244,11 +245,11 @@ def plan_of(tree: Robot, accelerations: bool = False) -> tuple[Plan, float]:
 
 
 def change_of(tree: Robot, reduced: ReducedRobot, accelerations: bool) -> float:
-    """Largest change of torques, relative to the largest one, at random states.
+    """Compute the largest change of torques, relative to the largest one, at random states.
 
-    A change of torque that looks harmless may be large in acceleration: a light finger at the
-    end of a heavy arm. With `accelerations` M^-1 times the change of torque counts too, relative
-    to the accelerations of the motion.
+    A small change of torque may be a large change of acceleration, for example at a light finger
+    on a heavy arm. With `accelerations`, M^-1 times the change of torque counts too, relative to
+    the accelerations of the motion.
     """
     rng = imported("numpy.random").default_rng(0)
     joints = tree.coupling

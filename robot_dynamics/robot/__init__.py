@@ -1,7 +1,7 @@
-"""What a robot is: immutable values, read once from a URDF."""
+"""Robots as immutable values: links, joints, frames; URDF reader and transformations."""
 
 from robot_dynamics.robot.catalogue import find_robot, known_robots, share_folder, urdf_text
-from robot_dynamics.robot.joint import Coupling, Joint, JointLimits, JointType, Limits, Mimic
+from robot_dynamics.robot.joint import Coupling, Joint, JointLimits, JointType, Mimic, RobotLimits
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import lock, merge_fixed, mount, subchain, with_payload
@@ -16,11 +16,11 @@ __all__ = [
     "Joint",
     "JointLimits",
     "JointType",
-    "Limits",
     "Link",
     "Mimic",
     "Pose",
     "Robot",
+    "RobotLimits",
     "find_robot",
     "known_robots",
     "lock",

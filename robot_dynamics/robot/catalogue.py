@@ -1,4 +1,4 @@
-"""Where robots are found by name: those shipped here, of example-robot-data, robot_descriptions.
+"""Robots by name: those of this package, of example-robot-data and of robot_descriptions.
 
 find_robot("panda")  ->  .../example-robot-data/robots/panda_description/urdf/panda.urdf
 """
@@ -22,25 +22,25 @@ from robot_dynamics.errors import (
 
 PACKAGE = "robot_dynamics"
 
-SAID = 500
-"""Letters that a message quotes of what another program says, from its end."""
+QUOTED_CHARACTERS = 500
+"""Number of characters at the end of another program's output that a message quotes."""
 
 
 def find_robot(name: str | os.PathLike[str]) -> Path:
     """Find the URDF of a robot.
 
     Args:
-        name: Path of a URDF; or the name of a robot that is shipped here ("planar_2r") or with
-            the package example-robot-data ("panda", "ur5", "talos"); or one that the package
-            robot_descriptions fetches ("gen2_description").
+        name: Path of a URDF, or the name of a robot of this package ("planar_2r"), of the package
+            example-robot-data ("panda", "ur5", "talos") or of the package robot_descriptions
+            ("gen2_description").
 
     Returns:
         Path of the URDF.
 
     Raises:
-        ArgumentError: If it is no text.
+        ArgumentError: If it is not text.
         UnknownNameError: If there is neither such a file nor such a robot.
-        RobotError: If robot_descriptions knows the robot and cannot fetch it.
+        RobotError: If robot_descriptions cannot fetch the robot.
     """
     if not isinstance(name, (str, os.PathLike)):
         raise ArgumentError(f"a robot is found by its path or its name, got {shown(name)}")
@@ -48,7 +48,7 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
     if not text:
         raise UnknownNameError("no robot is given; give the path of a URDF, or the name of a robot")
     path = Path(text)
-    if path.exists() and not path.is_dir():  # a pipe will do
+    if path.exists() and not path.is_dir():  # pipes are allowed
         return path
     known = known_robots()
     if text in known:
@@ -67,15 +67,15 @@ def find_robot(name: str | os.PathLike[str]) -> Path:
 
 
 def urdf_text(name: str | os.PathLike[str]) -> str:
-    """Text of a robot's URDF, whatever stands for it.
+    """Return the text of a robot's URDF.
 
     Args:
-        name: As in `find_robot`; or path of a xacro file (*.xacro), which the program of that
-            name expands.
+        name: As in `find_robot`, or the path of a xacro file (*.xacro), which the program xacro
+            expands.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
-        UrdfError: If the file is no text, or xacro is missing or fails.
+        UrdfError: If the file is not text, or xacro is missing or fails.
     """
     path = find_robot(name)
     if path.suffix.lower() == ".xacro":
@@ -88,7 +88,7 @@ def urdf_text(name: str | os.PathLike[str]) -> str:
 
 
 def _expanded(path: Path) -> str:
-    """What xacro makes of a file."""
+    """Expand a xacro file."""
     import shutil  # noqa: PLC0415  # both are slow to import, and few robots are xacro files
     import subprocess  # noqa: PLC0415
 
@@ -102,27 +102,27 @@ def _expanded(path: Path) -> str:
     done = subprocess.run([xacro, str(path)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        reason = " ".join(said)[-SAID:] or f"exit status {done.returncode}"
+        reason = " ".join(said)[-QUOTED_CHARACTERS:] or f"exit status {done.returncode}"
         raise UrdfError(f"{path}: xacro fails: {reason}")
     return done.stdout
 
 
 def known_robots() -> dict[str, Path]:
-    """Every robot that `find_robot` knows by name: the shipped ones first, then the examples."""
+    """List the robots that `find_robot` knows by name, with their paths."""
     return {**example_robots(), **shipped_robots()}
 
 
 def shipped_robots() -> dict[str, Path]:
-    """The robots of this package by name."""
+    """List the robots of this package by name."""
     return {path.stem: path for path in sorted((share_folder() / "urdf").glob("*.urdf"))}
 
 
 def example_robots() -> dict[str, Path]:
-    """The robots of the package example-robot-data by name; empty where it is not installed.
+    """List the robots of the package example-robot-data by name; empty if it is not installed.
 
-    A robot has the name of its file, with and without "_robot"; the name of a folder
-    ("talos") stands for the file in it with the shortest name, unless a file has that name. A
-    folder of different robots ("ur", with ur3, ur5 and ur10) stands for none of them.
+    A robot has the name of its file, with and without "_robot". The name of a folder ("talos")
+    is the file in it with the shortest name, unless a file has that name. The name of a folder
+    with different robots ("ur", with ur3, ur5 and ur10) is not a robot.
     """
     paths = [path for folder in _example_folders() for path in _urdf_files(folder)]
     paths.sort(key=lambda path: (not path.stem.endswith("_robot"), len(path.stem)))
@@ -140,10 +140,10 @@ def example_robots() -> dict[str, Path]:
 
 
 def described_robots() -> frozenset[str]:
-    """Names of the package robot_descriptions ("gen2_description"); none if it is not installed.
+    """List the names of the package robot_descriptions ("gen2_description"), if installed.
 
-    It fetches a robot over the network when that is first asked for. So none of these is in
-    `known_robots`, which has files, and none has a shorter name that may be typed by mistake.
+    The package downloads a robot at its first use. These robots are therefore not in
+    `known_robots`, which lists files, and have no short names that may be typed by mistake.
     """
     try:
         from robot_descriptions import DESCRIPTIONS  # noqa: PLC0415  # optional
@@ -153,25 +153,25 @@ def described_robots() -> frozenset[str]:
 
 
 def _fetched(name: str) -> Path:
-    """The URDF of a robot of robot_descriptions, from its cache or over the network."""
+    """Return the URDF of a robot of robot_descriptions, from its cache or over the network."""
     import contextlib  # noqa: PLC0415
     from importlib import import_module  # noqa: PLC0415
 
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # it says there that it clones
+        with contextlib.redirect_stdout(sys.stderr):  # it prints clone messages
             module = import_module(f"robot_descriptions.{name}")
             if hasattr(module, "URDF_PATH"):
                 return Path(module.URDF_PATH)
-            xacro = import_module("robot_descriptions._xacro")  # a xacro file, which it expands
+            xacro = import_module("robot_descriptions._xacro")  # expands a xacro file
             return Path(xacro.get_urdf_path(module))
     except Exception as error:  # of git, of the network, of a file system, of xacro
-        reason = " ".join(str(error).split())[-SAID:] or type(error).__name__
-    # Behind the handler its progress bar is gone, and has ended its line on the terminal
+        reason = " ".join(str(error).split())[-QUOTED_CHARACTERS:] or type(error).__name__
+    # Raised after the handler, when the progress bar has ended its line on the terminal
     raise RobotError(f"robot_descriptions cannot fetch {name}: {reason}")
 
 
 def share_folder() -> Path:
-    """Folder that holds `urdf`, `config` and `launch`: of the checkout, or of the installation.
+    """Return the folder that holds `urdf`, `config` and `launch`, of the checkout or installation.
 
     Raises:
         RobotError: If the package was installed without its data files.
@@ -203,13 +203,13 @@ def _example_folders() -> Iterator[Path]:
 
 
 def _urdf_files(folder: Path) -> list[Path]:
-    """The URDF files below a folder; `Path.rglob` takes three times as long."""
+    """List the URDF files below a folder; `Path.rglob` would take three times as long."""
     walk = os.walk(folder)
     return sorted(Path(at, file) for at, _, files in walk for file in files if file[-5:] == ".urdf")
 
 
 def _prefixes() -> list[Path]:
-    """Where this Python and the sourced ROS workspaces are installed."""
+    """List the prefixes of this Python and of the sourced ROS workspaces."""
     ament = [entry for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
     return [Path(sys.prefix), *map(Path, ament)]
 
@@ -222,7 +222,7 @@ def _by_folder(paths: Iterable[Path]) -> dict[str, list[Path]]:
 
 
 def _folder_name(path: Path) -> str:
-    """Name of the robot's folder below `robots`, without what every folder ends with."""
+    """Return the name of the robot's folder below `robots`, without the usual suffixes."""
     folder = next(parent for parent in path.parents if parent.parent.name == "robots")
     return folder.name.removesuffix("_description").removesuffix("_data").removesuffix("_simple")
 

@@ -1,4 +1,4 @@
-"""Denavit-Hartenberg tables: from a table with inertias to a robot, and from any chain to a table.
+"""Denavit-Hartenberg tables: conversion of a table to a robot, and of any chain to a table.
 
 Four numbers place a joint axis against the one before it: along and about the common
 normal of the two lines (a, alpha), along and about the axis (d, theta). The joint
@@ -11,9 +11,9 @@ Asada and Slotine, and Lee, use the first; Renaud the second, and so do Angeles,
 Rojas with b_i = -d_i. In the modified table a_i and alpha_i lead from axis i - 1 to
 axis i, where some authors write a_(i-1) and alpha_(i-1).
 
-Every serial chain has such tables, found here from the joint axes at the zero
+Every serial chain has such tables, computed here from the joint axes at the zero
 reference position. They are not unique: where neighbouring axes are parallel or
-meet, and at both ends, a choice is made that leaves as many zeros as it can.
+meet, and at both ends, the choice gives as many zeros as possible.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.robot.joint import Joint, JointType, Limits
+from robot_dynamics.foundation.arrays import Array, Value, frozen
+from robot_dynamics.foundation.text_tables import html_table, joint_table
+from robot_dynamics.robot.joint import Joint, JointLimits, JointType
 from robot_dynamics.robot.joint_axes import PARALLEL, Line, perpendicular
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
@@ -34,19 +35,18 @@ from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine
-from robot_dynamics.text_tables import html_table, joint_table
 
 CONVENTIONS = ("classic", "modified")
 
 ROUND_OFF = 1e-12
-"""Angles and lengths this close to a multiple of 90 degrees, or to zero, are meant to be it."""
+"""Distance below which angles and lengths are rounded to a multiple of 90 degrees, or to zero."""
 
 TOOL = "tool"
 """Name of the frame at the end of a robot built from a table."""
 
 
 @dataclass(frozen=True, eq=False)
-class Row(Value):
+class DHRow(Value):
     """One joint of a table and the link that it carries.
 
     Args:
@@ -71,21 +71,21 @@ class Row(Value):
     inertia: Inertia = field(default_factory=Inertia.zero)
     name: str | None = None
     link: str | None = None
-    limits: Limits = field(default_factory=Limits)
+    limits: JointLimits = field(default_factory=JointLimits)
     damping: float = 0.0
     friction: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Table(Value):
-    """A Denavit-Hartenberg table with all that a robot needs besides.
+    """A Denavit-Hartenberg table with the base, tool, gravity and name of a robot.
 
     Args:
         rows: One per joint, from the base.
         convention: "classic" or "modified".
         base: Pose of frame 0 in the root link.
         tool: Pose of the tool in frame n.
-        gravity: Acceleration of free fall in the axes of the root link, shape (3,), m/s^2.
+        gravity: Gravitational acceleration in the axes of the root link, shape (3,), m/s^2.
         name: Name of the robot.
 
     Raises:
@@ -93,7 +93,7 @@ class Table(Value):
         RobotError: If a joint is neither revolute, continuous nor prismatic.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[DHRow, ...]
     convention: str = "classic"
     base: Pose = field(default_factory=Pose.identity)
     tool: Pose = field(default_factory=Pose.identity)
@@ -125,7 +125,7 @@ class Table(Value):
         return joint_table(f"{self.name}: {self.convention} convention", self.rows)
 
     def transform(self, i: int, q: Any = 0.0) -> Pose:
-        """A_i: pose of frame i in frame i - 1 at joint position q; rows count from 1."""
+        """Return A_i, the pose of frame i in frame i - 1 at joint position q; i counts from 1."""
         row = self.rows[i - 1]
         rotates = row.type.rotates
         joint = _screw_z(row.theta + q if rotates else row.theta, row.d if rotates else row.d + q)
@@ -133,7 +133,7 @@ class Table(Value):
         return joint @ normal if self.convention == "classic" else normal @ joint
 
     def tool_pose(self, q: Sequence[Any] | Array) -> Pose:
-        """Pose of the tool in the root link at joint positions q, shape (n,)."""
+        """Return the pose of the tool in the root link at joint positions q, shape (n,)."""
         X = self.base
         for i in range(1, len(self.rows) + 1):
             X = X @ self.transform(i, q[i - 1])
@@ -142,9 +142,9 @@ class Table(Value):
     def to_robot(self) -> Robot:
         """Build the robot of the table.
 
-        A link frame of a robot lies on the joint that carries the link, with z along it. In the
-        modified convention this is frame i of the table; in the classic one frame i lies beyond
-        it, at the far end of the link. Both tables' frames i are named "dh_i".
+        A link frame of the robot lies on the joint that carries the link, with z along it. In the
+        modified convention it is frame i of the table; in the classic one frame i is at the far
+        end of the link. In both, frame i of the table is the named frame "dh_i".
         """
         links, joints, frames = [Link("base")], [], {}
         X = self.base  # of frame i - 1 of the table, in the link that it is fixed to
@@ -179,8 +179,8 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
     """Find a Denavit-Hartenberg table of the chain from the root to a tip.
 
     Args:
-        robot: Any robot without mimic joints on the way to the tip. What else the links on the
-            way carry beyond moving joints is left out: lock those joints first to keep their mass.
+        robot: Any robot without mimic joints on the path to the tip. Other branches are left out;
+            lock their joints first to keep their mass.
         tip: Link or named frame where the chain ends; by default the only tip of the robot.
         convention: "classic" or "modified".
 
@@ -190,8 +190,8 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
 
     Raises:
         UnknownNameError: If there is no such frame.
-        ArgumentError: If there is no such convention, or no tip is named and there are several.
-        RobotError: If no joint moves the tip, or one on the way follows another joint.
+        ArgumentError: If there is no such convention, or no tip is given and there are several.
+        RobotError: If no joint moves the tip, or a joint on the path follows another joint.
     """
     _check_convention(convention)
     tree = merge_fixed(robot)
@@ -207,7 +207,7 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
     X_0L = [Pose(zero.axes[k + 1], zero.centres[k]) for k in path]  # link frames at zero
     X_0T = X_0L[-1] @ tree.frame(tip).pose
 
-    # The z axis of the tool closes the row of joint axes
+    # The z axis of the tool is the last line
     lines = [Line(zero.centres[k], zero.u[k]) for k in path]
     normals = _common_normals([*lines, Line(X_0T.translation, X_0T.rotation[:, 2])], X_0T)
     frames = [_frame_0(lines[0], normals[0])]
@@ -219,7 +219,7 @@ def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "
         joint, link = tree.joints[k], tree.links[k + 1]
         a, alpha, d, theta = _parameters(frames[i].inverse() @ frames[i + 1], convention)
         rows.append(
-            Row(
+            DHRow(
                 joint.type,
                 a,
                 alpha,
@@ -255,7 +255,7 @@ def _path(tree: Robot, tip: str) -> list[int]:
         if leader is not None:
             raise RobotError(
                 f"joint '{tree.joints[k].name}' on the way to '{tip}' follows '{leader.joint}', "
-                "which a Denavit-Hartenberg table cannot say; lock it or choose another tip"
+                "which a Denavit-Hartenberg table cannot express; lock it or choose another tip"
             )
     return path
 
@@ -265,7 +265,7 @@ def _path(tree: Robot, tip: str) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class _Normal:
-    """Common normal of two lines: unit vector x from its foot on the one to that on the other."""
+    """Common normal of two lines, with unit vector x from the near to the far line."""
 
     x: Array
     near: Array
@@ -275,21 +275,21 @@ class _Normal:
 
     @property
     def near_frame(self) -> Pose:
-        """Frame on the nearer line, as the modified convention places it."""
+        """Frame on the near line, of the modified convention."""
         return _frame(self.x, self.z_near, self.near)
 
     @property
     def far_frame(self) -> Pose:
-        """Frame on the further line, as the classic convention places it."""
+        """Frame on the far line, of the classic convention."""
         return _frame(self.x, self.z_far, self.far)
 
 
 def _common_normals(lines: list[Line], X_0T: Pose) -> list[_Normal]:
-    """Normals from every line to the next; the last line is the z axis of the tool.
+    """Compute the normals from every line to the next; the last line is the z axis of the tool.
 
-    Between parallel lines the normal starts where the one before it ends, so that d = 0, but for
-    the last one, which ends at the tool. Between coincident lines it keeps the direction of the
-    one before, so that theta = 0, but for the last one, which takes the tool's.
+    Between parallel lines a normal starts at the end of the previous one, so that d = 0, except
+    the last one, which ends at the tool. Between coincident lines it has the direction of the
+    previous one, so that theta = 0, except the last one, which has the direction of the tool.
     """
     normals: list[_Normal] = []
     for i in range(len(lines) - 1):
@@ -319,7 +319,7 @@ def _common_normals(lines: list[Line], X_0T: Pose) -> list[_Normal]:
 
 
 def _frame_0(first: Line, normal: _Normal) -> Pose:
-    """Frame 0 on the first axis: that of the root where its z axis is this axis."""
+    """Return frame 0 on the first axis; the root frame if its z axis is this axis."""
     if (
         Line(np.zeros(3), np.array([0.0, 0.0, 1.0])).coincides_with(first)
         and first.direction[2] > 0.0
@@ -329,7 +329,7 @@ def _frame_0(first: Line, normal: _Normal) -> Pose:
 
 
 def _feet(line: Line, other: Line) -> tuple[Array, Array]:
-    """Feet of the common normal of two lines that are not parallel."""
+    """Compute the feet of the common normal of two lines that are not parallel."""
     between = other.point - line.point
     n = np.cross(line.direction, other.direction)
     s = np.cross(between, other.direction) @ n / (n @ n)
@@ -338,7 +338,7 @@ def _feet(line: Line, other: Line) -> tuple[Array, Array]:
 
 
 def _unit_across(z: Array, wish: Array) -> Array:
-    """Unit vector at right angles to z, as near to `wish` as can be."""
+    """Return the unit vector perpendicular to z that is nearest to `wish`."""
     x = perpendicular(wish, z)
     if float(np.linalg.norm(x)) < 1e-6 * float(np.linalg.norm(wish)):
         return _unit_across(z, np.eye(3)[int(np.argmin(np.abs(z)))])
@@ -346,7 +346,7 @@ def _unit_across(z: Array, wish: Array) -> Array:
 
 
 def _frame(x: Array, z: Array, origin: Array) -> Pose:
-    x = _unit_across(z, x)  # exactly at right angles also where lines count as parallel
+    x = _unit_across(z, x)  # exactly perpendicular even for lines that only count as parallel
     return Pose(np.column_stack((x, np.cross(z, x), z)), origin)
 
 
@@ -354,7 +354,7 @@ def _frame(x: Array, z: Array, origin: Array) -> Pose:
 
 
 def _parameters(X: Pose, convention: str) -> tuple[float, float, float, float]:
-    """a, alpha, d, theta of a transform that such numbers make."""
+    """Return a, alpha, d, theta of a Denavit-Hartenberg transform."""
     R, p = X.rotation, X.translation
     if convention == "classic":
         theta, alpha = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(R[2, 1], R[2, 2])
@@ -366,13 +366,13 @@ def _parameters(X: Pose, convention: str) -> tuple[float, float, float, float]:
 
 
 def _angle(value: float) -> float:
-    """An angle without round-off at multiples of 90 degrees, above -180 and up to 180."""
+    """Round an angle near a multiple of 90 degrees; the result is in (-180, 180] degrees."""
     snapped = _snapped(value, np.pi / 2)
     return -snapped if snapped == -np.pi else snapped
 
 
 def _snapped(value: float, unit: float = np.inf) -> float:
-    """The value, or the multiple of `unit` (by default zero) that only round-off parts it from."""
+    """Round a value within `ROUND_OFF` of a multiple of `unit` (by default of zero) to it."""
     multiple = 0.0 if np.isinf(unit) else unit * round(value / unit)
     return float(multiple if abs(value - multiple) < ROUND_OFF else value) + 0.0  # no -0
 
@@ -392,6 +392,6 @@ def _screw_z(angle: Any, length: Any) -> Pose:
 
 
 def _cos_sin(angle: Any) -> tuple[Any, Any]:
-    """Cosine and sine of a number or a symbol; tables mean 0 and 1 at multiples of 90 degrees."""
+    """Return cosine and sine of a number or symbol; exact at multiples of 90 degrees."""
     constant = isinstance(angle, (int, float))
     return cosine_and_sine(angle) if constant else (np.cos(angle), np.sin(angle))

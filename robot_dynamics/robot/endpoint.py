@@ -1,4 +1,4 @@
-"""Where a robot meets its surroundings: which frame is meant, and a wrench brought to its link."""
+"""The endpoint of a robot: its default frame, and wrenches transformed to their links."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping
 
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rotation import cross
 
 Wrenches = Mapping[int, tuple[Array, Array]]
-"""For links by index: force (3,) N and moment (3,) N m about the origin of the link that the link
-exerts on its surroundings, in its axes."""
+"""By index of a link: force (3,), N, and moment (3,), N m, about the link origin that the link
+exerts on its surroundings, in link axes."""
 
 
 def only_tip(robot: Robot) -> str:
-    """Name of the one link or frame where the robot ends.
+    """Return the name of the only tip of the robot.
 
     Raises:
-        ArgumentError: If it has several ends.
+        ArgumentError: If it has several tips.
     """
     tips = robot.tips
     if len(tips) != 1:
@@ -32,7 +32,7 @@ def only_tip(robot: Robot) -> str:
 
 
 def wrench_argument(robot: Robot, wrench: npt.ArrayLike | None, frame: str | None) -> Wrenches:
-    """The wrench (6,) that a caller gives at a frame, by link; none is given as None.
+    """Convert a wrench (6,) at a frame, or None, to wrenches by link.
 
     Raises:
         ShapeError: If it does not have six entries.
@@ -47,7 +47,7 @@ def wrench_argument(robot: Robot, wrench: npt.ArrayLike | None, frame: str | Non
 def wrench_on_link(
     robot: Robot, wrench: Array, frame: str | None
 ) -> tuple[int, tuple[Array, Array]]:
-    """Bring a wrench at a frame to the origin and axes of the link that the frame is fixed to.
+    """Transform a wrench at a frame to the origin and axes of the link that the frame is fixed to.
 
     [AsadaSlotine1986], example 4-2: the force stays, the moment gains r x f.
 

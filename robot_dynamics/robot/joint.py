@@ -1,4 +1,4 @@
-"""Joints: how one link moves on another, within which limits, and which joint it follows."""
+"""Joints: types, limits, mimic joints, motion of the child link, and coupling."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, Value, frozen
+from robot_dynamics.foundation.arrays import Array, Value, frozen
 from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import cosine_and_sine, rodrigues, rotation_about
 
 
 class JointType(enum.Enum):
-    """The joint types of URDF that an arm is made of."""
+    """The supported joint types of URDF."""
 
     REVOLUTE = "revolute"
     CONTINUOUS = "continuous"
@@ -28,8 +28,8 @@ class JointType(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Range of one joint: rad or m, per second, N m or N; infinite where unknown."""
+class JointLimits:
+    """Limits of one joint: rad or m, rad/s or m/s, N m or N; infinite where unknown."""
 
     lower: float = -np.inf
     upper: float = np.inf
@@ -69,7 +69,7 @@ class Joint(Value):
     child: str
     origin: Pose
     axis: Array = field(default_factory=lambda: frozen((1.0, 0.0, 0.0)))
-    limits: Limits = Limits()
+    limits: JointLimits = JointLimits()
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
@@ -84,7 +84,7 @@ class Joint(Value):
 
 
 @dataclass(frozen=True, eq=False)
-class JointLimits(Value):
+class RobotLimits(Value):
     """Limits of all independent joints, in the order of `Robot.joint_names`, shape (n,) each."""
 
     lower: Array
@@ -94,7 +94,7 @@ class JointLimits(Value):
 
 
 def joint_motion(joint: Joint, q: Any) -> tuple[Array, Array]:
-    """Pose of the child link of a moving joint in its parent link at position q.
+    """Compute the pose of the child link of a moving joint in its parent link at position q.
 
     Returns:
         R_PC, shape (3, 3), and p_PC, shape (3,), m: x_P = R_PC @ x_C + p_PC.
@@ -106,7 +106,7 @@ def joint_motion(joint: Joint, q: Any) -> tuple[Array, Array]:
 
 
 def joint_pose(joint: Joint, position: float) -> Pose:
-    """Pose X_PC of the child link of any joint at a constant position, rad or m."""
+    """Compute the pose X_PC of the child link of any joint at a constant position, rad or m."""
     if not joint.moves:
         return joint.origin
     if not joint.type.rotates:
@@ -117,9 +117,9 @@ def joint_pose(joint: Joint, position: float) -> Pose:
 
 @dataclass(frozen=True, eq=False)
 class Coupling(Value):
-    """How the m moving joints of a tree follow its n independent ones.
+    """Coupling of the m moving joints of a tree to its n independent ones.
 
-    Every moving joint is an independent joint itself or follows one (mimic):
+    Every moving joint is independent or follows an independent one (mimic):
     position = multiplier * q[leader] + offset. In matrix form positions = E q + e0,
     and by virtual work efforts reduce to E^T tau and mass matrices to E^T M E.
 
@@ -143,24 +143,24 @@ class Coupling(Value):
         return E
 
     def positions(self, q: Array) -> Array:
-        """Positions of all moving joints, shape (m,), from the independent ones, shape (n,)."""
+        """Return the positions of all moving joints, shape (m,), from q, shape (n,)."""
         return self.rates(q) + self.offset
 
     def rates(self, qd: Array) -> Array:
-        """Velocities or accelerations of all moving joints, from the independent ones."""
+        """Return velocities or accelerations of all moving joints from the independent ones."""
         return self.multiplier * np.asarray(qd)[self.leader]
 
     def efforts(self, tau: Array) -> Array:
-        """E^T tau: efforts of the independent joints, which carry those of their followers."""
+        """Return E^T tau: efforts of the independent joints, including those of followers."""
         return self.columns(tau)
 
     def columns(self, A: Array) -> Array:
-        """E^T A: sum the rows of A that belong to each independent joint, shape (n, ...)."""
+        """Return E^T A: the sum of the rows of A of each independent joint, shape (n, ...)."""
         total: Any = np.zeros((self.dof, *A.shape[1:]), dtype=A.dtype)
         for row, (i, factor) in enumerate(zip(self.leader, self.multiplier, strict=True)):
             total[i] = total[i] + factor * A[row]
         return np.asarray(total)
 
     def square(self, A: Array) -> Array:
-        """E^T A E, shape (n, n)."""
+        """Return E^T A E, shape (n, n)."""
         return self.columns(self.columns(A).T).T

@@ -1,8 +1,7 @@
-"""Joint axes as lines in space, and the link frames on them that leave few operations behind.
+"""Joint axes as lines in space, and candidates for link frames that save operations.
 
-Every line is seen in the frame of the link that the joint carries, at joint
-position zero; its position along a revolute joint's own axis and the direction
-of the normal to the next joint do not depend on that choice.
+Lines are expressed in the frame of the link that the joint carries, at joint
+position zero. Feet and directions of common normals do not depend on that choice.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.lazy import cached_property
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import outward_bodies, regroup
 from robot_dynamics.spatial.rigid_body import first_moment_size, second_mass_moment
@@ -24,9 +23,9 @@ URDFs round right angles: with 10 digits, axes meant to be parallel differ by so
 """
 
 NEARLY_PARALLEL = 1e-3
-"""Sine of an angle below which lines that are not parallel meet too far away for an origin.
+"""Sine of an angle below which the foot of a common normal is too far away for an origin.
 
-Moments about a far origin are differences of large numbers.
+Moments about a distant origin are differences of large numbers.
 """
 
 
@@ -38,15 +37,15 @@ class Line:
     direction: Array
 
     def nearest(self, p: Array) -> Array:
-        """Point of the line nearest to p, shape (3,)."""
+        """Return the point of the line nearest to p, shape (3,)."""
         return self.point + self.direction * (self.direction @ (p - self.point))
 
     def is_parallel_to(self, other: Line) -> bool:
-        """Whether the directions are parallel or opposite."""
+        """Return whether the directions are parallel or opposite."""
         return float(np.linalg.norm(np.cross(self.direction, other.direction))) < PARALLEL
 
     def coincides_with(self, other: Line) -> bool:
-        """Whether both are one line."""
+        """Return whether both lines coincide."""
         away = other.point - self.nearest(other.point)
         return self.is_parallel_to(other) and float(np.linalg.norm(away)) < PARALLEL
 
@@ -56,7 +55,7 @@ class CommonNormal:
     """Common normal of the z axis of a link and another line.
 
     Args:
-        foot: Where it meets the axis of the link, m along it; None for (nearly) parallel lines.
+        foot: Position of its foot along the axis of the link, m; None for (nearly) parallel lines.
         direction: Unit vector towards the other line, shape (3,); None for coincident lines.
     """
 
@@ -65,7 +64,7 @@ class CommonNormal:
 
 
 def common_normal(z: Array, line: Line) -> CommonNormal:
-    """Common normal from the line through the origin along the unit vector z to another line."""
+    """Compute the common normal from the line through the origin along z to another line."""
     n = np.cross(z, line.direction)
     sine = np.linalg.norm(n)
     if sine < PARALLEL:
@@ -81,12 +80,12 @@ def common_normal(z: Array, line: Line) -> CommonNormal:
 
 
 def perpendicular(v: Array, z: Array) -> Array:
-    """Part of a vector across the unit vector z, shape (3,)."""
+    """Return the part of a vector perpendicular to the unit vector z, shape (3,)."""
     return v - z * (z @ v)
 
 
 class FrameCandidates:
-    """Where the frame of every link may stand on its joint axis.
+    """Candidates for the position and x direction of every link frame on its joint axis.
 
     Args:
         robot: Tree without fixed joints, as numbers.
@@ -104,10 +103,10 @@ class FrameCandidates:
     def usual(self) -> list[tuple[float, Array]]:
         """Offset of the origin along the joint axis, m, and x direction, shape (3,), per joint.
 
-        x lies on the common normal to the next joint, the one with the most links beyond it.
-        The origin is the foot of that normal; of parallel lines the one beside the next origin.
-        At a tip, x points to the mass centre and the origin is the foot of the normal to the
-        joint before.
+        x lies on the common normal to the next joint, the child joint with the most outward links.
+        The origin is the foot of that normal; of parallel lines the one next to the following
+        origin. At a tip, x points to the mass centre and the origin is the foot of the normal to
+        the previous joint.
         """
         usual: dict[int, tuple[float, Array]] = {}
         for k in reversed(range(len(self.robot.joints))):
@@ -126,7 +125,7 @@ class FrameCandidates:
         return [usual[k] for k in range(len(self.robot.joints))]
 
     def _next(self, k: int) -> tuple[Line, int | None] | None:
-        """Line that fixes the x axis of the link of joint k, and the joint that it belongs to."""
+        """Return the line that determines the x axis of the link of joint k, and its joint."""
         children = self.children[k + 1]
         if not children:
             return None
@@ -135,7 +134,7 @@ class FrameCandidates:
         line = Line(joint.origin.translation, joint.origin.rotation @ joint.axis)
         if joint.type.rotates:
             return line, child
-        # A slide has a direction but no place. One along z moves what follows along z only
+        # A prismatic axis has a direction but no position. One along z moves links along z only
         across = np.linalg.norm(np.cross(self.robot.joints[k].axis, line.direction))
         beyond = self._next(child) if across < PARALLEL else None
         if beyond is None:
@@ -146,7 +145,7 @@ class FrameCandidates:
 
     @cached_property
     def _size(self) -> list[int]:
-        """Number of links of the subtree of every link."""
+        """Number of links in the subtree of every link."""
         size = [1] * len(self.robot.links)
         for k in reversed(range(len(self.robot.joints))):
             size[self.robot.parents[k]] += size[k + 1]
@@ -158,21 +157,21 @@ class FrameCandidates:
         return 0.0 if foot is None else foot, self._mass_directions(k)[0]
 
     def _axis_before(self, k: int) -> Line | None:
-        """Axis of the revolute joint before joint k, if any, seen from the link of joint k."""
+        """Return the axis of the revolute joint before joint k, if any, in the link of joint k."""
         parent = self.robot.parents[k]
         if parent == 0 or not self.robot.joints[parent - 1].type.rotates:
             return None
         X = self.robot.joints[k].origin.inverse()
         return Line(X.translation, X.rotation @ self.robot.joints[parent - 1].axis)
 
-    # -- everything worth trying -------------------------------------------------------------
+    # -- candidates --------------------------------------------------------------------------
 
     @cached_property
     def directions(self) -> list[list[Array]]:
-        """Directions of x per joint, the usual one first.
+        """Candidates for the x direction per joint, the usual one first.
 
-        The common normals with all neighbouring joints, the first moment of the regrouped body
-        and its principal axes.
+        They are the common normals with all neighbouring joints, the first moment of the regrouped
+        body and its principal axes.
         """
         return [
             _distinct_directions([self.usual[k][1], *self._directions(k)])
@@ -206,10 +205,11 @@ class FrameCandidates:
 
     @cached_property
     def offsets(self) -> list[list[float]]:
-        """Offsets of the origin per joint, m, the usual one first.
+        """Candidates for the offset of the origin per joint, m, the usual one first.
 
-        The feet of all common normals with neighbouring joints; on a run of parallel joints the
-        feet on any of them; where the mixed second moment of the regrouped body vanishes.
+        They are the feet of all common normals with neighbouring joints, on a run of parallel
+        joints the feet on all of them, and the point where the mixed second moment of the
+        regrouped body vanishes.
         """
         joints, parents = self.robot.joints, self.robot.parents
         offsets = [[offset] for offset, _ in self.usual]
@@ -240,7 +240,7 @@ class FrameCandidates:
         ]
 
     def parallel_to_parent(self, k: int) -> bool:
-        """Whether joint k and the one before it are revolute about parallel axes."""
+        """Return whether joint k and the previous joint are revolute about parallel axes."""
         parent = self.robot.parents[k]
         if parent == 0:
             return False
@@ -266,7 +266,7 @@ class FrameCandidates:
 
     @cached_property
     def _reach(self) -> float:
-        """Length of all links together, m: moments about an origin further away lose digits."""
+        """Total length of all links, m: moments about more distant origins lose digits."""
         return float(sum(np.linalg.norm(j.origin.translation) for j in self.robot.joints)) + 1.0
 
     # -- bodies ------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ class FrameCandidates:
 
     @cached_property
     def _balanced(self) -> list[bool]:
-        """Whether the mass centre of all that joint k carries lies on its axis."""
+        """True for each joint whose axis contains the mass centre of the links that it carries."""
         links = zip(self._regrouped.links[1:], outward_bodies(self.robot)[1:], strict=True)
         return [
             bool(np.linalg.norm(link.inertia.first_moment) <= PARALLEL * first_moment_size(body))
@@ -286,7 +286,7 @@ class FrameCandidates:
 
 
 def _distinct(values: list[float]) -> list[float]:
-    """The values without near repetitions, in order."""
+    """Remove near repetitions of values."""
     kept: list[float] = []
     for value in values:
         if all(abs(value - other) > PARALLEL for other in kept):
@@ -295,7 +295,7 @@ def _distinct(values: list[float]) -> list[float]:
 
 
 def _distinct_directions(directions: list[Array]) -> list[Array]:
-    """The unit vectors without near repetitions and opposites, in order."""
+    """Remove near repetitions and opposites of unit vectors."""
     kept: list[Array] = []
     for x in directions:
         if all(abs(x @ other) < 1.0 - PARALLEL for other in kept):

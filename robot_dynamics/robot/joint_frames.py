@@ -1,14 +1,13 @@
-"""Link frames that leave few operations behind: z along the joint, x on a common normal.
+"""Link frames that save operations: z along the joint, x on a common normal.
 
-A URDF puts link frames where its author found them convenient. The equations of
-motion are shortest where the z axis of a link lies on the joint that carries it
-and the x axis on the common normal to the next joint, as Craig and Renaud place
-them (modified Denavit-Hartenberg frames). A frame is a choice that no torque
-depends on, so all of this is Robot -> Robot.
+A URDF has link frames where its author found them convenient. The equations of
+motion are shortest if the z axis of a link lies on the joint that carries it and
+the x axis on the common normal to the next joint, as in Craig and Renaud (modified
+Denavit-Hartenberg frames). No torque depends on the choice of frames, so all these
+functions are Robot -> Robot.
 
-`joint_frames` places them, `in_frames` and `reframe` move any link frame, `snapped` removes the
-last digits that a URDF has from angles like 1.5707963, `in_length_unit` replaces
-the metre.
+`joint_frames` places the frames, `in_frames` and `reframe` move any link frame, `snapped` rounds
+angles like 1.5707963 to the exact ones, and `in_length_unit` changes the length unit.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint_axes import FrameCandidates, perpendicular
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia, Pose, first_moment_size, second_mass_moment
 
 SUFFIX = " (joint frame)"
-"""Marks the name of a link whose frame has moved; the old name stays as a named frame."""
+"""Suffix of a link whose frame has moved; the old name remains as a named frame."""
 
 
 # -- moving frames ---------------------------------------------------------------------------
 
 
 def in_frames(robot: Robot, poses: Sequence[Pose]) -> Robot:
-    """Give every link but the root another frame; names and the motion of the robot stay.
+    """Give every link except the root another frame; names and motion of the robot do not change.
 
     Args:
         robot: Tree without fixed joints.
@@ -61,7 +60,7 @@ def in_frames(robot: Robot, poses: Sequence[Pose]) -> Robot:
 
 
 def reframe(robot: Robot, poses: Sequence[Pose]) -> Robot:
-    """Give every link but the root another frame; the motion of the robot stays.
+    """Give every link except the root another frame; the motion of the robot does not change.
 
     Args:
         robot: Tree without fixed joints.
@@ -70,7 +69,7 @@ def reframe(robot: Robot, poses: Sequence[Pose]) -> Robot:
 
     Returns:
         The same robot in new frames. The links get the suffix " (joint frame)", and their old
-        names remain as named frames, so that a wrench or a tool stays where it was.
+        names remain as named frames, so that wrenches and tools keep their place.
     """
     moved = in_frames(robot, poses)
     new_name = {link.name: joint_frame_name(link.name) for link in robot.links[1:]}
@@ -90,7 +89,7 @@ def reframe(robot: Robot, poses: Sequence[Pose]) -> Robot:
 
 
 def joint_frame_name(link: str) -> str:
-    """Name of a link after its frame has moved."""
+    """Return the name of a link after its frame has moved."""
     return link if link.endswith(SUFFIX) else link + SUFFIX
 
 
@@ -99,10 +98,10 @@ def joint_frame_name(link: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Where the frame of a link stands on its joint axis, which becomes its z axis.
+    """Placement of a link frame on its joint axis, which becomes its z axis.
 
     Args:
-        offset: Position of the origin along the joint axis, from the present origin, m.
+        offset: Position of the new origin along the joint axis, from the present origin, m.
         x: Direction of the x axis in present axes, perpendicular to the joint axis, shape (3,).
     """
 
@@ -113,14 +112,14 @@ class Placement:
 def joint_frames(robot: Robot, places: Sequence[Placement] | None = None) -> Robot:
     """Re-express the link frames with z along the joints.
 
-    A revolute joint turns about the z axis of its link. A link on a prismatic joint keeps the
-    axes of its parent and, at joint position zero, its origin, as nothing turns between them;
-    only on the base, where any axes are free, does it slide along its own z axis.
+    A revolute joint rotates about the z axis of its link. A link on a prismatic joint has the axes
+    of its parent and, at joint position zero, its origin, because it does not rotate in the parent.
+    Only a prismatic joint on the base, where any axes are possible, moves along its own z axis.
 
     Args:
         robot: Tree without fixed joints.
-        places: One per joint, those of prismatic joints unused except on the base; by default
-            modified Denavit-Hartenberg frames (`FrameCandidates.usual`).
+        places: One per joint, unused for prismatic joints except on the base; by default modified
+            Denavit-Hartenberg frames (`FrameCandidates.usual`).
 
     Returns:
         The same robot in new frames (see `reframe`).
@@ -137,7 +136,7 @@ def joint_frames(robot: Robot, places: Sequence[Placement] | None = None) -> Rob
         else:
             poses.append(joint.origin.inverse() @ poses[parent])
     moved = reframe(robot, poses[1:])
-    # What is z by construction carries no round-off; neither does a frame kept from the parent
+    # Set exactly: z axes by construction, and frames kept from the parent
     joints = []
     for joint, parent in zip(moved.joints, moved.parents, strict=True):
         if joint.type.rotates or parent == 0:
@@ -152,12 +151,12 @@ def joint_frames(robot: Robot, places: Sequence[Placement] | None = None) -> Rob
 
 @dataclass(frozen=True)
 class Residual:
-    """The largest change that snapping made.
+    """The largest changes by snapping.
 
     Args:
-        angle: Between the axes of neighbouring links, rad.
-        length: Of an origin, m.
-        inertia: Of a mass, first or second moment, relative to all that the joint carries.
+        angle: Of an angle between the axes of neighbouring links, rad.
+        length: Of a coordinate of an origin, m.
+        inertia: Of a mass, first or second moment, relative to the bodies that the joint carries.
     """
 
     angle: float
@@ -166,16 +165,16 @@ class Residual:
 
 
 def snapped(robot: Robot, tolerance: float, sizes: Sequence[Inertia]) -> tuple[Robot, Residual]:
-    """Replace constants that are almost exact by the exact ones.
+    """Replace nearly exact constants by exact ones.
 
-    Angles of a joint origin Rz(gamma) Rx(alpha) Rz(theta) within `tolerance` (rad) of a right
-    angle, lengths within `tolerance` (m) of zero, inertial parameters smaller than `tolerance`
-    times those of `sizes`, and equal second moments about x and y.
+    They are angles of a joint origin Rz(gamma) Rx(alpha) Rz(theta) within `tolerance` (rad) of a
+    right angle, lengths within `tolerance` (m) of zero, inertial parameters smaller than
+    `tolerance` times those of `sizes`, and nearly equal second moments about x and y.
 
     Args:
         robot: Tree without fixed joints in joint frames, as numbers.
-        tolerance: Largest change, rad, m, or relative; 0 changes nothing but signs of zero.
-        sizes: For every link what the joint carries (`transforms.outward_bodies`).
+        tolerance: Largest change, rad, m, or relative; 0 changes only signs of zero.
+        sizes: For every link the bodies that its joint carries (`transforms.outward_bodies`).
 
     Returns:
         The robot with exact constants, and the largest changes made.
@@ -183,7 +182,7 @@ def snapped(robot: Robot, tolerance: float, sizes: Sequence[Inertia]) -> tuple[R
     largest = {"angle": 0.0, "length": 0.0, "inertia": 0.0}
 
     def snap(kind: str, values: Array, exact: Array, size: float = 1.0) -> Array:
-        """`exact` where it differs by no more than the tolerance allows, otherwise `values`."""
+        """Return `exact` where it is within the tolerance of `values`, otherwise `values`."""
         change = np.abs(values - exact)
         near = change <= tolerance * size
         largest[kind] = max(largest[kind], float(np.max(change[near], initial=0.0) / size))
@@ -225,9 +224,9 @@ def snapped(robot: Robot, tolerance: float, sizes: Sequence[Inertia]) -> tuple[R
 
 
 def zxz_angles(R: Array, tolerance: float = 0.0) -> Array:
-    """Angles (gamma, alpha, theta) of R = Rz(gamma) Rx(alpha) Rz(theta), shape (3,), rad.
+    """Return the angles (gamma, alpha, theta) of R = Rz(gamma) Rx(alpha) Rz(theta), (3,), rad.
 
-    alpha is in [0, pi]. Where the z axes are parallel, within `tolerance` (rad), gamma is 0.
+    alpha is in [0, pi]. If the z axes are parallel within `tolerance` (rad), gamma is 0.
     """
     sine = float(np.hypot(R[0, 2], R[1, 2]))
     alpha = np.arctan2(sine, R[2, 2])
@@ -237,7 +236,7 @@ def zxz_angles(R: Array, tolerance: float = 0.0) -> Array:
 
 
 def rotation_zxz(angles: Array) -> Array:
-    """Rz(gamma) Rx(alpha) Rz(theta), shape (3, 3); right angles give exact zeros and ones."""
+    """Return Rz(gamma) Rx(alpha) Rz(theta), shape (3, 3); exact for right angles."""
     R = np.eye(3)
     for angle, (i, j) in zip(angles, ((0, 1), (1, 2), (0, 1)), strict=True):
         quarters = angle / (0.5 * np.pi)
@@ -251,11 +250,11 @@ def rotation_zxz(angles: Array) -> Array:
 
 
 def in_length_unit(robot: Robot, unit: float) -> Robot:
-    """The same robot with lengths in another unit than the metre.
+    """Express the lengths of a robot in another unit.
 
-    Masses scale so that torques (mass times length squared over time squared) keep their
-    numbers: a mass in kg becomes mass * unit^2. Forces come out multiplied by `unit`, and
-    positions of prismatic joints go in divided by it.
+    Masses are scaled by unit^2, so that torques (mass times length squared over time squared) keep
+    their values. Computed forces are multiplied by `unit`, and positions of prismatic joints must
+    be divided by it.
 
     Args:
         robot: Any robot.

@@ -1,8 +1,7 @@
-"""A tree of links and joints, as an immutable value: what a robot is made of.
+"""A tree of links and joints in its zero reference position, as an immutable value.
 
-It stands in its zero reference position: where each joint frame lies when
-every joint position is zero. Nothing here moves. Joints stand depth first in
-document order, and joint k carries link k + 1.
+In the zero reference position every joint position is zero. Joints are listed
+depth first in document order, and joint k carries link k + 1.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, Value, frozen
 from robot_dynamics.errors import RobotError, check_known, unknown_name
-from robot_dynamics.lazy import cached_property
-from robot_dynamics.robot.joint import Coupling, Joint, JointLimits, Mimic
+from robot_dynamics.foundation.arrays import Array, Value, frozen
+from robot_dynamics.foundation.lazy import cached_property
+from robot_dynamics.foundation.text_tables import html_table
+from robot_dynamics.robot.joint import Coupling, Joint, Mimic, RobotLimits
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.text_tables import html_table
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-"""Default acceleration of free fall in the axes of the root link, m/s^2."""
+"""Default gravitational acceleration in the axes of the root link, m/s^2."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,10 +35,10 @@ class KinematicTree(Value):
         name: Name in the URDF.
         links: Root link first; links[k + 1] is carried by joints[k].
         joints: Depth first, in document order.
-        gravity: Acceleration of free fall in the axes of the root link, shape (3,), m/s^2.
-        frames: Named frames other than the links' own, as links leave them when merged.
-        tips: Names of the links and frames where it ends; by default of the links that carry no
-            other and that a joint moves. They stay tips when links are merged.
+        gravity: Gravitational acceleration in the axes of the root link, shape (3,), m/s^2.
+        frames: Named frames other than the links' own, such as those of merged links.
+        tips: Names of the end links and frames; by default the moving links that carry no other.
+            They remain tips when links are merged.
     """
 
     name: str
@@ -63,7 +62,7 @@ class KinematicTree(Value):
                     f"robot '{self.name}': joint '{joint.name}' carries '{joint.child}' but stands "
                     f"before link '{link.name}'; list links in the order of their joints"
                 )
-        # A joint on an unknown or later link is refused in `parents`
+        # `parents` refuses a joint on an unknown or later link
         object.__setattr__(self, "tips", tuple(self.tips) or self._leaves())
 
     def __repr__(self) -> str:
@@ -88,7 +87,7 @@ class KinematicTree(Value):
         return html_table(repr(self)[1:-1], headings, rows)
 
     def _leaves(self) -> tuple[str, ...]:
-        """Links that carry no other, those that a joint moves if there are such."""
+        """Return the moving links that carry no other; if there are none, all such links."""
         moved = [False]
         for joint, parent in zip(self.joints, self.parents, strict=True):
             moved.append(joint.moves or moved[parent])
@@ -122,7 +121,7 @@ class KinematicTree(Value):
         return {joint.name: k for k, joint in enumerate(self.joints)}
 
     def link_index(self, name: str) -> int:
-        """Index of a link in `links`.
+        """Return the index of a link in `links`.
 
         Raises:
             UnknownNameError: If there is no such link.
@@ -131,7 +130,7 @@ class KinematicTree(Value):
         return self._link_index[name]
 
     def path_to(self, link: str) -> list[int]:
-        """Indices of the joints between the root and a link, root first.
+        """Return the indices of the joints between the root and a link, root first.
 
         Raises:
             UnknownNameError: If there is no such link.
@@ -144,7 +143,7 @@ class KinematicTree(Value):
         return path[::-1]
 
     def joint(self, name: str) -> Joint:
-        """The joint of that name.
+        """Return the joint of that name.
 
         Raises:
             UnknownNameError: If there is no such joint.
@@ -153,7 +152,7 @@ class KinematicTree(Value):
         return self.joints[self._joint_index[name]]
 
     def frame(self, name: str) -> Frame:
-        """Where a link or named frame is fixed.
+        """Return the link and pose of a named frame; the name of a link is its own frame.
 
         Raises:
             UnknownNameError: If there is neither a link nor a frame of that name.
@@ -162,7 +161,7 @@ class KinematicTree(Value):
         return Frame(name, Pose.identity()) if name in self._link_index else self.frames[name]
 
     def _check_known(self, kind: str, name: str, known: Collection[str]) -> None:
-        """Raise UnknownNameError for a name that the robot does not have, or that is no text."""
+        """Raise UnknownNameError if a name is not text or the robot lacks it."""
         check_known(kind, name, f"robot '{self.name}'", known)
 
     @property
@@ -193,10 +192,10 @@ class KinematicTree(Value):
         return len(self.independent_joints)
 
     @cached_property
-    def limits(self) -> JointLimits:
+    def limits(self) -> RobotLimits:
         """Limits of the independent joints, in the order of `joint_names`."""
         limits = [joint.limits for joint in self.independent_joints]
-        return JointLimits(
+        return RobotLimits(
             lower=frozen([limit.lower for limit in limits]),
             upper=frozen([limit.upper for limit in limits]),
             velocity=frozen([limit.velocity for limit in limits]),
@@ -205,7 +204,7 @@ class KinematicTree(Value):
 
     @cached_property
     def coupling(self) -> Coupling:
-        """How `moving_joints` follow q: the mimic tags as index, multiplier and offset."""
+        """Coupling of `moving_joints` to q: the mimic tags as index, multiplier and offset."""
         index = {name: i for i, name in enumerate(self.joint_names)}
         couplings = [joint.mimic or Mimic(joint.name) for joint in self.moving_joints]
         return Coupling(
@@ -217,7 +216,7 @@ class KinematicTree(Value):
 
 
 def robot_digest(robot: KinematicTree) -> str:
-    """Fingerprint of everything that the equations of a robot depend on, 16 hex digits."""
+    """Return a fingerprint of all data that the equations of a robot depend on, 16 hex digits."""
     h = hashlib.sha256()
 
     def add(*values: Any) -> None:

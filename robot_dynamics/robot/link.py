@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from robot_dynamics.arrays import Value
+from robot_dynamics.foundation.arrays import Value
 from robot_dynamics.spatial.rigid_body import Inertia, Pose
 
 

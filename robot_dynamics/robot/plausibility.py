@@ -1,4 +1,4 @@
-"""What no physical robot has: findings in words, for whoever reads or changes a robot."""
+"""Plausibility checks of a robot description: inertias, massless links and limits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint import Joint, JointType, joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -14,19 +14,19 @@ from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import skew
 
 HEAVY_KG = 2000.0
-"""A link above this mass, kg, is rather one whose mass is in grams."""
+"""Mass of a link, kg, above which it is probably given in grams."""
 
 LONG_M = 20.0
-"""A distance within one link above this, m, is rather one in millimetres."""
+"""Distance within one link, m, above which it is probably given in millimetres."""
 
 ROUND_OFF = 1e-12
-"""What is smaller than this, relative to the terms that it is summed from, is zero."""
+"""Size of a sum, relative to its terms, below which it counts as zero."""
 
 # -- one body ---------------------------------------------------------------------------------
 
 
 def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
-    """Say what is wrong with a mass distribution.
+    """Yield the faults of a mass distribution.
 
     Args:
         mass: At least zero, kg.
@@ -44,7 +44,7 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
             yield "has rotational inertia but no mass; give both, or neither"
         return
     if not np.any(about_com):
-        yield "has mass but no rotational inertia, like a point; give ixx, iyy, izz"
+        yield "has mass but no rotational inertia, like a point mass; give ixx, iyy, izz"
         return
     gyration = np.sqrt(np.max(np.abs(moments))) / np.sqrt(mass)
     if gyration > LONG_M:
@@ -59,9 +59,9 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
         )
     elif moments[0] + moments[1] < moments[2] * (1.0 - 1e-5):  # files print six digits
         yield (
-            "inertia breaks the triangle inequality: no body has principal moments "
-            f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg m^2, where the largest "
-            f"exceeds the sum of the others; check {products}"
+            "inertia breaks the triangle inequality: the largest of the principal moments "
+            f"{moments[0]:.4g}, {moments[1]:.4g}, {moments[2]:.4g} kg m^2 exceeds the sum of the "
+            f"others; check {products}"
         )
 
 
@@ -69,7 +69,7 @@ def body_faults(mass: float, com: Array, about_com: Array) -> Iterator[str]:
 
 
 def massless_links(robot: Robot) -> list[str]:
-    """Links that a joint moves and that have no mass, not even in what is fixed to them."""
+    """List the moving links without mass, including the links fixed to them."""
     return [
         link.name
         for link in merge_fixed(robot).links[1:]
@@ -78,19 +78,19 @@ def massless_links(robot: Robot) -> list[str]:
 
 
 def inertialess_joints(robot: Robot) -> list[str]:
-    """Independent joints that accelerate nothing, so that the mass matrix is singular.
+    """List the independent joints that move no inertia, so that the mass matrix is singular.
 
-    The mass matrix is factored from the tips to the base at a generic pose: a pivot of zero
-    belongs to a joint that moves without effort while those before it hold still and those
-    after it are free. What is singular at a generic pose is singular at every pose.
+    The mass matrix is factored from the tips to the base at a generic pose. A pivot of zero
+    belongs to a joint that moves without effort while inward joints are fixed and outward joints
+    are free. A mass matrix that is singular at a generic pose is singular at every pose.
     """
     tree = merge_fixed(robot)
-    # From 0.3 to 1.2 without a pattern; importing numpy.random takes as long as reading a robot
+    # Irregular values from 0.3 to 1.2, because importing numpy.random would double reading time
     generic = 0.75 + 0.45 * np.sin(np.arange(1.0, tree.dof + 1.0) ** 2)
     M, scale = _mass_matrix(tree, generic)
     found = []
     for k in reversed(range(tree.dof)):
-        if abs(M[k, k]) <= ROUND_OFF * scale[k]:  # negative is odd too, but not singular
+        if abs(M[k, k]) <= ROUND_OFF * scale[k]:  # a negative pivot is not singular
             found.append(tree.joint_names[k])
             continue
         M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
@@ -98,10 +98,10 @@ def inertialess_joints(robot: Robot) -> list[str]:
 
 
 def _mass_matrix(tree: Robot, q: Array) -> tuple[Array, Array]:
-    """Mass matrix of a tree without fixed joints, and the magnitude its diagonal is summed from.
+    """Return the mass matrix of a tree without fixed joints, and the magnitude of its terms.
 
-    By its definition, the sum of J^T I J over the links, everything about the origin and in the
-    axes of the root.
+    It is the sum of J^T I J over the links, about the origin and in the axes of the root. The
+    magnitude of the terms on the diagonal, shape (n,), is the scale of round-off.
     """
     n = len(tree.joints)
     E, positions = tree.coupling.matrix, tree.coupling.positions(q)
@@ -128,17 +128,17 @@ def _mass_matrix(tree: Robot, q: Array) -> tuple[Array, Array]:
 # -- limits -----------------------------------------------------------------------------------
 
 STRONG = {"rotates": 5000.0, "slides": 50_000.0}
-"""An effort limit above this, N m or N, is rather a placeholder."""
+"""Effort limit, N m or N, above which it is probably a placeholder."""
 
 FAST = {"rotates": 80.0, "slides": 20.0}
-"""A velocity limit above this, rad/s or m/s, is rather a placeholder, or in degrees."""
+"""Velocity limit, rad/s or m/s, above which it is probably a placeholder, or in degrees."""
 
 FAR = {"rotates": 8.0 * np.pi, "slides": 20.0}
-"""A position range wider than this, rad or m, is rather a placeholder, in degrees or in mm."""
+"""Position range, rad or m, above which it is probably a placeholder, in degrees or in mm."""
 
 
 def limit_faults(joint: Joint) -> Iterator[str]:
-    """Say which limits of a moving joint are missing, and which no real joint has."""
+    """Yield the missing and implausible limits of a moving joint."""
     kind = "rotates" if joint.type.rotates else "slides"
     angle, effort = ("rad", "N m") if joint.type.rotates else ("m", "N")
     limits = joint.limits
@@ -154,7 +154,7 @@ def limit_faults(joint: Joint) -> Iterator[str]:
         if not np.isfinite(value)
     ]
     if missing:
-        yield f"no limit of {', '.join(missing)}, so that nothing is kept within one; give it"
+        yield f"has no limit of {', '.join(missing)}, so none is enforced; give it"
     if np.isfinite(span) and span > FAR[kind]:
         yield f"moves by {span:.4g} {angle}; is the range in degrees or millimetres?"
     if np.isfinite(limits.velocity) and limits.velocity > FAST[kind]:
@@ -163,8 +163,8 @@ def limit_faults(joint: Joint) -> Iterator[str]:
         yield f"effort limit {limits.effort:.4g} {effort} is a placeholder, or in other units"
 
 
-def doubts(robot: Robot) -> Iterator[str]:
-    """Say, link by link and joint by joint, what a reader of the description should look at."""
+def plausibility_warnings(robot: Robot) -> Iterator[str]:
+    """Yield warnings about implausible data, link by link and joint by joint."""
     for link in robot.links[1:]:
         body = link.inertia
         for fault in body_faults(float(body.mass), body.com, body.about_com):
@@ -172,7 +172,7 @@ def doubts(robot: Robot) -> Iterator[str]:
     for name in massless_links(robot):
         yield f"link '{name}': a joint moves it, but it has no mass"
     for name in inertialess_joints(robot):
-        yield f"joint '{name}': accelerates nothing, so that forward dynamics has no answer"
+        yield f"joint '{name}': moves no inertia, so that forward dynamics has no solution"
     for joint in robot.moving_joints:
         if joint.mimic is None:
             for fault in limit_faults(joint):

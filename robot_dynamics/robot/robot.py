@@ -1,4 +1,4 @@
-"""What a robot is: a kinematic tree, and the ways to make another robot of it."""
+"""Robot: a kinematic tree, with its transformations as methods."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["STANDARD_GRAVITY", "Robot"]
 class Robot(KinematicTree):
     """A tree of links and joints in its zero reference position; arguments of `KinematicTree`.
 
-    Each method is a function of `transforms`, where it says all about itself.
+    Each method calls the function of `transforms` that documents it.
     """
 
     def with_gravity(self, gravity: npt.ArrayLike) -> Robot:
-        """Put it under a gravity vector (3,), m/s^2, in root axes: `transforms.with_gravity`."""
+        """Set the gravity vector (3,), m/s^2, in root axes: `transforms.with_gravity`."""
         return transforms.with_gravity(self, gravity)
 
     def with_locked(self, positions: Mapping[str, float]) -> Robot:
@@ -36,9 +36,9 @@ class Robot(KinematicTree):
         com: npt.ArrayLike = (0.0, 0.0, 0.0),
         inertia: npt.ArrayLike | None = None,
     ) -> Robot:
-        """Fasten a body to a link: mass kg, com (3,) m and inertia about it (3, 3) kg m^2.
+        """Attach a body to a link: mass kg, com (3,) m and inertia about it (3, 3) kg m^2.
 
-        Both in the axes of `frame`: `transforms.with_payload`.
+        Com and inertia are in the axes of `frame`: `transforms.with_payload`.
         """
         return transforms.with_payload(self, frame, mass, com, inertia)
 
@@ -47,5 +47,5 @@ class Robot(KinematicTree):
         return transforms.subchain(self, base, tip)
 
     def mounted(self, orientation: npt.ArrayLike | Pose) -> Robot:
-        """Turn the root link against the world; rpy (3,) or rotation (3, 3): `transforms.mount`."""
+        """Rotate the root link in the world; rpy (3,) or rotation (3, 3): `transforms.mount`."""
         return transforms.mount(self, orientation)

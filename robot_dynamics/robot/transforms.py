@@ -1,4 +1,4 @@
-"""Robot -> Robot: each function returns an equivalent or deliberately changed robot."""
+"""Robot -> Robot functions: each returns an equivalent or deliberately changed robot."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, numbers
 from robot_dynamics.errors import RobotError, shown
-from robot_dynamics.robot.joint import Joint, JointType, Limits, joint_pose
+from robot_dynamics.foundation.arrays import Array, numbers
+from robot_dynamics.robot.joint import Joint, JointLimits, JointType, joint_pose
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.spatial.rigid_body import Inertia, Pose, body_of, homogeneous, pseudo_inertia
 from robot_dynamics.spatial.rotation import rotation_from_rpy
 
 AnyRobot = TypeVar("AnyRobot", bound=KinematicTree)
-"""A robot; what comes out is of the same kind."""
+"""A robot; the result has the same type."""
 
-# -- the same robot, written differently --------------------------------------------------------
+# -- equivalent robots --------------------------------------------------------------------------
 
 
 def merge_fixed(robot: AnyRobot) -> AnyRobot:
-    """Join links across fixed joints; the links that disappear stay as named frames.
+    """Merge links across fixed joints; merged links remain as named frames.
 
     The torques of the moving joints do not change. A robot without fixed
-    joints is returned as it is.
+    joints is returned unchanged.
     """
     if all(joint.moves for joint in robot.joints):
         return robot
@@ -70,24 +70,23 @@ CLEARABLE: Mapping[str, Callable[[Array], float]] = MappingProxyType(
         "Sxx-Syy": lambda J: J[0, 0] - J[1, 1],
     }
 )
-"""What a mass left in the child of a link can clear in the link, as functions of J."""
+"""Quantities of a link, as functions of J, that a mass left in its child can clear."""
 
 
 def regroup(robot: AnyRobot, shared: Mapping[int, str] | None = None) -> AnyRobot:
-    """Move what each joint cannot move to the link before it, tips to base.
+    """Move the inertial parameters that each joint cannot move to its parent link, tips to base.
 
-    Held as pseudo-inertias, bodies transform like coordinates, J' = T J T^T, and the part of J
-    that the motion of a joint cannot move is a projection: for a revolute joint what lies on its
-    axis (a massive line: m, h_z, S_zz), for a prismatic joint the block S, as the link does not
-    rotate in its parent. Given to the parent, link by link, this is the augmented body of Renaud
-    carried to its end ([Renaud1987], conclusion).
+    As pseudo-inertias, bodies transform by J' = T J T^T, and the part of J that a joint cannot
+    move is a projection: for a revolute joint the mass on its axis (a massive line: m, h_z, S_zz),
+    for a prismatic joint the block S, because the link does not rotate in its parent. Moving it to
+    the parent, link by link, completes the augmented body of Renaud ([Renaud1987], conclusion).
 
     Args:
         robot: Tree without fixed joints.
-        shared: The mass that lies on a revolute joint may stand in either of its links. For a
-            joint (by index), a name of `CLEARABLE`: as much of it is left in the child, at its
-            origin, as clears that quantity in the parent. Ignored where no mass of the size of
-            the robot's can do that.
+        shared: A mass on a revolute joint may belong to either of its links. For a joint (by
+            index), a name of `CLEARABLE`: the mass left in the child, at its origin, is the one
+            that clears that quantity in the parent. Ignored if that takes more than the mass of
+            the robot.
 
     Returns:
         A robot with the same joint efforts, mass matrix and energy. Without shared masses its
@@ -113,7 +112,7 @@ def regroup(robot: AnyRobot, shared: Mapping[int, str] | None = None) -> AnyRobo
 
 
 def _immovable(joint: Joint) -> Array:
-    """Projection P, shape (4, 4): the motion of the joint does not move P J P, child axes."""
+    """Return the projection P, shape (4, 4): the joint does not move P J P, child axes."""
     P = np.zeros((4, 4))
     if joint.type.rotates:
         P[:3, :3] = np.outer(joint.axis, joint.axis)
@@ -124,7 +123,7 @@ def _immovable(joint: Joint) -> Array:
 
 
 def _point_mass(J: Array, T: Array, quantity: Callable[[Array], float], largest: float) -> Array:
-    """Pseudo-inertia of the mass at the child's origin that has as much of a quantity as J."""
+    """Return the pseudo-inertia of a mass at the child's origin with as much of a quantity as J."""
     at_origin = np.zeros((4, 4))
     of_one_kilogram = quantity(T @ _UNIT_MASS @ T.T)
     if abs(quantity(J)) <= largest * abs(of_one_kilogram):
@@ -140,9 +139,9 @@ def _total_mass(robot: KinematicTree) -> float:
 
 
 def outward_bodies(robot: KinematicTree) -> list[Inertia]:
-    """Each link with all links outward of it as one rigid body, at joint positions zero.
+    """Combine each link with all outward links to one rigid body, at joint positions zero.
 
-    Their size is what numbers of a link are compared with to be called negligible.
+    Parameters of a link are negligible relative to those of these bodies.
     """
     bodies = [link.inertia for link in robot.links]
     for k in reversed(range(len(robot.joints))):
@@ -151,21 +150,21 @@ def outward_bodies(robot: KinematicTree) -> list[Inertia]:
     return bodies
 
 
-# -- another robot --------------------------------------------------------------------------------
+# -- changed robots -------------------------------------------------------------------------------
 
 
 def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
-    """Fix joints at given positions; their links keep their mass and become part of the others.
+    """Fix joints at given positions; their links keep their mass.
 
     Args:
         robot: Any robot.
-        positions: Position of every joint to be fixed, rad or m, by name. Joints that mimic one of
-            them are fixed with it, where the coupling puts them.
+        positions: Position of every joint to fix, rad or m, by name. Joints that mimic one of them
+            are fixed with it, at the position of the coupling.
 
     Raises:
         UnknownNameError: If there is no such joint.
-        RobotError: If the joint is fixed already or follows another, a position is not finite, or
-            positions are not given by name.
+        RobotError: If the joint is already fixed or follows another, a position is not finite, or
+            `positions` is not a mapping.
     """
     if not isinstance(positions, Mapping):
         raise RobotError(
@@ -194,7 +193,7 @@ def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
         else:
             return joint
         origin = joint_pose(joint, position)
-        return replace(joint, type=JointType.FIXED, origin=origin, limits=Limits(), mimic=None)
+        return replace(joint, type=JointType.FIXED, origin=origin, limits=JointLimits(), mimic=None)
 
     return replace(robot, joints=tuple(locked(joint) for joint in robot.joints))
 
@@ -206,19 +205,19 @@ def with_payload(
     com: npt.ArrayLike = (0.0, 0.0, 0.0),
     inertia: npt.ArrayLike | None = None,
 ) -> AnyRobot:
-    """Fasten a rigid body to a link.
+    """Attach a rigid body to a link.
 
     Args:
         robot: Any robot.
-        frame: Link or named frame that the body is fastened to.
+        frame: Link or named frame that the body is attached to.
         mass: Mass of the body, kg.
         com: Its mass centre in `frame`, shape (3,), m.
         inertia: Its rotational inertia about its mass centre, in the axes of `frame`, shape
-            (3, 3), kg m^2; by default that of a point, zero.
+            (3, 3), kg m^2; by default zero, a point mass.
 
     Raises:
         UnknownNameError: If there is no such frame.
-        RobotError: If no body has this mass and inertia.
+        RobotError: If mass and inertia are physically impossible.
     """
     place = robot.frame(frame)
     m = float(numbers("payload: mass", mass, ()))
@@ -227,14 +226,14 @@ def with_payload(
     if m < 0.0:
         raise RobotError(f"payload: mass must be zero or positive, got {mass} kg")
     moments = np.linalg.eigvalsh(I_C)
-    tolerance = 1e-9 * abs(moments[2])  # round-off of whoever computed the nine numbers
+    tolerance = 1e-9 * abs(moments[2])  # round-off of the given matrix
     if np.max(np.abs(I_C - I_C.T)) > tolerance:
         raise RobotError("payload: inertia must be symmetric; check ixy, ixz, iyz")
     if moments[0] < -tolerance or moments[0] + moments[1] < moments[2] - tolerance:
         printed = ", ".join(f"{moment:.4g}" for moment in moments)
         raise RobotError(
-            f"payload: no body has principal moments {printed} kg m^2; none may be negative, "
-            "and none exceed the sum of the others"
+            f"payload: principal moments {printed} kg m^2 are physically impossible; none may be "
+            "negative or exceed the sum of the others"
         )
     body = Inertia.from_com(m, c, I_C).expressed_in(place.pose)
     links = tuple(
@@ -245,7 +244,7 @@ def with_payload(
 
 
 def with_gravity(robot: AnyRobot, gravity: npt.ArrayLike) -> AnyRobot:
-    """Put the robot under another gravity vector, shape (3,), m/s^2, in axes of the root link.
+    """Set another gravity vector, shape (3,), m/s^2, in axes of the root link.
 
     Raises:
         RobotError: If it is anything but three finite numbers.
@@ -254,12 +253,11 @@ def with_gravity(robot: AnyRobot, gravity: npt.ArrayLike) -> AnyRobot:
 
 
 def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
-    """Cut out the part of a robot from one link to another one that it carries.
+    """Cut out the part of a robot from one link to an outward one.
 
-    What the joints between the two carry is kept: the links on the way, and what is fixed
-    to them. Left out are branches that move (lock their joints first to keep their mass),
-    what is below `base`, and what is fixed to `tip` or moves on it. Gravity stays as it is
-    when the joints below `base` are at zero.
+    The result has the links on the path and the links fixed to them. It omits moving branches
+    (lock their joints first to keep their mass), everything inward of `base`, and everything
+    attached to `tip`. Gravity is that of the joints inward of `base` at position zero.
 
     Args:
         robot: Any robot.
@@ -308,15 +306,15 @@ def subchain(robot: AnyRobot, base: str, tip: str) -> AnyRobot:
 
 
 def mount(robot: AnyRobot, orientation: npt.ArrayLike | Pose) -> AnyRobot:
-    """Turn the root link against the world, as when a robot is bolted to a wall.
+    """Rotate the root link in the world, for example to mount a robot on a wall.
 
-    Only gravity notices: it is a vector in the axes of the root link.
+    Only gravity changes, which is a vector in the axes of the root link.
 
     Args:
-        robot: Any robot, in its present stand.
+        robot: Any robot, in its present orientation.
         orientation: Orientation of the root link in its present axes: roll, pitch, yaw as in a
-            URDF, shape (3,), rad; or a rotation matrix, shape (3, 3); or a pose, of which the
-            translation has no effect.
+            URDF, shape (3,), rad; or a rotation matrix, shape (3, 3); or a pose, whose translation
+            has no effect.
 
     Raises:
         RobotError: If it is none of these.

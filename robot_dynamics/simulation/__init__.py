@@ -1,4 +1,4 @@
-"""A simulated robot: efforts in, motion out."""
+"""Simulate the motion of a robot under joint efforts."""
 
 from robot_dynamics.simulation.closed_loop import Controller, Log, simulate
 from robot_dynamics.simulation.integrators import INTEGRATORS, integrate

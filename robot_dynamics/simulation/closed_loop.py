@@ -1,4 +1,4 @@
-"""A controller and a plant in a closed loop, without ROS and as fast as they go."""
+"""Simulate a controller and a plant in a closed loop, without ROS, faster than real time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.laws import Measured, position_error
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import Sensor
 from robot_dynamics.trajectory.trajectory import State, Trajectory
@@ -22,7 +22,7 @@ Controller = Callable[[float, State, Measured], Array]
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """What happened in a closed loop; N control cycles of n joints.
+    """Record of a closed loop: N control cycles of n joints.
 
     Args:
         joint_names: Order of the columns.
@@ -33,7 +33,7 @@ class Log:
         qd_d: Desired velocities, shape (N, n).
         tau: Efforts that acted, after limiting, shape (N, n).
         saturated: Whether a joint's effort was cut, shape (N, n).
-        continuous: Which joints turn without end, shape (n,).
+        continuous: Whether a joint is continuous, shape (n,).
     """
 
     joint_names: tuple[str, ...]
@@ -83,15 +83,15 @@ def simulate(
     control cycles the effort stays constant.
 
     Args:
-        plant: What moves; its joints are those of the trajectory, in the same order.
+        plant: Plant with the joints of the trajectory, in the same order.
         controller: Called at every control cycle.
         trajectory: Desired motion, from time zero.
         rate: Control cycles per second; the plant's step must divide the cycle.
         duration: Time to simulate, s; by default that of the trajectory.
-        sensor: What the controller sees of the plant, one report a cycle; it goes on with the
-            last when one is lost. By default the truth.
-        command_delay: Time that a command is on its way, s, a whole number of plant steps. Until
-            the first has come, it acts all the same.
+        sensor: Reports the state to the controller once a cycle; a lost report is replaced by the
+            last one. By default the controller receives the true state.
+        command_delay: Time until a command acts, s, a whole number of plant steps. The first
+            command acts from the start.
 
     Raises:
         ArgumentError: If the joints differ, or the plant's step does not divide the cycle or the
@@ -122,7 +122,7 @@ def simulate(
     saturated = np.zeros((cycles, n), dtype=bool)
     plant.reset(desired.q[0])
     measured = Measured(plant.q, plant.qd)
-    under_way: deque[Array] = deque(maxlen=late + 1)
+    commands: deque[Array] = deque(maxlen=late + 1)
     for k in range(cycles):
         q[k], qd[k] = plant.q, plant.qd
         state = State(desired.q[k], desired.qd[k], desired.qdd[k])
@@ -132,8 +132,8 @@ def simulate(
             measured = Measured(plant.q, plant.qd)
         command = controller(float(t[k]), state, measured)
         for _ in range(steps):
-            under_way.append(command)
-            plant.step(under_way[0])
+            commands.append(command)
+            plant.step(commands[0])
         tau[k], saturated[k] = plant.tau, plant.saturated
     return Log(
         trajectory.joint_names,

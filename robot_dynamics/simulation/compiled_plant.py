@@ -1,6 +1,6 @@
-"""CompiledPlant: a `Plant` whose step is machine code; `Plant` says what it does.
+"""A `Plant` whose step is machine code.
 
-It goes through the equations of the lanes of a study, all lanes of the block being this one robot.
+It shares its equations with the batches of a study: all members of the block are this one robot.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.effort_limits import Limited, saturate
 from robot_dynamics.errors import ArgumentError, BackendError
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.lanes.body_letters import BodyLetters
-from robot_dynamics.simulation.lanes.plant_stages import PlantStages
-from robot_dynamics.simulation.lanes.stage import Stage, fused
 from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.simd.plant_stages import PlantStages
+from robot_dynamics.simulation.simd.stage import Stage, fused
+from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
-TOLD = ("q", "qd", "tau", "cut")
-"""What a step tells, each with an entry per joint."""
+REPORTED = ("q", "qd", "tau", "cut")
+"""Results of a step, each with an entry per joint."""
 
 MOST_JOINTS = 10
-"""Robots of more joints take long to compile, for what a step saves."""
+"""With more joints, compiling takes longer than the faster steps save."""
 
 
 class CompiledPlant(Plant):
     """A plant that steps in microseconds.
 
-    Its motion is that of `Plant` to rounding, but for positions and speeds beyond 1e4 rad or rad/s
-    taken together, which count as diverged.
+    Its motion equals that of `Plant` to rounding. The motion counts as diverged when the norm of
+    all positions and velocities exceeds 1e4.
 
     Args:
         robot: As of `Plant`, with at most `MOST_JOINTS` joints.
@@ -42,7 +42,7 @@ class CompiledPlant(Plant):
         options: As of `Plant`.
 
     Raises:
-        ArgumentError: If it has more joints.
+        ArgumentError: If the robot has more joints.
         BackendError: If there is no usable llvmlite.
     """
 
@@ -52,20 +52,20 @@ class CompiledPlant(Plant):
                 f"robot '{robot.name}' has {robot.dof} joints; a CompiledPlant takes at most "
                 f"{MOST_JOINTS}; use Plant"
             )
-        self._letters = BodyLetters(robot)
-        self._lanes: dict[str, Array] = {}
+        self._inertias = SymbolicInertias(robot)
+        self._arrays: dict[str, Array] = {}
         super().__init__(robot, q, **options)
         self._compile("semi_implicit_euler" if self._by_impulse else "runge_kutta")
 
     def _compile(self, integrator: str) -> None:
-        letters, friction, n = self._letters, self.friction, self.robot.dof
+        inertias, friction, n = self._inertias, self.friction, self.robot.dof
         stribeck = bool(friction.stiction.any())
         uneven = friction.is_uneven
-        stages = PlantStages(letters, stribeck=stribeck, uneven=uneven)
-        anybody = letters.robot_with(np.ones(len(letters)), np.ones(3))
-        key = f"plant {robot_digest(anybody)} {letters.names} {integrator} {stribeck} {uneven}"
-        # What is told comes first, side by side, so that one copy takes it
-        sizes = dict.fromkeys(TOLD, n) | stages.sizes | {"wanted": n, "limit": n}
+        stages = PlantStages(inertias, stribeck=stribeck, uneven=uneven)
+        generic = inertias.robot_with(np.ones(len(inertias)), np.ones(3))
+        key = f"plant {robot_digest(generic)} {inertias.names} {integrator} {stribeck} {uneven}"
+        # The reported arrays come first, side by side, so that one copy takes them all
+        sizes = dict.fromkeys(REPORTED, n) | stages.sizes | {"wanted": n, "limit": n}
         seen = ("next_q", "next_qd", "tau", "cut")
 
         def steps() -> tuple[Step, ...]:
@@ -74,7 +74,7 @@ class CompiledPlant(Plant):
         loop = NativeLoop(sizes, steps, f"limited {key}")
         memory = loop.memory(1)
         parameters: dict[str, npt.ArrayLike] = {
-            "body": letters.values(self.robot),
+            "body": inertias.values(self.robot),
             "gravity": self.robot.gravity,
             "h": self.step_time,
             "limit": self.limit,
@@ -91,22 +91,22 @@ class CompiledPlant(Plant):
         for name, values in parameters.items():
             loop.set(memory, name, np.asarray(values))
         arrays = ("q", "qd", "p", "alive", "next_q", "next_qd")
-        self._lanes = {name: loop.array(memory, name)[0] for name in arrays}
-        self._wanted, self._alive = loop.array(memory, "wanted")[0], self._lanes["alive"]
-        self._told = memory[0, : len(TOLD) * n, 0].reshape(len(TOLD), n)
+        self._arrays = {name: loop.array(memory, name)[0] for name in arrays}
+        self._wanted, self._alive = loop.array(memory, "wanted")[0], self._arrays["alive"]
+        self._reported = memory[0, : len(REPORTED) * n, 0].reshape(len(REPORTED), n)
         self._step = loop.stepper(memory)
         self._place()
 
     def _place(self) -> None:
-        """Have all lanes stand where the robot stands."""
+        """Copy the state of the robot to all members of the block."""
         for name, values in (("q", self.q), ("qd", self.qd)):
-            self._lanes[name][:] = values[:, None]
-        self._lanes["p"][:], self._lanes["alive"][:] = 0.0, 1.0
+            self._arrays[name][:] = values[:, None]
+        self._arrays["p"][:], self._arrays["alive"][:] = 0.0, 1.0
 
     def reset(self, q: npt.ArrayLike, qd: npt.ArrayLike | None = None) -> None:
         """See `Plant.reset`."""
         super().reset(q, qd)
-        if self._lanes:
+        if self._arrays:
             self._place()
 
     def step(self, tau: Array) -> None:
@@ -117,15 +117,15 @@ class CompiledPlant(Plant):
             tau = vector("tau", tau, self.robot.dof)
         self._wanted[:] = tau[:, None]
         self._step()
-        told = self._told.copy()
-        q, qd, self.tau, self.saturated = told
+        reported = self._reported.copy()
+        q, qd, self.tau, self.saturated = reported
         if not self._alive.item(0):
-            next_q, next_qd = self._lanes["next_q"], self._lanes["next_qd"]
+            next_q, next_qd = self._arrays["next_q"], self._arrays["next_qd"]
             size = np.maximum(abs(next_q), abs(next_qd))[:, 0]
             worst = np.argmax(np.where(np.isnan(size), np.inf, size))
             raise self._diverged(np.where(np.arange(len(size)) == worst, np.nan, 0.0))
         self._qd_before, self.q, self.qd = self.qd, q, qd
-        self.rows = told[:3]
+        self.rows = reported[:3]
         self.time += self.step_time
 
 
@@ -138,7 +138,7 @@ _LIMIT = Stage(
 
 
 def fastest_plant(robot: Robot, q: npt.ArrayLike | None = None, **options: Any) -> Plant:
-    """A `CompiledPlant` where there can be one, else a `Plant`; arguments as of `Plant`."""
+    """Return a `CompiledPlant` if possible, else a `Plant`; arguments as of `Plant`."""
     if robot.dof > MOST_JOINTS:
         return Plant(robot, q, **options)
     try:

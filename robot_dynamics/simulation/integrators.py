@@ -1,10 +1,9 @@
 """Integrators of the equations of motion qdd = f(t, q, qd).
 
-A constant step, because a simulator answers at a constant rate. The orders
-differ: semi-implicit Euler 1, Runge-Kutta and Adams-Bashforth-Moulton 4. The
-latter, the predictor-corrector scheme that [Gupta1986] simulates with
-(section 4), asks for two accelerations a step instead of four, and in return
-wants smooth forces.
+The step is constant, because a simulator publishes at a constant rate. Semi-implicit Euler has
+order 1, Runge-Kutta and Adams-Bashforth-Moulton have order 4. The last is the predictor-corrector
+scheme of [Gupta1986], section 4. It needs two accelerations a step instead of four, and smooth
+forces.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import unknown_name
+from robot_dynamics.foundation.arrays import Array
 
 Acceleration = Callable[[float, Array, Array], Array]
-"""qdd of t, q, qd."""
+"""Function of t, q, qd that returns qdd."""
 
 
 class Integrator(Protocol):
@@ -32,7 +31,7 @@ class Integrator(Protocol):
 
 
 class Motion(NamedTuple):
-    """What an integration passed through: t (N,), s; q and qd (N, n)."""
+    """Result of an integration: t (N,), s; q and qd (N, n)."""
 
     t: Array
     q: Array
@@ -42,7 +41,7 @@ class Motion(NamedTuple):
 def semi_implicit_euler(
     f: Acceleration, t: float, q: Array, qd: Array, h: float
 ) -> tuple[Array, Array]:
-    """Order 1: the new velocity moves the position, which keeps oscillations from growing."""
+    """Order 1: the new velocity advances the position, so that oscillations do not grow."""
     qd = qd + h * f(t, q, qd)
     return q + h * qd, qd
 
@@ -78,7 +77,7 @@ class AdamsBashforthMoulton:
     def __call__(
         self, f: Acceleration, t: float, q: Array, qd: Array, h: float
     ) -> tuple[Array, Array]:
-        """One step; see `Integrator`."""
+        """Advance one step; see `Integrator`."""
         self._past = [np.array([qd, f(t, q, qd)]), *self._past[:3]]
         if len(self._past) < 4:
             return runge_kutta(f, t, q, qd, h)

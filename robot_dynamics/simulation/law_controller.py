@@ -5,19 +5,21 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.control.effort_limits import Limited, effort_limits, limit_rate, saturate
-from robot_dynamics.control.laws import MODES, Measured, Reference, integrate_error, position_error
+from robot_dynamics.control.control_cycle import ControlCycle, CycleState
+from robot_dynamics.control.effort_limits import effort_limits
+from robot_dynamics.control.laws import MODES, Measured
 from robot_dynamics.control.model import Model
+from robot_dynamics.control.setpoint import ReferenceSegment
+from robot_dynamics.control.settings import Settings
 from robot_dynamics.errors import check_known
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.trajectory import State
 
 
 class LawController:
-    """A law about a desired motion, with integral part, limit of the rate, and saturation.
+    """The control cycle of `control.Controller` while it tracks, without watchdogs and transitions.
 
-    What `control.Controller` does while it tracks, without its watchdogs and transitions: the
-    readable form of what a compiled loop computes.
+    The same equations are the law stage of a compiled loop.
 
     Args:
         model: The arm and its gains.
@@ -41,25 +43,23 @@ class LawController:
     ) -> None:
         check_known("mode", mode, "robot_dynamics.control", MODES)
         self.model, self.period = model, period
-        self._law, self._rate = MODES[mode], np.asarray(effort_rate, dtype=np.float64)
-        self._limit = effort_limits(model.dynamics.robot) if limit is None else limit
-        self._integral = np.zeros(model.dynamics.robot.dof)
-        self._last: Limited | None = None
+        robot = model.dynamics.robot
+        settings = Settings(
+            mode, effort_rate=np.asarray(effort_rate, dtype=np.float64), longest_cycle=period
+        )
+        self._law, self._none = MODES[mode], np.zeros((2, robot.dof))
+        self._cycle = ControlCycle(robot.dof, model.continuous)
+        self._cycle.use(settings, effort_limits(robot) if limit is None else limit)
+        self._state: Array | None = None
 
     def __call__(self, _t: float, desired: State, measured: Measured) -> Array:
-        """Efforts of this cycle, shape (n,)."""
-        model = self.model
-        last = self._last or self._first(desired.q)
-        reference = Reference(desired.q, desired.qd, model.feedforward(*desired))
-        tau = self._law.effort(model, reference, measured)
-        if self._law.feedback and model.gains.has_integral:
-            error = position_error(reference.q, measured.q, model.continuous)
-            self._integral = integrate_error(self._integral, error, model.gains, self.period, last)
-            tau = tau + self._integral
-        tau = limit_rate(tau, last.tau, self._rate, self.period).tau
-        self._last = saturate(tau, self._limit)
-        return self._last.tau
-
-    def _first(self, q: Array) -> Limited:
-        """What the first command may differ from by its rate: the effort of gravity."""
-        return Limited(self.model.gravity(q), np.zeros(len(q), dtype=bool))
+        """Return the efforts of this cycle, shape (n,)."""
+        model, zero = self.model, self._none[0]
+        state = self._state
+        if state is None:  # from the effort of gravity, by the limit of the rate
+            state = np.array(CycleState(model.gravity(desired.q), zero, zero, zero))
+        motion = ReferenceSegment.at(desired.q, desired.qd, model.feedforward(*desired))
+        self._state, _, _ = self._cycle.closed_loop(
+            self._law, model, motion, self._none, measured, state, self.period
+        )
+        return self._state[0]

@@ -1,10 +1,9 @@
 """Dry friction and joint stops, without chatter.
 
-Both are set-valued: at rest friction may be anything up to its limit, at a
-stop the reaction anything outward. A force law evaluated at the old velocity
-would flip its sign every step. Here the new velocity and the impulses are
-found together, for all joints at once, so that a joint that should stick has
-a velocity of exactly zero.
+Both are set-valued: friction at rest takes any value up to its limit, and the reaction of a stop
+any outward value. A force law at the old velocity would change sign in every step. This module
+solves for new velocities and impulses together, for all joints, so that a sticking joint has a
+velocity of exactly zero.
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 
 ROUNDS = 8
-"""Guesses before Newton's method counts as lost; from the last answer it takes one or two."""
+"""Largest number of Newton rounds; one or two suffice from the last step's solution."""
 
 SWEEPS = 4
-"""Sweeps to find a better first guess."""
+"""Gauss-Seidel sweeps that improve a first guess."""
 
 ATTEMPTS = 20
-"""How often to try again from there."""
+"""Largest number of restarts from a new guess."""
 
 
 class Passive(NamedTuple):
-    """What the joints themselves oppose to motion in one step; shape (n,) each.
+    """Dry friction and stops of one step; shape (n,) each.
 
     Args:
         dry: Largest friction impulse, N m s or N s, zero or more.
@@ -40,12 +39,12 @@ class Passive(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """Answer of `resolve`; shape (n,) each.
+    """Result of `resolve`; shape (n,) each.
 
     Args:
         v: Velocities at the end of the step.
         p: Impulses of friction and stops.
-        held: Joints whose velocity friction or a stop dictates: they stick, or arrive at a stop.
+        held: Joints whose velocity friction or a stop imposes: they stick, or arrive at a stop.
     """
 
     v: Array
@@ -56,14 +55,12 @@ class Resolved(NamedTuple):
 def resolve(A: Array, c: Array, passive: Passive, v: Array, p: Array) -> Resolved:
     """Solve A v = c + p for velocities v under the impulses p of dry friction and stops.
 
-    Joint i either slides with p_i = -dry_i sign(v_i), sticks with v_i = 0 and
-    |p_i| <= dry_i, or lies at a stop with v_i = lower_i or upper_i and p_i
-    beyond friction. A guess of the case of every joint gives a linear system,
-    whose solution gives a better guess: a semismooth Newton method, which needs
-    one or two rounds from the last step's answer. A joint that would reverse is
-    guessed to stick first: light joints at the end of heavy ones would go forth and
-    back for ever. Where it goes round in
-    circles, a few sweeps of Gauss and Seidel, slow but sure, lead out.
+    Joint i slides with p_i = -dry_i sign(v_i), sticks with v_i = 0 and |p_i| <= dry_i, or is at a
+    stop with v_i = lower_i or upper_i and p_i beyond friction. A guess of every joint's case gives
+    a linear system, whose solution gives a better guess. This semismooth Newton method needs one
+    or two rounds from the last step's solution. A joint that would reverse is first guessed to
+    stick, because light joints at the end of heavy ones would otherwise alternate. If the cases
+    cycle, a few Gauss-Seidel sweeps provide a new guess.
 
     Args:
         A: Symmetric and positive definite, shape (n, n): mass matrix with implicit damping.
@@ -82,7 +79,7 @@ def resolve(A: Array, c: Array, passive: Passive, v: Array, p: Array) -> Resolve
 
 
 def _newton(A: Array, c: Array, passive: Passive, v: Array, p: Array) -> Resolved | None:
-    """The exact answer, or None if the guesses do not settle."""
+    """Return the exact solution, or None if the cases do not converge."""
     dry, lower, upper = passive
     rho = A.diagonal()
     from_upper, from_lower = dry + rho * upper, rho * lower - dry
@@ -112,7 +109,7 @@ def _newton(A: Array, c: Array, passive: Passive, v: Array, p: Array) -> Resolve
 
 
 def sweep(A: Array, c: Array, passive: Passive, v: Array, sweeps: int = SWEEPS) -> Array:
-    """Come closer to the velocities of `resolve`, one joint at a time; shape (n,)."""
+    """Return velocities nearer to those of `resolve` by Gauss-Seidel sweeps, shape (n,)."""
     dry, lower, upper = (x.tolist() for x in passive)
     new = np.clip(v, passive.lower, passive.upper)
     for _ in range(sweeps):

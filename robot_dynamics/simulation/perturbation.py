@@ -13,7 +13,7 @@ from robot_dynamics.spatial.rigid_body import Inertia
 
 
 def with_mass_scaled(robot: Robot, factor: float | Mapping[str, float]) -> Robot:
-    """The same robot with heavier or lighter links, of the same shape.
+    """Return the robot with the mass and inertia of links scaled.
 
     Args:
         robot: Any robot.
@@ -38,21 +38,21 @@ def with_mass_scaled(robot: Robot, factor: float | Mapping[str, float]) -> Robot
     return replace(robot, links=links)
 
 
-def perturbed(robot: Robot, spread: float, seed: int) -> Robot:
-    """The same robot with every link's mass off by up to `spread`, at random.
+def perturbed(robot: Robot, mass_error: float, seed: int) -> Robot:
+    """Return the robot with a random relative error in the mass of every link.
 
     Args:
         robot: Any robot.
-        spread: Largest relative error, in [0, 1); 0.1 is 10 %.
+        mass_error: Largest relative error, in [0, 1); 0.1 is 10 %.
         seed: The same seed gives the same robot.
 
     Raises:
-        ArgumentError: If the spread is out of range.
+        ArgumentError: If `mass_error` is out of range.
     """
-    if not 0.0 <= spread < 1.0:
-        raise ArgumentError(f"spread is {spread}; give a relative error from 0 to below 1")
+    if not 0.0 <= mass_error < 1.0:
+        raise ArgumentError(f"mass_error is {mass_error}; give a relative error from 0 to below 1")
     random = np.random.default_rng(seed)
-    factors = 1.0 + random.uniform(-spread, spread, len(robot.links))
+    factors = 1.0 + random.uniform(-mass_error, mass_error, len(robot.links))
     return with_mass_scaled(
         robot, dict(zip((link.name for link in robot.links), factors.tolist(), strict=True))
     )

@@ -1,4 +1,4 @@
-"""Bodies that may be simulated: those that matter could have."""
+"""Check that a robot has physically consistent inertias before it is simulated."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
 ROUNDING = 1e-5
-"""What is smaller, relative to the largest moment, is the rounding of a file of six digits."""
+"""Tolerance relative to the largest moment, for files rounded to six digits."""
 
 
 def check_physical(robot: Robot) -> None:
-    """Refuse a robot with a moving body that no distribution of mass has.
+    """Refuse a robot with a physically impossible inertia of a moving link.
 
-    Its equations of motion may be solved all the same, but where the kinetic energy of some
-    motion is negative the simulated robot gains energy from nowhere. Every moving link counts with
-    all that is fixed to it; a rod and a point have a moment of zero and pass.
+    The equations of motion may still be solvable, but a motion with negative kinetic energy would
+    let the simulated robot gain energy. Each moving link is checked together with the links fixed
+    to it. Rods and points, with a moment of zero, are accepted.
 
     Args:
         robot: Any robot.
 
     Raises:
-        RobotError: If a mass is negative, or the principal moments of a body are; or if one of
-            them exceeds the sum of the other two.
+        RobotError: If a mass or principal moment is negative, or a principal moment exceeds the
+            sum of the other two.
     """
     for link in merge_fixed(robot).links[1:]:
         body = link.inertia

@@ -1,4 +1,4 @@
-"""The plant: a robot that answers joint efforts with motion, one step at a time."""
+"""The plant: integrates the motion of a robot under joint efforts, one step at a time."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.control.effort_limits import effort_limits, saturate
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.errors import ArgumentError, SimulationError, check_known
-from robot_dynamics.joint_vectors import per_joint
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.integrators import runge_kutta
 from robot_dynamics.simulation.passive import Passive, resolve
 
 
 class _Dissipation(NamedTuple):
-    """What friction and stops do in one step; shape (n,) each."""
+    """Effect of friction and stops in one step; shape (n,) each."""
 
     effort: Array
     v: Array
@@ -27,30 +27,28 @@ class _Dissipation(NamedTuple):
 
 
 class Plant:
-    """Simulated robot with friction, effort limits and, if asked for, joint stops.
+    """Simulated robot with friction, effort limits and optional joint stops.
 
-    Each step first finds the effort of friction and stops from the velocity
-    that they leave (implicitly, so that stiff damping is stable and a joint that
-    sticks stands still), then integrates the equations of motion by the
-    Runge-Kutta method of order four. Without friction the order is four; with
-    it, one in the effort of friction alone. Semi-implicit Euler, of order one,
-    takes the velocities found in the first part as they are: one solution of the equations of
-    motion a step instead of five.
+    Each step first solves implicitly for the effort of friction and stops, so that stiff damping
+    is stable and a sticking joint stands still. It then integrates the equations of motion by the
+    Runge-Kutta method of order four; friction reduces the order of its own effort to one.
+    Semi-implicit Euler, of order one, uses the velocities of the implicit solution directly: one
+    solution of the equations of motion a step instead of five.
 
     Args:
-        robot: The robot as it really is; see `perturbed` for one that differs from its model.
-        q: Positions at the start, shape (n,), rad or m; by default zero, moved into the limits.
-        dynamics: Compiled equations of `robot`, if the caller has them already.
-        friction: By default as in the URDF.
+        robot: The true robot; see `perturbed` for one that differs from its model.
+        q: Initial positions, shape (n,), rad or m; by default zero, clipped to the limits.
+        dynamics: Compiled equations of `robot`, if the caller has them.
+        friction: Joint friction; by default as in the URDF.
         limit_effort: Cut efforts at the limits of the URDF.
-        stops: Stop joints dead at their position limits.
-        rotor_inertia: Inertia of motors and gears as the joints feel it, shape (n,), kg m^2 or kg;
-            by default none.
+        stops: Stop joints inelastically at their position limits.
+        rotor_inertia: Inertia of motors and gears reflected to the joints, shape (n,), kg m^2 or
+            kg; by default none.
         step: Time of one step, s.
         integrator: "runge_kutta" or "semi_implicit_euler".
 
     Attributes:
-        rows: `q`, `qd` and `tau` as one array, shape (3, n); another one after every step.
+        rows: `q`, `qd` and `tau` as one array, shape (3, n); a new array after every step.
 
     Raises:
         UnknownNameError: If there is no such integrator.
@@ -116,11 +114,11 @@ class Plant:
         return (self.qd - self._qd_before) / self.step_time
 
     def step(self, tau: Array) -> None:
-        """Apply joint efforts for one step; `q`, `qd`, `qdd`, `tau`, `time` are then new.
+        """Apply joint efforts for one step; updates `q`, `qd`, `qdd`, `tau` and `time`.
 
         Args:
-            tau: Efforts, shape (n,), N m or N. What acts after limiting is `self.tau`, and
-                `self.saturated` says which joints were cut.
+            tau: Efforts, shape (n,), N m or N. `self.tau` holds the efforts after limiting, and
+                `self.saturated` the joints whose effort was cut.
 
         Raises:
             ShapeError: If tau does not have one entry per joint.
@@ -164,7 +162,7 @@ class Plant:
         return np.linalg.solve(self._mass_matrix(q), tau - self.dynamics.bias(q, qd))
 
     def _resolve(self) -> _Dissipation:
-        """Friction and stops of one step: their mean effort, and the joints that they hold."""
+        """Solve for the mean effort of friction and stops, and the joints that they hold."""
         h, q, qd = self.step_time, self.q, self.qd
         M = self._mass_matrix(q)
         viscous = self.friction.viscous
@@ -175,7 +173,7 @@ class Plant:
             return _Dissipation(-viscous * v - self._offset, v, self._none)
         lower = np.minimum((self._lower - q) / h, 0.0)
         upper = np.maximum((self._upper - q) / h, 0.0)
-        borne = self.tau - self._offset + self._p / h - viscous * qd  # by the bodies, a step ago
+        borne = self.tau - self._offset + self._p / h - viscous * qd  # in the last step
         dry = h * (self.friction.resistance(qd) + self.friction.load * np.abs(borne))
         v, self._p, held = resolve(A, c, Passive(dry, lower, upper), qd, self._p)
         return _Dissipation(self._p / h - viscous * v - self._offset, v, held)

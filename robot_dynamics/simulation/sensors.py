@@ -1,4 +1,4 @@
-"""Sensors: what a robot reports of itself, late, noisy, in steps and with gaps."""
+"""Simulated sensors with delay, noise, resolution and lost reports."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native.loop.normals import normals
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 
 
 class Reading(NamedTuple):
-    """What the joints did at one time: shape (n,) each, and the time in the caller's unit."""
+    """Joint positions, velocities and efforts, shape (n,) each, at a time in the caller's unit."""
 
     q: Array
     qd: Array
@@ -25,7 +25,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Imperfections:
-    """How measured states differ from true ones.
+    """Differences between measured and true states.
 
     Args:
         position_noise: Standard deviation, rad or m, one number or one per joint.
@@ -35,12 +35,12 @@ class Imperfections:
         position_resolution: Step of an encoder, rad or m, one number or one per joint; 0 for none.
         velocity_resolution: The same for velocities, rad/s or m/s.
         effort_resolution: The same for efforts, N m or N.
-        time_jitter: By how much the time of a report is late at most, in the unit of that time;
-            times still increase.
-        loss: Part of the reports that never come, from 0 to below 1.
+        time_jitter: Largest lateness of the time of a report, in the unit of that time; times
+            still increase.
+        loss: Share of reports that are lost, from 0 to below 1.
         seed: The same seed gives the same noise and the same losses.
-        stream: Key of a stream of noise that depends on its place alone (`normals`), as compiled
-            loops have it, instead of that of the seed; it carries no noise of efforts.
+        stream: Key of a counter-based noise stream (`normals`), as in compiled loops, which
+            replaces the seed; it carries no noise of efforts.
 
     Raises:
         ArgumentError: If a number is out of range.
@@ -59,16 +59,16 @@ class Imperfections:
     stream: int | None = None
 
     def __post_init__(self) -> None:
-        spreads = ("position_noise", "velocity_noise", "effort_noise")
+        noises = ("position_noise", "velocity_noise", "effort_noise")
         steps = ("position_resolution", "velocity_resolution", "effort_resolution")
-        for name in (*spreads, *steps, "time_jitter"):
+        for name in (*noises, *steps, "time_jitter"):
             values = np.asarray(getattr(self, name), dtype=float)
             if not np.all(np.isfinite(values) & (values >= 0.0)):
                 raise ArgumentError(f"{name} is {values}; give a finite number, zero or more")
         if self.delay < 0:
             raise ArgumentError(f"delay is {self.delay} reports; give zero or more")
         if not 0.0 <= self.loss < 1.0:
-            raise ArgumentError(f"loss is {self.loss}; give a part from 0 to below 1")
+            raise ArgumentError(f"loss is {self.loss}; give a share from 0 to below 1")
 
 
 class Sensor:
@@ -78,7 +78,7 @@ class Sensor:
         imperfections: By default none.
 
     Attributes:
-        exact: Whether it reports the truth, at once and always.
+        exact: Whether every report is the true state without delay.
     """
 
     def __init__(self, imperfections: Imperfections | None = None) -> None:
@@ -99,21 +99,21 @@ class Sensor:
         self._times = -np.inf, -np.inf  # true and reported, of the last report
 
     def _late(self, time: float) -> float:
-        """A time with its error, which never makes it go back."""
-        before, told = self._times
+        """Return a time with jitter that still increases."""
+        before, reported = self._times
         late = time + self._random.uniform(0.0, self.imperfections.time_jitter)
-        if np.isfinite(told):
-            late = max(late, told + 0.1 * (time - before))
+        if np.isfinite(reported):
+            late = max(late, reported + 0.1 * (time - before))
         self._times = time, late
         return late
 
     def report(self, q: Array, qd: Array) -> Measured | None:
         """Report the true state q, qd, shape (n,) each; None when a report is lost.
 
-        Reports before the delay has passed once tell the oldest state there is.
+        Until the delay has passed once, reports hold the oldest state available.
         """
-        told = self.read(Reading(q, qd, np.zeros(len(q))))
-        return None if told is None else Measured(told.q, told.qd)
+        reading = self.read(Reading(q, qd, np.zeros(len(q))))
+        return None if reading is None else Measured(reading.q, reading.qd)
 
     def read(self, true: Reading) -> Reading | None:
         """Report the true state with its effort and time; see `report`."""
@@ -147,7 +147,7 @@ class Sensor:
 
 
 def _quantised(x: Array, resolution: float | Array) -> Array:
-    """The nearest multiples of the resolution, where it is not zero."""
+    """Round to multiples of the resolution, where it is not zero."""
     if not np.any(resolution):
         return x
     step = np.broadcast_to(resolution, x.shape)

@@ -1,4 +1,4 @@
-"""A rigid body as values: the pose of a frame, the distribution of mass and its ten parameters."""
+"""Rigid bodies as values: poses of frames, mass distributions and their ten parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, Value, frozen, numbers
+from robot_dynamics.foundation.arrays import Array, Value, frozen, numbers
 from robot_dynamics.spatial.rotation import skew
 
 
@@ -45,7 +45,7 @@ class Pose(Value):
 
 
 def homogeneous(X: Pose) -> Array:
-    """The pose as a matrix T, shape (4, 4)."""
+    """Return the pose as a homogeneous matrix T, shape (4, 4)."""
     T: Any = np.zeros((4, 4), dtype=np.result_type(X.rotation, X.translation))
     T[:3, :3], T[:3, 3], T[3, 3] = X.rotation, X.translation, 1.0
     return np.array(T)
@@ -111,7 +111,7 @@ class Inertia(Value):
         return self.second_moment + self.mass * (skew(c) @ skew(c))
 
     def expressed_in(self, X_AB: Pose) -> Inertia:
-        """The same body, given in frame B, about the origin and in the axes of frame A."""
+        """Transform the inertia from frame B to frame A: about A's origin, in A's axes."""
         R, p = X_AB.rotation, X_AB.translation
         h = R @ self.first_moment
         turned = R @ self.second_moment @ R.T
@@ -124,7 +124,7 @@ class Inertia(Value):
             [0.0, twice_pk[2] + twice_pk[0], -(k[1] * p[2] + k[2] * p[1])],
             [0.0, 0.0, twice_pk[0] + twice_pk[1]],
         ]
-        # one triangle only: of the other, symbols would make second copies of the same equations
+        # Upper triangle only: the lower one would repeat the same symbolic equations
         second = [
             [turned[min(i, j), max(i, j)] + shift[min(i, j)][max(i, j)] for j in range(3)]
             for i in range(3)
@@ -132,7 +132,7 @@ class Inertia(Value):
         return Inertia(self.mass, h + self.mass * p, np.array(second))
 
     def __add__(self, other: Inertia) -> Inertia:
-        """Two bodies joined rigidly; both given in the same frame."""
+        """Join two bodies rigidly; both inertias are in the same frame."""
         return Inertia(
             self.mass + other.mass,
             self.first_moment + other.first_moment,
@@ -146,11 +146,11 @@ PARAMETERS = ("m", "hx", "hy", "hz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 """Names of the inertial parameters of a body: kg, kg m and kg m^2, about the link origin."""
 
 UPPER = np.triu_indices(3)
-"""Where the entries of a symmetric matrix stand that count: loops ask for them in every cycle."""
+"""Indices of the upper triangle of a 3x3 matrix, stored because control cycles use them."""
 
 
 def inertial_parameters(body: Inertia) -> Array:
-    """The ten numbers of a body in the order of `PARAMETERS`, shape (10,).
+    """Return the ten parameters of a body in the order of `PARAMETERS`, shape (10,).
 
     Ixy, Ixz and Iyz are entries of the matrix (the negative of products of inertia).
     """
@@ -158,7 +158,7 @@ def inertial_parameters(body: Inertia) -> Array:
 
 
 def body_with(parameters: Array) -> Inertia:
-    """The body with these ten numbers, in the order of `PARAMETERS`, shape (10,)."""
+    """Return the body with ten given parameters, in the order of `PARAMETERS`, shape (10,)."""
     xx, xy, xz, yy, yz, zz = parameters[4:]
     return Inertia(
         parameters[0], parameters[1:4], np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
@@ -178,11 +178,11 @@ def pseudo_inertia(body: Inertia) -> Array:
 
 
 def body_of(J: Array) -> Inertia:
-    """The body with this pseudo-inertia, shape (4, 4)."""
+    """Return the body with a given pseudo-inertia, shape (4, 4)."""
     S = J[:3, :3]
     return Inertia(J[3, 3], J[:3, 3], (S[0, 0] + S[1, 1] + S[2, 2]) * np.eye(3) - S)
 
 
 def first_moment_size(body: Inertia) -> float:
-    """Size of a first moment that this body could have, kg m: sqrt(m tr S) bounds |h|."""
+    """Return an upper bound of the first moment |h|, kg m: sqrt(m tr S)."""
     return float(np.sqrt(abs(body.mass * np.trace(second_mass_moment(body)))))

@@ -1,12 +1,11 @@
-"""Rotations, as matrices and as turns about coordinate axes, and vectors, on any scalar.
+"""Rotations, as matrices and as rotations about coordinate axes, and vectors, on any scalar.
 
-NumPy carries floats and symbols: an array of floats computes numbers, an object array of
-symbols builds an expression graph. These functions return whichever fits what they are
-given, and never branch on a value that varies.
+The functions take NumPy arrays of floats or of symbols; symbols build an expression graph. They
+never branch on a value that varies.
 
-A turn about a coordinate axis costs 4 multiplications for a vector, 8 for a symmetric matrix,
-and nothing at all by a right angle, as most constant turns are; a full rotation matrix takes 9
-and some 40.
+A rotation about a coordinate axis costs 4 multiplications for a vector and 8 for a symmetric
+matrix; a full rotation matrix costs 9 and about 40. Rotations by a right angle, the most frequent
+constant ones, cost nothing.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 
 
 def rotation_about(axis: Array, angle: Array) -> Array:
-    """Rotation matrix of a turn by `angle` (rad) about the unit vector `axis`.
+    """Return the rotation matrix by `angle` (rad) about the unit vector `axis`.
 
-    A component of the axis that is exactly zero or one leaves no operations
-    behind when the equations are traced.
+    A component of the axis that is exactly zero or one adds no operations to
+    traced equations.
     """
     return rodrigues(axis, np.cos(angle), np.sin(angle))
 
 
 def rodrigues(u: Array, c: Any, s: Any) -> Array:
-    """Rotation matrix about the unit vector u by an angle of cosine c and sine s (Rodrigues)."""
+    """Return the rotation matrix about the unit vector u, angle of cosine c and sine s."""
     v = 1.0 - c
     return np.array(
         [
@@ -43,25 +42,25 @@ def rodrigues(u: Array, c: Any, s: Any) -> Array:
 
 
 RIGHT_ANGLE = 1e-11
-"""What an angle may differ from a multiple of a right angle, as which it is then taken, rad."""
+"""Distance from a multiple of a right angle below which an angle is rounded to it, rad."""
 
 
 def cosine_and_sine(angle: npt.ArrayLike) -> tuple[Array, Array]:
-    """Cosine and sine of constant angles, rad: of right angles exactly 0, 1 and -1.
+    """Return cosine and sine of constant angles, rad; exactly 0, 1 and -1 for right angles.
 
-    In floats the cosine of pi / 2 is 6e-17, and 5e-12 if the angle was printed with eleven
-    decimals, as exporters do; compiled equations would multiply by such numbers forever. An angle
-    within `RIGHT_ANGLE` of a multiple of pi / 2 is therefore taken as that multiple: the end of a
-    link of one metre moves by 1e-11 m, and torques change by some 1e-11 of the largest.
+    In floats the cosine of pi / 2 is 6e-17, and 5e-12 if an exporter printed the angle with eleven
+    decimals. Compiled equations would multiply by such numbers in every call. An angle within
+    `RIGHT_ANGLE` of a multiple of pi / 2 is therefore rounded to it: the end of a link of one metre
+    moves by 1e-11 m, and torques change by about 1e-11 of the largest.
     """
     c, s = np.cos(angle), np.sin(angle)  # where one is this small, the other is 1 or -1 in floats
     return np.where(np.abs(c) < RIGHT_ANGLE, 0.0, c), np.where(np.abs(s) < RIGHT_ANGLE, 0.0, s)
 
 
 def rotation_from_rpy(rpy: npt.ArrayLike) -> Array:
-    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll) of URDF's roll, pitch, yaw (3,), rad.
+    """Return the matrix Rz(yaw) Ry(pitch) Rx(roll) of URDF's roll, pitch, yaw (3,), rad.
 
-    A right angle turns axes into axes, exactly: see `cosine_and_sine`.
+    Right angles map axes to axes exactly: see `cosine_and_sine`.
     """
     (cr, cp, cy), (sr, sp, sy) = cosine_and_sine(rpy)
     return np.array(
@@ -73,22 +72,22 @@ def rotation_from_rpy(rpy: npt.ArrayLike) -> Array:
     )
 
 
-# -- turns about coordinate axes ----------------------------------------------------------------
+# -- rotations about coordinate axes ------------------------------------------------------------
 
 
-class Turn:
+class AxisRotation:
     """Rotation about coordinate axis i (0, 1, 2) by an angle of cosine c and sine s."""
 
     def __init__(self, i: int, c: Any, s: Any) -> None:
         self.i, self.c, self.s = i, c, s
 
-    def inverse(self) -> Turn:
-        """The turn back."""
-        return Turn(self.i, self.c, -self.s)
+    def inverse(self) -> AxisRotation:
+        """The inverse rotation."""
+        return AxisRotation(self.i, self.c, -self.s)
 
-    def and_by(self, angle: Any) -> Turn:
-        """This constant turn and one more about the same axis, by an angle in rad."""
-        return Turn(self.i, *cosine_and_sine_of_sum(self.c, self.s, angle))
+    def and_by(self, angle: Any) -> AxisRotation:
+        """Add an angle, rad, to this constant rotation."""
+        return AxisRotation(self.i, *cosine_and_sine_of_sum(self.c, self.s, angle))
 
     def vector(self, v: Array) -> Array:
         """R v, shape (3,)."""
@@ -102,10 +101,10 @@ class Turn:
     def matrix(self, B: Array) -> Array:
         """R B R^T, shape (3, 3)."""
         i, j, k, c, s = self.i, (self.i + 1) % 3, (self.i + 2) % 3, self.c, self.s
-        if _is_right_angle(c, s):  # below, a small entry could drown in the difference of two
+        if _is_right_angle(c, s):  # the formula below would lose small entries to cancellation
             R = np.column_stack([self.vector(column) for column in np.eye(3)])
             return R @ B @ R.T
-        # Trace and antisymmetric part of the j-k block stay; only its deviator turns
+        # Trace and antisymmetric part of the j-k block are invariant; only its deviator rotates
         e = s * (B[j, j] - B[k, k]) + c * (B[j, k] + B[k, j])
         T: Any = np.empty((3, 3), dtype=np.result_type(B.dtype, type(e)))
         T[i, i] = B[i, i]
@@ -116,25 +115,25 @@ class Turn:
         return np.array(T)
 
 
-def to_parent(turns: Sequence[Turn], v: Array) -> Array:
-    """Components in the axes before the first turn of a vector given in those after the last."""
+def to_parent(turns: Sequence[AxisRotation], v: Array) -> Array:
+    """Transform a vector from the axes after the last rotation to those before the first."""
     for turn in reversed(turns):
         v = turn.vector(v)
     return v
 
 
-def to_child(turns: Sequence[Turn], v: Array) -> Array:
-    """Components in the axes after the last turn of a vector given in those before the first."""
+def to_child(turns: Sequence[AxisRotation], v: Array) -> Array:
+    """Transform a vector from the axes before the first rotation to those after the last."""
     for turn in turns:
         v = turn.inverse().vector(v)
     return v
 
 
 def cosine_and_sine_of_sum(c: float, s: float, angle: Any) -> tuple[Any, Any]:
-    """Cosine and sine of a constant angle, given by its cosine and sine, plus another in rad.
+    """Return cosine and sine of a constant angle (cosine c, sine s) plus `angle`, rad.
 
-    A constant right angle only swaps cosine and sine of the other and changes signs; any other
-    constant is added to it before cosine and sine are taken.
+    A constant right angle only swaps cosine and sine and changes signs; any other constant is
+    added to the angle first.
     """
     if c * s == 0.0:
         cos, sin = np.cos(angle), np.sin(angle)
@@ -143,32 +142,35 @@ def cosine_and_sine_of_sum(c: float, s: float, angle: Any) -> tuple[Any, Any]:
     return np.cos(total), np.sin(total)
 
 
-def turns_of(R: Array, i: int) -> list[Turn]:
-    """Split a constant rotation into turns about the axes i, i + 1 and i again.
+def turns_of(R: Array, i: int) -> list[AxisRotation]:
+    """Split a constant rotation into rotations about the axes i, i + 1 and i again.
 
     Args:
         R: Rotation matrix, shape (3, 3), numbers.
         i: Coordinate axis.
 
     Returns:
-        The last turn, about axis i, after those before it that are not by the angle zero.
+        The first two rotations unless their angle is zero, and the last one, about axis i.
     """
     j, k = (i + 1) % 3, (i + 2) % 3
-    tilt = Turn(j, R[i, i], np.hypot(R[j, i], R[k, i]))
+    tilt = AxisRotation(j, R[i, i], np.hypot(R[j, i], R[k, i]))
     before = []
     if tilt.s != 0.0:
-        before = [Turn(i, -R[k, i] / tilt.s, R[j, i] / tilt.s)]
+        before = [AxisRotation(i, -R[k, i] / tilt.s, R[j, i] / tilt.s)]
     if tilt.s != 0.0 or tilt.c < 0.0:
         before.append(tilt)
-    # The last turn is what remains, so that no digit of a small tilt is missed in the sum
+    # The last rotation is the remainder of R, so that it keeps all digits of a small tilt
     rest = R[:, j]
     for turn in before:
         rest = turn.inverse().vector(rest)
-    return [*(turn for turn in before if turn.s != 0.0 or turn.c < 0.0), Turn(i, rest[j], rest[k])]
+    return [
+        *(turn for turn in before if turn.s != 0.0 or turn.c < 0.0),
+        AxisRotation(i, rest[j], rest[k]),
+    ]
 
 
 def trace_minus(B: Array) -> Array:
-    """Trace(B) 1 - B: for B = y x^T, the matrix of x cross (u cross y) in u."""
+    """Return tr(B) 1 - B: for B = y x^T, the matrix of x cross (u cross y) in u."""
     T: Any = -B
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         T[i, i] = B[j, j] + B[k, k]
@@ -176,14 +178,14 @@ def trace_minus(B: Array) -> Array:
 
 
 def symmetric(B: Array) -> Array:
-    """The matrix with the upper triangle of B on both sides: nobody computes the lower one."""
+    """Copy the upper triangle of B to the lower one, so that the lower one costs no operations."""
     n = len(B)
     upper = [B[min(i, j), max(i, j)] for i in range(n) for j in range(n)]
     return np.array(upper).reshape(B.shape)
 
 
 def coordinate_axis(axis: Array) -> tuple[int, float] | None:
-    """Index and sign of the coordinate axis that a joint axis is, None for an oblique one."""
+    """Return index and sign of the coordinate axis along a joint axis, None if oblique."""
     if axis.dtype == object:
         return None
     nonzero = np.flatnonzero(axis)
@@ -201,12 +203,12 @@ def _is_right_angle(c: Any, s: Any) -> bool:
 
 
 def skew(v: Array) -> Array:
-    """Matrix that multiplies a vector w to give the cross product v x w."""
+    """Return the matrix S of the cross product: S @ w = v x w."""
     return np.array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Cross product a x b of two 3-vectors."""
+    """Return the cross product a x b of two 3-vectors."""
     return np.array(
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     )

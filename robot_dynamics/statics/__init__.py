@@ -1,4 +1,4 @@
-"""Statics: forces at the hand and efforts of the joints, and what gives way between them."""
+"""Statics: forces at the hand, efforts of the joints, and the compliance between them."""
 
 from robot_dynamics.statics.compliance import (
     EndpointStiffness,
@@ -6,7 +6,6 @@ from robot_dynamics.statics.compliance import (
     endpoint_stiffness,
     principal_compliances,
 )
-from robot_dynamics.statics.efforts import Balance, balancing_wrench, joint_efforts
 from robot_dynamics.statics.ellipsoids import (
     Ellipsoid,
     force_ellipsoid,
@@ -14,7 +13,13 @@ from robot_dynamics.statics.ellipsoids import (
     velocity_ellipsoid,
 )
 from robot_dynamics.statics.link_balance import CouplingForces, coupling_forces
-from robot_dynamics.statics.wrenches import moved_wrench, wrench_transform
+from robot_dynamics.statics.wrenches import (
+    Balance,
+    balancing_wrench,
+    joint_efforts,
+    moved_wrench,
+    wrench_transform,
+)
 
 __all__ = [
     "Balance",

@@ -1,4 +1,4 @@
-"""How the hand gives way under a force: endpoint compliance and stiffness of compliant joints.
+"""Endpoint compliance and stiffness of a hand on compliant joints.
 
 Section 4.2 of [AsadaSlotine1986]. Links are rigid, joints give way in proportion to their efforts:
 tau = K dq, (4-20).
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, matrix, numbers
 from robot_dynamics.errors import ArgumentError, shown
+from robot_dynamics.foundation.arrays import Array, matrix, numbers
 from robot_dynamics.kinematics.rates import mobility
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, matrix, numbers
+from robot_dynamics.foundation.arrays import Array, matrix, numbers
 from robot_dynamics.kinematics.rates import SINGULAR, mobility
 
 

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_axes import base_axes
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.scalars import lowered
 from robot_dynamics.kinematics.forward_kinematics import tree_positions
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.scalars import lowered
 from robot_dynamics.spatial.rotation import cross
 
 
 class CouplingForces(NamedTuple):
-    """What the link before each joint exerts on the link that it carries, in axes of the root link.
+    """Actions of the link before each joint on the link it carries, in axes of the root link.
 
     Attributes:
         joints: Names of the m moving joints, followers of mimic joints included, in tree order.

@@ -1,10 +1,10 @@
-"""Many closed loops side by side: how wrong the model may be before a limit is broken."""
+"""Studies: run thousands of closed loops to find how much model error the limits allow."""
 
-from robot_dynamics.study.conduct import in_process, on_dask, study
-from robot_dynamics.study.plan import MOTIONS, Limits, StudyPlan
+from robot_dynamics.study.distributions import SAMPLINGS, Distribution, distribution_of
+from robot_dynamics.study.executor import in_process, on_dask, study
+from robot_dynamics.study.plan import MOTIONS, RunLimits, StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES
 from robot_dynamics.study.runs import Chunk
-from robot_dynamics.study.spreads import SAMPLINGS, Spread, spread_of
 from robot_dynamics.study.statistics import first_order, part, parts, quantiles, sobol_indices
 from robot_dynamics.study.study_table import StudyTable
 
@@ -13,10 +13,11 @@ __all__ = [
     "QUANTITIES",
     "SAMPLINGS",
     "Chunk",
-    "Limits",
-    "Spread",
+    "Distribution",
+    "RunLimits",
     "StudyPlan",
     "StudyTable",
+    "distribution_of",
     "first_order",
     "in_process",
     "on_dask",
@@ -24,6 +25,5 @@ __all__ = [
     "parts",
     "quantiles",
     "sobol_indices",
-    "spread_of",
     "study",
 ]

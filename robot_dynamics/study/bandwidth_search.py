@@ -1,4 +1,4 @@
-"""Gains from studies: the largest bandwidth with which enough runs hold their limits."""
+"""Gains from studies: the largest bandwidth with which enough runs respect their limits."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import numpy as np
 import yaml
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.study.conduct import Conductor, study
+from robot_dynamics.study.executor import Executor, study
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import model_of
 from robot_dynamics.study.statistics import Part, parts
 
 FACTOR = 1.5
-"""Between two bandwidths of the first search."""
+"""Ratio of consecutive bandwidths in the first search."""
 
 FINE = 0.02
 """Relative width at which the search ends."""
 
 SLOWEST, FASTEST = 0.5, 500.0
-"""rad/s."""
+"""Range of bandwidths, rad/s."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Gains that a study stands for.
+    """Result of `largest_bandwidth`.
 
     Args:
         plan: The study with the bandwidth that was found.
-        held: The part of its runs that holds all limits.
+        held: The share of its runs that respects all limits.
     """
 
     plan: StudyPlan
@@ -38,7 +38,7 @@ class Found:
 
     @property
     def bandwidth(self) -> float:
-        """rad/s."""
+        """Bandwidth that was found, rad/s."""
         return self.plan.bandwidth
 
     @property
@@ -64,35 +64,35 @@ class Found:
 def largest_bandwidth(
     plan: StudyPlan,
     keep: float,
-    conductor: Conductor | None = None,
+    executor: Executor | None = None,
     report: Callable[[str], object] | None = None,
 ) -> Found:
-    """The largest bandwidth with which a part of the runs holds all limits.
+    """Find the largest bandwidth with which a given share of the runs respects all limits.
 
-    Gains are those of the bandwidth, `ideal`: the study itself says what the loop bears.
+    Gains are `ideal` for each bandwidth, because the study itself finds what the loop tolerates.
 
-    Error limits ask for a fast loop, stability for a slow one: the search starts from the plan's
-    bandwidth, or the next that works, and goes up until it no longer does.
+    Error limits need a fast loop, stability a slow one. The search starts from the plan's
+    bandwidth, or the nearest one that works, and goes up until the limits fail.
 
     Args:
         plan: The study; every bandwidth sees the same runs.
-        keep: The part, above 0 and up to 1.
-        conductor: Who does the runs.
+        keep: The share of runs, above 0 and up to 1.
+        executor: As of `study`.
         report: Called with a line for every bandwidth that was tried.
 
     Raises:
-        ArgumentError: If no bandwidth keeps that many.
+        ArgumentError: If no bandwidth keeps that share.
     """
     if not 0.0 < keep <= 1.0:
-        raise ArgumentError(f"keep is {keep}; give a part of the runs, above 0 and up to 1")
+        raise ArgumentError(f"keep is {keep}; give a share of the runs, above 0 and up to 1")
     plan = replace(plan, gains="ideal")
     tried: dict[float, Part] = {}
 
     def works(w: float) -> bool:
         if w not in tried:
-            tried[w] = parts(study(plan.with_bandwidth(w), conductor))["all"]
+            tried[w] = parts(study(plan.with_bandwidth(w), executor))["all"]
             if report is not None:
-                report(f"bandwidth {w:.4g} rad/s: {tried[w]} hold all limits")
+                report(f"bandwidth {w:.4g} rad/s: {tried[w]} respect all limits")
         return tried[w].share >= keep
 
     scale = [plan.bandwidth * FACTOR**k for k in range(-12, 13)]

@@ -1,4 +1,4 @@
-"""Gains as parameters of the controller node: what a search prints, and what a study takes."""
+"""Gains as parameters of controller_node: a bandwidth search prints them, a study reads them."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.user_files import read_yaml
 
 
 def read_gains(path: str | Path, joint_names: Sequence[str]) -> Gains:
-    """The gains of all joints.
+    """Read the gains of all joints.
 
     Args:
         path: YAML parameters of controller_node, or `gains` alone: p, i, d and i_clamp by joint.
         joint_names: Of the robot, in order.
 
     Raises:
-        ArgumentError: If it cannot be read, or p or d of a joint are not there, or no gains.
+        ArgumentError: If it cannot be read, lacks p or d of a joint, or holds invalid gains.
     """
-    found: Any
-    try:
-        found = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not YAML"
-        raise ArgumentError(f"{path}: cannot be read as gains ({why})") from None
+    found: Any = read_yaml(path, ArgumentError, "p and d of every joint under gains")
     for key in ("controller_node", "ros__parameters", "gains"):
         found = found.get(key, found) if isinstance(found, dict) else {}
     rows = []

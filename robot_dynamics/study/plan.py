@@ -1,4 +1,4 @@
-"""A study: one robot, its motions and laws, what varies, and what counts as failure."""
+"""The plan of a study: one robot, its motions and laws, the variation and the limits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native.loop.normals import mixed
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.lanes.compiled_loop import LANE_INTEGRATORS
+from robot_dynamics.simulation.simd.compiled_loop import BATCH_INTEGRATORS
+from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples
 from robot_dynamics.study.quantities import QUANTITIES, check_values
-from robot_dynamics.study.spreads import SAMPLINGS, Spread, unit_samples
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motions import (
     excitation,
@@ -36,16 +36,16 @@ MOTIONS = ("quintic", "excitation", "random", "hold")
 
 
 GAINS = ("fitted", "ideal")
-"""Where gains come from."""
+"""Sources of gains, by name."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What a run must hold.
+class RunLimits:
+    """Limits that a run must respect.
 
     Args:
         error: Largest position error of any joint, rad or m.
-        saturation: Largest part of the periods in which a joint asks for more effort than it has.
+        saturation: Largest share of the periods in which the effort of a joint is cut.
     """
 
     error: float = 0.05
@@ -53,52 +53,50 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not self.error > 0.0:
-            raise ArgumentError(f"limit of the error is {self.error}; give a positive number")
+            raise ArgumentError(f"error limit is {self.error}; give a positive number")
         if not 0.0 <= self.saturation <= 1.0:
-            raise ArgumentError(
-                f"limit of the saturation is {self.saturation}; give a part from 0 to 1"
-            )
+            raise ArgumentError(f"saturation limit is {self.saturation}; give a share from 0 to 1")
 
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """Everything that the results of a study depend on.
+    """All inputs on which the results of a study depend.
 
     Args:
-        robot: As its model says.
+        robot: The nominal robot.
         runs: Number of runs of every mode.
-        motions: Of `MOTIONS`, or the motions themselves; runs take them in turn.
-        modes: Of `control.MODES`; every run is repeated with each.
-        vary: Spreads by the names of `QUANTITIES`.
+        motions: Names of `MOTIONS`, or the motions themselves; runs take them in turn.
+        modes: Names of `control.MODES`; every run is repeated with each.
+        vary: Distributions by the names of `QUANTITIES`.
         sampling: One of `SAMPLINGS`.
         seed: The same seed gives the same study.
-        duration: Of a run, s.
-        rest: Part of it at the end during which the arm is to stand still, and is watched.
-        rate: Control rate, Hz, where it does not vary.
-        step: Of the plant, s; by default the period of control.
-        integrator: Of a compiled loop: "semi_implicit_euler" or "runge_kutta".
-        bandwidth: Of the feedback, rad/s.
-        gains: "fitted" for those that a controller takes by itself: of the bandwidth as far as the
-            sampled loop bears them; "ideal" for those of the bandwidth whatever comes of it; or
-            the gains themselves.
-        integral: ki over kp of the first two, 1/s.
-        effort_rate: Largest change of the effort of a joint, N m/s or N/s.
-        frame: That carries the payload; by default the first tip.
-        known_payload: Load there that the law knows of, kg.
-        friction_known: Whether the law makes up for the friction of the URDF.
+        duration: Duration of a run, s.
+        rest: Final share of the duration in which the arm must stand still.
+        rate: Control rate, Hz, unless it varies.
+        step: Step of the plant, s; by default the control period.
+        integrator: "semi_implicit_euler" or "runge_kutta".
+        bandwidth: Bandwidth of the feedback, rad/s.
+        gains: "fitted" for the default gains of a controller, which are reduced where the sampled
+            loop requires it; "ideal" for the gains of the bandwidth without reduction; or the
+            gains themselves.
+        integral: Ratio ki / kp for "fitted" and "ideal", 1/s.
+        effort_rate: Largest rate of change of the effort of a joint, N m/s or N/s.
+        frame: Frame that carries the payload; by default the first tip.
+        known_payload: Load at that frame in the law's model, kg.
+        friction_known: Whether the law compensates the friction of the URDF.
         stops: Whether joints stop at their position limits.
-        limits: What a run must hold.
+        limits: Limits that a run must respect.
 
     Raises:
-        ArgumentError: If a number is out of range, or there is no such quantity.
-        UnknownNameError: If there is no such motion, mode, sampling or integrator.
+        ArgumentError: If a number is out of range, or a quantity is unknown.
+        UnknownNameError: If a motion, mode, sampling or integrator is unknown.
     """
 
     robot: Robot
     runs: int = 1000
     motions: tuple[str | Waypoints, ...] = ("quintic",)
     modes: tuple[str, ...] = ("feedforward",)
-    vary: Mapping[str, Spread] = field(default_factory=dict)
+    vary: Mapping[str, Distribution] = field(default_factory=dict)
     sampling: str = "sobol"
     seed: int = 0
     duration: float = 5.0
@@ -114,7 +112,7 @@ class StudyPlan:
     known_payload: float = 0.0
     friction_known: bool = True
     stops: bool = True
-    limits: Limits = field(default_factory=Limits)
+    limits: RunLimits = field(default_factory=RunLimits)
 
     def __post_init__(self) -> None:
         if self.runs < 1:
@@ -133,7 +131,7 @@ class StudyPlan:
         if not self.effort_rate > 0.0:
             raise ArgumentError(f"effort_rate is {self.effort_rate}; give a positive number")
         if not 0.0 <= self.rest < 1.0:
-            raise ArgumentError(f"rest is {self.rest}; give a part of the run, from 0 to below 1")
+            raise ArgumentError(f"rest is {self.rest}; give a share of the run, from 0 to below 1")
         for mode in self.modes:
             check_known("mode", mode, "robot_dynamics.control", MODES)
         for motion in self.motions:
@@ -147,9 +145,9 @@ class StudyPlan:
                 raise ArgumentError(f"nothing called '{name}' can vary (known: {known}){hint}")
         self._check_gains()
         check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
-        check_known("integrator", self.integrator, "a compiled loop", LANE_INTEGRATORS)
+        check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
         if self.frame is not None:
-            self.robot.frame(self.frame)  # refuses one that there is not
+            self.robot.frame(self.frame)  # refuses an unknown name
         if self.steps < 1:
             raise ArgumentError(f"duration is {self.duration} s, shorter than a step of the plant")
 
@@ -185,43 +183,43 @@ class StudyPlan:
         return int(np.floor(self.duration / self.plant_step + 1e-9))
 
     def dimensions(self) -> list[str]:
-        """Names of all that varies, one per dimension of the sample."""
+        """Return the names of all dimensions that vary."""
         return [
             column for name in self.vary for column in QUANTITIES[name].columns(name, self.robot)
         ]
 
     def values(self) -> dict[str, Array]:
-        """Values of every run by quantity, shape (runs, dimensions) each.
+        """Return the values of every run by quantity, shape (runs, dimensions) each.
 
         Raises:
-            ArgumentError: If a distribution reaches a value that makes no sense.
+            ArgumentError: If a distribution reaches an invalid value.
         """
         points = unit_samples(self.sampling, self.runs, len(self.dimensions()), self.seed)
         found, at = {}, 0
-        for name, spread in self.vary.items():
+        for name, distribution in self.vary.items():
             columns = QUANTITIES[name].columns(name, self.robot)
-            found[name] = spread.at(points[:, at : at + len(columns)])
+            found[name] = distribution.at(points[:, at : at + len(columns)])
             check_values(name, columns, found[name])
             at += len(columns)
         return found
 
     @property
     def count(self) -> int:
-        """Runs of every mode: as asked for, or the points of a grid."""
+        """Number of runs of every mode: `runs`, or the number of points of a grid."""
         points = unit_samples(self.sampling, self.runs, len(self.dimensions()), self.seed)
         return len(points)
 
     def keys(self, start: int, stop: int) -> Array:
-        """Streams of noise of runs, 64-bit integers, shape (stop - start,)."""
+        """Return the keys of the noise streams of runs, 64-bit integers, shape (stop - start,)."""
         first = mixed(np.array([self.seed], dtype=np.uint64))
         with np.errstate(over="ignore"):
             return mixed(first + mixed(np.arange(start, stop, dtype=np.uint64)))
 
     def trajectories(self) -> list[Trajectory]:
-        """The desired motions; they end `rest` before the run does.
+        """Return the desired motions, which end before the resting share of the run.
 
         Raises:
-            ArgumentError: If a motion is of other joints than the robot's.
+            ArgumentError: If the joints of a motion are not those of the robot.
         """
         return [self._trajectory(motion) for motion in self.motions]
 
@@ -243,7 +241,7 @@ class StudyPlan:
         return interpolate(quintic(robot, moving))
 
     def digest(self) -> str:
-        """Fingerprint of everything that results depend on, 16 hex digits."""
+        """Return a fingerprint of all inputs of the results, 16 hex digits."""
         friction, limits = Friction.of(self.robot), self.robot.limits
         own = (limits.lower, limits.upper, limits.velocity, limits.effort)
         parts: list[Any] = [robot_digest(self.robot)]
@@ -263,20 +261,20 @@ class StudyPlan:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
     def with_bandwidth(self, bandwidth: float) -> StudyPlan:
-        """The same study with another bandwidth of the feedback, rad/s."""
+        """Return the same study with another bandwidth of the feedback, rad/s."""
         return replace(self, bandwidth=bandwidth)
 
 
 def quintic(robot: Robot, duration: float, share: float = 0.5) -> Waypoints:
-    """From one pose to another by the polynomial of least jerk, all joints at once.
+    """Move all joints at once between two poses by the minimum-jerk polynomial.
 
-    The poses lie on both sides of the middle of each joint's range, every other joint the other
-    way round, as far apart as half the velocity limit allows, and at most `share` of the range.
+    The poses lie symmetrically about the middle of each joint's range, with alternating signs.
+    Their distance uses at most half the velocity limit and at most `share` of the range.
 
     Args:
         robot: Any robot.
-        duration: Of the motion, s.
-        share: Part of the range.
+        duration: Duration of the motion, s.
+        share: Share of the range.
     """
     c = middle_pose(robot)
     lower, upper = robot.limits.lower, robot.limits.upper
@@ -290,5 +288,5 @@ def quintic(robot: Robot, duration: float, share: float = 0.5) -> Waypoints:
 
 
 def names_of(motions: Sequence[str | Waypoints]) -> list[str]:
-    """What motions are called in a table."""
+    """Return the names of motions in a table."""
     return [m if isinstance(m, str) else f"motion {k}" for k, m in enumerate(motions)]

@@ -1,4 +1,4 @@
-"""What may vary from run to run: each quantity's dimensions, and what it does to a lane."""
+"""Quantities that may vary from run to run: their dimensions and effect on batch members."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.lanes.body_letters import BodyLetters
+from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
 
 Parameters = dict[str, Array]
@@ -18,22 +18,22 @@ Parameters = dict[str, Array]
 
 @dataclass(frozen=True)
 class Setting:
-    """What quantities change: the lanes of some runs, all of one structure.
+    """Parameters of N batch members of one structure, which quantities change.
 
     Args:
-        letters: The structure.
-        parameters: Of the lanes, shape (N, size) or (size,) each; changed in place.
-        step: Of the plant, s.
-        frame: That carries the payload.
+        inertias: Base parameters of the structure.
+        parameters: Parameters of the members, shape (N, size) or (size,) each.
+        step: Step of the plant, s.
+        frame: Frame that carries the payload.
     """
 
-    letters: BodyLetters
+    inertias: SymbolicInertias
     parameters: Parameters
     step: float
     frame: str
 
     def rows(self, name: str, count: int) -> Array:
-        """A parameter with one row per run, to be changed."""
+        """Return a parameter as a writable array with one row per run."""
         rows = np.atleast_2d(self.parameters[name])
         self.parameters[name] = np.array(np.broadcast_to(rows, (count, rows.shape[1])))
         return self.parameters[name]
@@ -41,15 +41,15 @@ class Setting:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that may vary.
+    """A quantity that may vary.
 
     Args:
-        meaning: One line.
-        unit: Of its values, SI.
-        symmetric: Whether one number x means the spread from -x to x.
-        least: Smallest value that makes sense.
+        meaning: Description in one line.
+        unit: SI unit of its values.
+        symmetric: Whether one number x means the range from -x to x.
+        least: Smallest valid value.
         parts: Names of its dimensions: joints or links, axes, or one without a name.
-        apply: Changes the lanes by values, shape (N, dimensions).
+        apply: Changes the members by values, shape (N, dimensions).
     """
 
     meaning: str
@@ -60,12 +60,12 @@ class Quantity:
     apply: Callable[[Setting, Array], None]
 
     def columns(self, name: str, robot: Robot) -> list[str]:
-        """Names of its dimensions in a table, such as `mass_error[hand]`."""
+        """Return the names of its dimensions in a table, such as `mass_error[hand]`."""
         return [f"{name}[{part}]" if part else name for part in self.parts(robot)]
 
 
 def bodies(robot: Robot) -> list[str]:
-    """Links that move and have mass, in the order of the robot."""
+    """Return the links that move and have mass, in the order of the robot."""
     moved = {robot.links[0].name: False}
     for joint in robot.joints:
         moved[joint.child] = joint.moves or moved[joint.parent]
@@ -73,7 +73,7 @@ def bodies(robot: Robot) -> list[str]:
 
 
 def _of_bodies(robot: Robot, rows: Callable[[Inertia], list[Array]]) -> Array:
-    """Inertial parameters of all links per dimension of a quantity, shape (10 links, dims)."""
+    """Return inertial parameters of all links per dimension of a quantity, (10 links, dims)."""
     names, blocks = bodies(robot), []
     for k, link in enumerate(robot.links):
         if link.name in names:
@@ -85,19 +85,19 @@ def _of_bodies(robot: Robot, rows: Callable[[Inertia], list[Array]]) -> Array:
 
 
 def _mass(setting: Setting, values: Array) -> None:
-    """Mass and inertia of every link grow alike."""
-    letters = setting.letters
-    per_link = _of_bodies(letters.robot, lambda body: [inertial_parameters(body)])
+    """Scale mass and inertia of every link by the same factor."""
+    inertias = setting.inertias
+    per_link = _of_bodies(inertias.robot, lambda body: [inertial_parameters(body)])
     rows = setting.rows("body", len(values))
-    rows += values @ (letters.matrix @ per_link).T
+    rows += values @ (inertias.matrix @ per_link).T
 
 
 def _com(setting: Setting, values: Array) -> None:
-    """Mass centres move; the inertia about them stays. Of second order in the displacement."""
-    letters = setting.letters
-    names, at = bodies(letters.robot), 0
+    """Move the mass centres and keep the inertias about them: second order in displacement."""
+    inertias = setting.inertias
+    names, at = bodies(inertias.robot), 0
     rows = setting.rows("body", len(values))
-    for k, link in enumerate(letters.robot.links):
+    for k, link in enumerate(inertias.robot.links):
         if link.name not in names:
             continue
         moved = np.array(
@@ -111,18 +111,18 @@ def _com(setting: Setting, values: Array) -> None:
             ]
         )
         change = moved - inertial_parameters(link.inertia)
-        rows += change @ letters.matrix[:, 10 * k : 10 * k + 10].T
+        rows += change @ inertias.matrix[:, 10 * k : 10 * k + 10].T
         at += 3
 
 
 def _payload(setting: Setting, values: Array) -> None:
-    """A point mass at the origin of the frame."""
-    at = setting.letters.of_body_at(setting.frame)
+    """Add a point mass at the origin of the frame."""
+    at = setting.inertias.of_body_at(setting.frame)
     setting.rows("body", len(values))[:] += values * at[:, 0]
 
 
 def _friction(setting: Setting, values: Array) -> None:
-    """All that friction of every joint consists of grows alike."""
+    """Scale all friction terms of every joint by the same factor."""
     for name in ("viscous", "coulomb", "stiction", "load", "offset"):
         if name in setting.parameters:
             setting.rows(name, len(values))[:] *= 1.0 + values
@@ -141,7 +141,7 @@ def _rate(setting: Setting, values: Array) -> None:
 
 def _noise_of(half: int) -> Callable[[Setting, Array], None]:
     def apply(setting: Setting, values: Array) -> None:
-        rows = setting.rows("spread", len(values))
+        rows = setting.rows("deviation", len(values))
         n = rows.shape[1] // 2
         rows[:, half * n : (half + 1) * n] = values
 
@@ -149,13 +149,13 @@ def _noise_of(half: int) -> Callable[[Setting, Array], None]:
 
 
 def _resolution(setting: Setting, values: Array) -> None:
-    """Encoders have steps; velocities are measured as they are."""
+    """Quantise measured positions; velocities are not quantised."""
     rows = setting.rows("resolution", len(values))
     rows[:, : rows.shape[1] // 2] = values
 
 
 def _tilt(setting: Setting, values: Array) -> None:
-    """Turn the free fall about the x and then the y axis of the root link."""
+    """Rotate the gravity about the x and then the y axis of the root link."""
     x, y = values.T
     rows = setting.rows("gravity", len(values))
     gx, gy, gz = rows.T.copy()
@@ -165,7 +165,7 @@ def _tilt(setting: Setting, values: Array) -> None:
 
 
 def _gain(setting: Setting, values: Array) -> None:
-    """A faster loop: kp grows with the square of the bandwidth, kd and the law's own with it."""
+    """Change the bandwidth: kd scales with it, kp with its square, ki with its cube."""
     count, factor = len(values), 1.0 + values
     setting.rows("kp", count)[:] *= factor**2
     setting.rows("kd", count)[:] *= factor
@@ -194,10 +194,10 @@ QUANTITIES: Mapping[str, Quantity] = {
         _friction,
     ),
     "delay": Quantity(
-        "age of a state when it is answered", "s", False, 0.0, _one, _steps_of("sensor_delay")
+        "age of a state when the law uses it", "s", False, 0.0, _one, _steps_of("sensor_delay")
     ),
     "command_delay": Quantity(
-        "time that a command is on its way", "s", False, 0.0, _one, _steps_of("command_delay")
+        "time until a command acts", "s", False, 0.0, _one, _steps_of("command_delay")
     ),
     "noise": Quantity(
         "standard deviation of measured positions", "rad or m", False, 0.0, _one, _noise_of(0)
@@ -207,19 +207,19 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
     "resolution": Quantity("step of measured positions", "rad or m", False, 0.0, _one, _resolution),
     "tilt": Quantity(
-        "of the base about x and y", "rad", True, -np.inf, lambda _: ["x", "y"], _tilt
+        "tilt of the base about x and y", "rad", True, -np.inf, lambda _: ["x", "y"], _tilt
     ),
-    "rate": Quantity("of control", "Hz", False, 1e-3, _one, _rate),
+    "rate": Quantity("control rate", "Hz", False, 1e-3, _one, _rate),
     "gain_error": Quantity("bandwidth of feedback, relative", "1", True, -1.0, _one, _gain),
 }
 """Every quantity by name."""
 
 
 def check_values(name: str, columns: list[str], values: Array) -> None:
-    """Refuse values that make no sense, such as a mass below zero.
+    """Refuse invalid values, such as a mass below zero.
 
     Raises:
-        ArgumentError: With the run in which it happens.
+        ArgumentError: Names the run and the value.
     """
     low = QUANTITIES[name].least
     strict = name in ("mass_error", "rate")
@@ -229,5 +229,5 @@ def check_values(name: str, columns: list[str], values: Array) -> None:
         what = "a negative mass" if name == "mass_error" else f"less than {low:g}"
         raise ArgumentError(
             f"{name}: the distribution reaches {values[run, k]:.4g} for '{columns[k]}' in run "
-            f"{run}, {what}; narrow it, to A..B if need be"
+            f"{run}, {what}; narrow it, for example to A..B"
         )

@@ -1,4 +1,4 @@
-"""Runs of a study: a pure function of the plan and their numbers, on any machine the same."""
+"""Runs of a study: a pure function of the plan and the index of the run."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native.parallel import processors
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains, ideal_gains
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.tuning import gains_for
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import robot_digest
-from robot_dynamics.simulation.lanes.compiled_loop import CompiledLoop, Lanes, Structure
-from robot_dynamics.simulation.lanes.lane_parameters import (
+from robot_dynamics.simulation.simd.batch_parameters import (
     first_efforts,
     model_parameters,
     plant_parameters,
     reference_table,
 )
+from robot_dynamics.simulation.simd.compiled_loop import BatchResult, CompiledLoop, LoopStructure
 from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES, Setting
 
 CHUNK = 512
-"""Runs that are done, sent and kept together."""
+"""Number of runs that are executed, sent and stored together."""
 
 _MOST_LOOPS = 8
 
 
 class Chunk(NamedTuple):
-    """Some runs of one mode.
+    """Consecutive runs of one mode.
 
     Attributes:
-        mode: Its number.
+        mode: Index of the mode.
         start: First run.
-        stop: One past the last.
+        stop: One past the last run.
     """
 
     mode: int
@@ -48,7 +48,7 @@ class Chunk(NamedTuple):
 
 
 def chunks_of(plan: StudyPlan) -> list[Chunk]:
-    """All runs of a study, in order."""
+    """Return all runs of a study in chunks, in order."""
     count = plan.count
     return [
         Chunk(mode, start, min(start + CHUNK, count))
@@ -57,8 +57,8 @@ def chunks_of(plan: StudyPlan) -> list[Chunk]:
     ]
 
 
-class Bench:
-    """A study's robot, compiled and ready for runs of one mode.
+class Runner:
+    """The compiled robot of a study, ready for runs of one mode.
 
     Args:
         plan: The study.
@@ -67,24 +67,24 @@ class Bench:
 
     def __init__(self, plan: StudyPlan, mode: str) -> None:
         self.plan, self.loop = plan, _loop(plan, mode)
-        letters = self.loop.letters
+        inertias = self.loop.inertias
         friction = Friction.of(plan.robot)
         self.model = model_of(plan)
         h = plan.plant_step
-        self._shared = plant_parameters(letters, friction, stops=plan.stops, step=h)
-        self._shared |= model_parameters(letters, self.model)
+        self._shared = plant_parameters(inertias, friction, stops=plan.stops, step=h)
+        self._shared |= model_parameters(inertias, self.model)
         self._shared["every"] = np.array([_periods(plan)])
         n = plan.robot.dof
         self._shared |= {
             "effort_rate": np.full(n, plan.effort_rate),
             "sensor_delay": np.zeros(1),
             "command_delay": np.zeros(1),
-            "spread": np.zeros(2 * n),
+            "deviation": np.zeros(2 * n),
             "resolution": np.zeros(2 * n),
         }
         motions = plan.trajectories()
         t = np.arange(plan.steps) * h
-        # Two windows of rest, in which motion must not grow
+        # Two windows of rest, between which motion must not grow
         resting, half = t >= (1.0 - plan.rest) * plan.duration, (1.0 - 0.5 * plan.rest)
         late = t >= half * plan.duration
         windows = np.stack([resting & ~late, late], axis=1).astype(float)
@@ -104,13 +104,13 @@ class Bench:
         threads: int = 1,
         record: bool = False,
         done: Callable[[int], None] | None = None,
-    ) -> Lanes:
-        """Runs number `start` to `stop` - 1."""
+    ) -> BatchResult:
+        """Execute runs `start` to `stop` - 1."""
         values = {name: rows[start:stop] for name, rows in self._values.items()}
         return self._run(values, np.arange(start, stop), threads=threads, record=record, done=done)
 
     def errors_at(self, points: Array) -> Array:
-        """Largest error of runs with other values than the plan's, shape (N,).
+        """Return the largest error of runs with other values than the plan's, shape (N,).
 
         Args:
             points: Values along the plan's dimensions, shape (N, dimensions).
@@ -120,16 +120,16 @@ class Bench:
             size = len(QUANTITIES[name].columns(name, self.plan.robot))
             values[name] = points[:, at : at + size]
             at += size
-        lanes = self._run(values, np.arange(len(points)), threads=processors())
-        return np.asarray(lanes.statistics["peak_error"].max(axis=1))
+        result = self._run(values, np.arange(len(points)), threads=processors())
+        return np.asarray(result.statistics["peak_error"].max(axis=1))
 
-    def _run(self, values: Mapping[str, Array], runs: Array, **how: Any) -> Lanes:
+    def _run(self, values: Mapping[str, Array], runs: Array, **how: Any) -> BatchResult:
         plan = self.plan
         motion = runs % len(plan.motions)
         parameters = dict(self._shared)
         parameters["q"], parameters["last"] = self._starts[motion], self._first[motion]
         frame = plan.payload_frame
-        setting = Setting(self.loop.letters, parameters, plan.plant_step, frame)
+        setting = Setting(self.loop.inertias, parameters, plan.plant_step, frame)
         for name in plan.vary:
             QUANTITIES[name].apply(setting, values[name])
         keys = plan.keys(0, int(runs[-1]) + 1)[runs]
@@ -137,7 +137,7 @@ class Bench:
 
 
 def model_of(plan: StudyPlan) -> Model:
-    """What the law knows, with the gains of the plan."""
+    """Return the law's model of the robot, with the gains of the plan."""
     dynamics = Dynamics(plan.robot)
     if isinstance(plan.gains, Gains):
         gains = plan.gains
@@ -156,17 +156,17 @@ def model_of(plan: StudyPlan) -> Model:
 
 
 def _periods(plan: StudyPlan) -> float:
-    """Steps of the plant in a period of control, where the rate does not vary."""
+    """Return the plant steps per control period, for a rate that does not vary."""
     return float(max(np.rint(1.0 / (plan.rate * plan.plant_step)), 1.0))
 
 
-_loops: OrderedDict[tuple[str, Structure], CompiledLoop] = OrderedDict()
+_loops: OrderedDict[tuple[str, LoopStructure], CompiledLoop] = OrderedDict()
 
 
 def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
-    """The compiled loop of a plan, once per process."""
+    """Return the compiled loop of a plan, cached per process."""
     friction, varies = Friction.of(plan.robot), set(plan.vary)
-    structure = Structure(
+    structure = LoopStructure(
         mode,
         plan.integrator,
         integral=plan.has_integral,
@@ -187,17 +187,17 @@ def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
     return _loops[key]
 
 
-_benches: OrderedDict[tuple[str, str], Bench] = OrderedDict()
+_runners: OrderedDict[tuple[str, str], Runner] = OrderedDict()
 
 
-def bench(plan: StudyPlan, mode: str) -> Bench:
-    """The bench of a plan, once per process."""
+def runner(plan: StudyPlan, mode: str) -> Runner:
+    """Return the runner of a plan, cached per process."""
     key = plan.digest(), mode
-    if key not in _benches:
-        _benches[key] = Bench(plan, mode)
-        while len(_benches) > _MOST_LOOPS:
-            _benches.popitem(last=False)
-    return _benches[key]
+    if key not in _runners:
+        _runners[key] = Runner(plan, mode)
+        while len(_runners) > _MOST_LOOPS:
+            _runners.popitem(last=False)
+    return _runners[key]
 
 
 Columns = dict[str, Array]
@@ -206,8 +206,8 @@ Columns = dict[str, Array]
 def run_chunk(
     plan: StudyPlan, chunk: Chunk, threads: int = 1, done: Callable[[int], None] | None = None
 ) -> Columns:
-    """What became of some runs: statistics by name, one row per run."""
-    lanes = bench(plan, plan.modes[chunk.mode]).run(
+    """Execute some runs and return their statistics by name, one row per run."""
+    result = runner(plan, plan.modes[chunk.mode]).run(
         chunk.start, chunk.stop, threads=threads, done=done
     )
-    return dict(lanes.statistics)
+    return dict(result.statistics)

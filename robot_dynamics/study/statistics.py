@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.lazy import imported
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.study.plan import StudyPlan
-from robot_dynamics.study.runs import bench
+from robot_dynamics.study.runs import runner
 from robot_dynamics.study.study_table import CRITERIA, StudyTable
 
 CONFIDENCE = 0.95
@@ -35,13 +35,11 @@ class Part(NamedTuple):
 
 
 def part(held: Array) -> Part:
-    """The part of the runs for which `held`, with Wilson's interval of `CONFIDENCE`."""
+    """Return the part of the runs for which `held`, with Wilson's interval of `CONFIDENCE`."""
     runs, count = len(held), int(np.count_nonzero(held))
-    z = float(imported("scipy.special").ndtri(0.5 + CONFIDENCE / 2.0))
-    p, w = count / runs, z * z / runs
-    middle = (p + w / 2.0) / (1.0 + w)
-    half = z / (1.0 + w) * np.sqrt(p * (1.0 - p) / runs + w / (4.0 * runs))
-    return Part(count, runs, max(middle - half, 0.0), min(middle + half, 1.0))
+    found = imported("scipy.stats").binomtest(count, runs)
+    low, high = found.proportion_ci(CONFIDENCE, method="wilson")
+    return Part(count, runs, float(low), float(high))
 
 
 def parts(table: StudyTable) -> dict[str, Part]:
@@ -108,12 +106,12 @@ def sobol_indices(plan: StudyPlan, count: int = 1024, *, mode: str = "") -> Indi
     """
     stats = imported("scipy.stats")
     names = plan.dimensions()
-    spreads = [plan.vary[name.partition("[")[0]] for name in names]
-    own = bench(plan, mode or plan.modes[0])
+    distributions = [plan.vary[name.partition("[")[0]] for name in names]
+    own = runner(plan, mode or plan.modes[0])
 
     def errors(x: Array) -> Array:
         flat = x.reshape(len(names), -1).T
-        points = np.stack([s.at(u) for s, u in zip(spreads, flat.T, strict=True)], axis=1)
+        points = np.stack([s.at(u) for s, u in zip(distributions, flat.T, strict=True)], axis=1)
         return np.minimum(own.errors_at(points), 1.0).reshape(1, *x.shape[1:])
 
     found = stats.sobol_indices(

@@ -1,16 +1,15 @@
-"""A study on disk: its options, the runs that are done, the table.
+"""A study on disk: its options, the finished runs, the table.
 
-    study.yaml      the options; a file that `robot-dynamics study` takes in place of a robot
-    runs/           what is done, one file per chunk of runs, named by the fingerprint of the plan
+    study.yaml      the options; `robot-dynamics study` takes this file in place of a robot
+    runs/           finished runs, one file per chunk, named by the fingerprint of the plan
     runs.parquet    the table, once the study is over
 
-A file is written beside its place and renamed into it: nothing is ever half written.
+Each file is written whole or not at all.
 """
 
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import zipfile
 from collections.abc import Mapping
@@ -21,7 +20,8 @@ import numpy as np
 import yaml
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.lazy import needed
+from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.foundation.user_files import read_yaml, write_whole
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import Chunk, Columns
 from robot_dynamics.study.study_table import StudyTable
@@ -34,7 +34,7 @@ class StudyFolder:
     """The folder of a study.
 
     Args:
-        path: Made if there is none.
+        path: Created if it does not exist.
         plan: The study.
     """
 
@@ -44,17 +44,19 @@ class StudyFolder:
         self._runs.mkdir(parents=True, exist_ok=True)
 
     def save_options(self, options: Mapping[str, Any]) -> None:
-        """Keep what the study was asked for as a study file."""
-        write(self.path / OPTIONS_FILE, yaml.safe_dump(dict(options), sort_keys=False).encode())
+        """Save the options as a study file."""
+        write_whole(
+            self.path / OPTIONS_FILE, yaml.safe_dump(dict(options), sort_keys=False).encode()
+        )
 
     def save(self, chunk: Chunk, columns: Columns) -> None:
-        """Keep some runs."""
+        """Save a chunk of finished runs."""
         content = io.BytesIO()
         np.savez(content, **columns)  # type: ignore[arg-type]
-        write(self._runs / self._name(chunk), content.getvalue())
+        write_whole(self._runs / self._name(chunk), content.getvalue())
 
     def load(self, chunks: list[Chunk]) -> dict[Chunk, Columns]:
-        """Those of the chunks that were done; a damaged file counts as none."""
+        """Load the finished ones among chunks; a damaged file counts as unfinished."""
         done = {}
         for chunk in chunks:
             try:
@@ -65,56 +67,32 @@ class StudyFolder:
         return done
 
     def save_table(self, table: StudyTable) -> Path:
-        """Write the table as Parquet; the chunks, which it contains, go."""
+        """Write the table as Parquet and return its path."""
         place = self.path / TABLE_FILE
         content = io.BytesIO()
         needed("pyarrow.parquet", "a Parquet file", "study").write_table(table.to_arrow(), content)
-        write(place, content.getvalue())
+        write_whole(place, content.getvalue())
         return place
 
     def forget_runs(self) -> None:
-        """Delete what is kept of single chunks."""
+        """Delete the files of single chunks."""
         shutil.rmtree(self._runs, ignore_errors=True)
 
     def _name(self, chunk: Chunk) -> str:
         return f"{self._digest}.{chunk.mode}.{chunk.start}-{chunk.stop}.npz"
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file in whole or not at all.
-
-    Raises:
-        OSError: If the disk is full or the place cannot be written; nothing is left there.
-    """
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        if error.filename is None:
-            error.filename = str(path)
-        raise
-
-
 def read_options(path: Path, known: set[str]) -> dict[str, Any]:
-    """The options of a study file.
+    """Read the options of a study file.
 
     Args:
         path: YAML, option: value.
-        known: Names that there are.
+        known: Names of all options.
 
     Raises:
-        ArgumentError: If it cannot be read, or has an option that there is not.
+        ArgumentError: If it cannot be read or names an unknown option.
     """
-    try:
-        options = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        why = error.strerror if isinstance(error, OSError) else "not YAML"
-        raise ArgumentError(f"{path}: cannot be read as a study ({why})") from None
+    options = read_yaml(path, ArgumentError, "'option: value' in lines, with a robot")
     if not isinstance(options, dict) or "robot" not in options:
         raise ArgumentError(f"{path}: a study file is 'option: value' in lines, with a robot")
     for name in options:

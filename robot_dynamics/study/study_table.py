@@ -1,4 +1,4 @@
-"""The table of a study: a row per run, columns with names and units; and what it says."""
+"""The table of a study: one row per run, columns with names and units."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.lazy import needed
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.study.plan import StudyPlan, names_of
 from robot_dynamics.study.quantities import QUANTITIES
 from robot_dynamics.study.runs import Chunk, Columns
 
 GROWTH = 1.5
-"""By how much the mean square speed at rest may grow before the loop counts as unstable."""
+"""Largest growth of the mean square speed at rest for a loop that counts as stable."""
 
 RESTLESS = 0.1
-"""Speed at rest, root mean square of all joints, rad/s, beyond which it does anyway."""
+"""Largest speed at rest of a stable loop, root mean square of all joints, rad/s."""
 
 QUIET = 1e-6
 """Speed below which growth is round-off, rad/s."""
 
 CRITERIA = ("error", "saturation", "stability", "stops")
-"""What a run must hold; column `ok[...]` of each."""
+"""Criteria of a run; each has a column `ok[...]`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class StudyTable:
 
     Args:
         columns: Arrays of one length by name.
-        units: Of the columns that have one.
+        units: Units of the columns that have one.
         plan: The study.
     """
 
@@ -48,17 +48,17 @@ class StudyTable:
         return self.columns[name]
 
     def of_mode(self, mode: str) -> StudyTable:
-        """The rows of one mode."""
+        """Return the rows of one mode."""
         rows = self.columns["mode"] == mode
         return StudyTable({k: v[rows] for k, v in self.columns.items()}, self.units, self.plan)
 
     def worst(self, count: int = 5) -> Array:
-        """Row numbers of the worst runs: those that fail first, then by their largest error."""
+        """Return row numbers of the worst runs: failed runs first, then by largest error."""
         order = np.lexsort((-self["error"], -self["failed"].astype(int)))
         return np.asarray(order[:count])
 
     def to_arrow(self) -> Any:
-        """As a `pyarrow.Table`; units in the metadata of its columns.
+        """Return a `pyarrow.Table` with units in the metadata of its columns.
 
         Raises:
             MissingPackageError: If pyarrow is not installed.
@@ -75,7 +75,7 @@ class StudyTable:
 
 
 def table_of(plan: StudyPlan, chunks: Mapping[Chunk, Columns]) -> StudyTable:
-    """Put together what became of the runs; those that are missing are left out."""
+    """Build the table from the results of all chunks that are done."""
     order = sorted(chunks)
     found = {name: np.concatenate([chunks[c][name] for c in order]) for name in chunks[order[0]]}
     runs = np.concatenate([np.arange(c.start, c.stop) for c in order])
@@ -98,7 +98,7 @@ def table_of(plan: StudyPlan, chunks: Mapping[Chunk, Columns]) -> StudyTable:
 def _add_joints(
     plan: StudyPlan, found: Columns, columns: dict[str, Array], units: dict[str, str]
 ) -> None:
-    """What each joint did."""
+    """Add the columns of each joint."""
     counted = np.maximum(found["counted"], 1.0)
     kinds = {
         "rms_error": np.sqrt(found["square_error"] / counted),
@@ -120,7 +120,7 @@ def _add_joints(
 def _judge(
     plan: StudyPlan, found: Columns, columns: dict[str, Array], units: dict[str, str]
 ) -> None:
-    """Which limits each run holds."""
+    """Add the columns that say which limits each run respects."""
     counted = np.maximum(found["counted"], 1.0)[:, 0]
     rested = np.maximum(0.5 * plan.rest * counted, 1.0)
     early, late = found["early"][:, 0] / rested, found["late"][:, 0] / rested

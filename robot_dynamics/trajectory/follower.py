@@ -1,4 +1,4 @@
-"""Follower: which state is due now, while motions come, are replaced and end."""
+"""Follower: the desired state of a robot while motions start, are replaced and end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.trajectory.replacement import (
     DEFAULT_BLEND_S,
     DEFAULT_STOP_S,
@@ -21,19 +21,19 @@ from robot_dynamics.trajectory.waypoints import Waypoints
 
 
 class Follower:
-    """The desired motion of a robot on the clock of its owner.
+    """The desired motion of a robot, on a clock of the caller.
 
-    Holds still until it is told otherwise, and whatever it is told, position,
-    velocity and acceleration stay continuous. It reads no clock: every call
-    says what time it is, in seconds on any one clock.
+    It holds still until it receives a motion. Position, velocity and acceleration
+    are always continuous. It reads no clock: every call passes the time, in seconds
+    on the same clock.
 
     Args:
         joint_names: Names of the n joints of the robot.
-        q: Where to hold, shape (n,), rad or m.
+        q: Position to hold, shape (n,), rad or m.
         continuous: Which joints turn without end, shape (n,); by default none.
         blend: Time to join a motion that does not start at the present state, s.
         stop: Time to come to rest, s.
-        within: Ends of the ranges of the joints, which a stop does not pass; by default none.
+        within: Position limits that a stop does not exceed; by default none.
     """
 
     def __init__(
@@ -54,44 +54,44 @@ class Follower:
         self.hold(q)
 
     def hold(self, q: npt.ArrayLike) -> None:
-        """Forget every motion and stay at q, shape (n,), at once: for a robot that rests there."""
+        """Drop all motions and hold q, shape (n,), at once; for a robot at rest at q."""
         self.trajectory = Trajectory.hold(self.joint_names, vector("q", q, len(self.joint_names)))
         self._origin = 0.0
 
     def sample(self, now: float) -> State:
-        """The state that is due, shape (n,) each."""
+        """Return the desired state, shape (n,) each."""
         return self.trajectory.sample(now - self._origin)
 
     def moving(self, now: float) -> bool:
-        """Whether a motion is still going on, or waiting to start."""
+        """Return whether a motion is under way or waiting to start."""
         return self.remaining(now) > 0.0
 
     def remaining(self, now: float) -> float:
-        """Time until the last motion ends, s; zero when it has."""
+        """Return the time until the motion ends, s; zero afterwards."""
         return max(self._origin + self.trajectory.end - now, 0.0)
 
     def ahead(self, now: float) -> Trajectory:
-        """What is still to come, from time zero on: the rest of a motion, or holding still."""
+        """Return the rest of the motion, or a hold after its end; its time zero is now."""
         current, t = self.trajectory, now - self._origin
         if t >= current.end:
             return Trajectory.hold(self.joint_names, current.sample(t).q)
         return remaining(current, t)
 
     def plan(self, waypoints: Waypoints, now: float, stamp: float = 0.0) -> Trajectory:
-        """The motion that would follow from these waypoints; nothing changes yet.
+        """Plan the transition from the present motion to new waypoints, without following it.
 
-        Check it against limits, then pass it to `follow`.
+        Check the result against limits, then pass it to `follow`.
 
         Args:
             waypoints: The new motion, of some or all joints.
             now: Present time, s.
-            stamp: When the new motion starts, s on the same clock; zero means now.
+            stamp: Start time of the new motion, s on the same clock; zero means now.
 
         Returns:
             Trajectory of all joints; its time zero is `now`.
 
         Raises:
-            TrajectoryError: If the motion is over already, or names an unknown joint.
+            TrajectoryError: If the motion is already over, or names an unknown joint.
         """
         return replaced(
             self.trajectory,
@@ -104,15 +104,15 @@ class Follower:
         )
 
     def follow(self, trajectory: Trajectory, now: float) -> None:
-        """From now on, follow a trajectory whose time zero is `now`."""
+        """Follow a trajectory whose time zero is `now`."""
         self.trajectory = trajectory
         self._origin = now
 
     def accept(self, waypoints: Waypoints, now: float, stamp: float = 0.0) -> Trajectory:
-        """`plan` and `follow` in one.
+        """Call `plan` and `follow`.
 
         Raises:
-            TrajectoryError: As `plan`; the present motion then goes on.
+            TrajectoryError: As `plan`; the present motion then continues.
         """
         trajectory = self.plan(waypoints, now, stamp)
         self.follow(trajectory, now)
@@ -123,12 +123,12 @@ class Follower:
         self.follow(stopped(self.trajectory, now - self._origin, self.stop_time, self.within), now)
 
     def go_to(self, q: Array, now: float) -> None:
-        """Pass from the present state to rest at q, shape (n,), in the time of a stop."""
+        """Move from the present state to rest at q, shape (n,), in the time of a stop."""
         rest = np.zeros((1, len(q)))
         there = Waypoints(self.joint_names, np.array([self.stop_time]), q[None], rest, rest)
         self.accept(there, now)
 
     def clock_jumped(self, before: float, after: float) -> None:
-        """The clock was set from `before` to `after`: forget all motions and come to rest."""
+        """Drop all motions and come to rest after the clock was set from `before` to `after`."""
         state = stopped(self.trajectory, before - self._origin, self.stop_time, self.within)
         self.follow(state, after)

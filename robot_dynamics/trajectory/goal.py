@@ -1,8 +1,7 @@
-"""Goals: is the robot still on its way, and has it arrived?
+"""Goals of the FollowJointTrajectory action: tolerances, progress and verdict.
 
-The logic of the FollowJointTrajectory action, with the tolerances of
-joint_trajectory_controller: zero means not checked there, and in a goal zero
-means the default and a negative number none.
+Tolerances are those of joint_trajectory_controller: in its parameters zero means not
+checked; in a goal zero means the default and a negative number means not checked.
 """
 
 from __future__ import annotations
@@ -16,16 +15,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.trajectory.trajectory import State
 
-WORTH_A_LOOK, LEAST_SHARE = 5e-3, 0.1
-"""Way of a goal, rad or m, of which some joint has made this share, or nothing has moved at all."""
+LEAST_DISTANCE, LEAST_SHARE = 5e-3, 0.1
+"""Distance of a goal, rad or m, from which on a joint must move by this share of it."""
 
 
 class Tolerance(NamedTuple):
-    """What a goal asks of one joint: zero keeps the default, a negative number means none.
+    """Tolerances of a goal for one joint: zero keeps the default, a negative number means none.
 
     Args:
         position: Largest position error, rad or m.
@@ -38,14 +37,14 @@ class Tolerance(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tolerances:
-    """How far n joints may be off; infinite where it does not matter, shape (n,) each.
+    """Tolerances of n joints, shape (n,) each; infinite where not checked.
 
     Args:
         path: Position error on the way, rad or m.
         path_velocity: Velocity error on the way, rad/s or m/s.
         goal: Position error at the end, rad or m.
-        stopped_velocity: Velocity error at the end, where the motion is to rest, rad/s or m/s.
-        goal_time: Time allowed beyond the planned end, s; infinite to wait for ever.
+        stopped_velocity: Velocity error at the end, where the motion rests, rad/s or m/s.
+        goal_time: Time allowed after the planned end, s; infinite to wait without limit.
     """
 
     path: Array
@@ -56,9 +55,9 @@ class Tolerances:
 
     @staticmethod
     def none(n: int) -> Tolerances:
-        """Whatever happens is fine."""
-        anything = frozen(np.full(n, np.inf))
-        return Tolerances(anything, anything, anything, anything)
+        """Return tolerances that check nothing."""
+        unlimited = frozen(np.full(n, np.inf))
+        return Tolerances(unlimited, unlimited, unlimited, unlimited)
 
     @staticmethod
     def from_parameters(
@@ -67,7 +66,7 @@ class Tolerances:
         stopped_velocity: npt.ArrayLike,
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """From parameters as joint_trajectory_controller has them, where zero means not checked.
+        """Convert parameters of joint_trajectory_controller, where zero means not checked.
 
         Raises:
             ArgumentError: If a tolerance is negative or NaN.
@@ -95,13 +94,13 @@ class Tolerances:
         goal: Mapping[str, Tolerance],
         goal_time: float = 0.0,
     ) -> Tolerances:
-        """These tolerances with those of one goal: zero keeps the default, negative means none.
+        """Apply the tolerances of one goal: zero keeps the default, negative means none.
 
         Args:
             joint_names: Names of the n joints.
             path: Tolerances on the way, by joint name.
             goal: Tolerances at the end, by joint name.
-            goal_time: Time allowed beyond the end, s.
+            goal_time: Time allowed after the end, s.
 
         Raises:
             ArgumentError: If a joint is unknown or a number is NaN.
@@ -133,7 +132,7 @@ def _chosen(value: float, default: float, name: str) -> float:
 
 
 class Verdict(enum.Enum):
-    """What has become of a goal; from 0 down the values are those of FollowJointTrajectory."""
+    """Outcome of a goal; values from 0 down are error codes of FollowJointTrajectory."""
 
     RUNNING = 1
     CANCELED = 2
@@ -144,17 +143,17 @@ class Verdict(enum.Enum):
 
     @property
     def error_code(self) -> int:
-        """What a result says; a cancelled goal has no code but that of success."""
+        """Error code of the result; that of a cancelled goal is the code of success."""
         return min(self.value, 0)
 
     @property
     def missed(self) -> bool:
-        """Whether the robot is not where it was to be."""
+        """True if the robot violated a tolerance."""
         return self in (Verdict.PATH_TOLERANCE_VIOLATED, Verdict.GOAL_TOLERANCE_VIOLATED)
 
 
 class Progress(NamedTuple):
-    """A verdict and one line for a person."""
+    """A verdict and its reason on one line."""
 
     verdict: Verdict
     reason: str = ""
@@ -177,11 +176,11 @@ def judge(
         time_past_end: Time since the planned end, s; negative while under way.
         position_error: Desired minus measured positions, shape (n,), rad or m.
         velocity_error: Desired minus measured velocities, shape (n,), rad/s or m/s; NaN where
-            none is measured, which is then not checked.
-        tolerances: What is allowed.
+            none is measured, which is not checked.
+        tolerances: Tolerances of the goal.
 
     Returns:
-        Whether the goal goes on, has succeeded, or has failed and by which joint.
+        Verdict of the goal, with the joint that failed.
     """
     q, qd = np.abs(position_error), np.abs(velocity_error)
     if time_past_end < 0.0:
@@ -207,7 +206,7 @@ def _apart(a: Array, b: Array) -> float:
 
 
 def _worst(joint_names: Sequence[str], size: Array, allowed: Array, what: str) -> str:
-    """The joint that is furthest beyond what is allowed; empty if none is."""
+    """Describe the joint with the largest violation; empty if there is none."""
     beyond = size > allowed
     if not beyond.any():
         return ""
@@ -218,17 +217,17 @@ def _worst(joint_names: Sequence[str], size: Array, allowed: Array, what: str) -
 
 
 class Moment(NamedTuple):
-    """What the robot is to do and what it does, in one control cycle.
+    """Desired and measured state in one control cycle.
 
     Args:
         now: Time, s.
-        motion: What it follows; compared by identity.
-        desired: State that is due, shape (n,) each.
-        effort: Efforts that go with it, shape (n,), N m or N.
+        motion: Present motion; compared by identity.
+        desired: Desired state, shape (n,) each.
+        effort: Efforts of the desired state, shape (n,), N m or N.
         position: Measured, shape (n,), rad or m.
-        velocity: Measured, shape (n,), rad/s or m/s; NaN where it is not.
+        velocity: Measured, shape (n,), rad/s or m/s; NaN where not measured.
         position_error: Desired minus measured, shape (n,), by the shorter way round.
-        measurements: How many states have been measured so far.
+        measurements: Number of states measured so far.
     """
 
     now: float
@@ -248,20 +247,20 @@ class Moment(NamedTuple):
 
 @dataclass(eq=False)
 class Goal:
-    """A goal that was accepted, on the clock of the one who follows it.
+    """An accepted goal, on the clock of the follower.
 
     Args:
-        motion: What is followed for it; compared by identity.
-        begin: When that motion takes over, s.
+        motion: Motion of the goal; compared by identity.
+        begin: Time at which that motion takes over, s.
         start: Time zero of its points, s.
-        end: When it is to be there, s.
+        end: Planned end, s.
         times: Times of its points from `start`, shape (m,), s.
-        tolerances: How far off it may be.
-        client: Whom to tell.
+        tolerances: Tolerances of the goal.
+        client: Receiver of the result.
 
     Attributes:
-        progress: How it stands; decided once and for all when it no longer runs.
-        moment: The last one that was judged.
+        progress: Verdict, final once it is not RUNNING.
+        moment: The last judged moment.
     """
 
     motion: object
@@ -275,42 +274,42 @@ class Goal:
     moment: Moment | None = None
     _measurements: int | None = field(default=None, repr=False)
     _begun: Moment | None = field(default=None, repr=False)
-    _way: float = field(default=0.0, repr=False)
+    _distance: float = field(default=0.0, repr=False)
     _moved: float = field(default=0.0, repr=False)
 
     @property
     def decided(self) -> bool:
-        """Whether it no longer runs."""
+        """True once the goal has ended."""
         return self.progress.verdict is not Verdict.RUNNING
 
     def point(self, now: float) -> int:
-        """Index of the point that is headed for; the number of points after the last."""
+        """Return the index of the next point; the number of points after the last one."""
         return bisect_right(self.times, now - self.start)
 
     def watch(self, moment: Moment) -> None:
-        """Take in how far the joints were to go, and have gone."""
+        """Update the desired and the measured distance of the joints."""
         self.moment = moment
         begun = self._begun = self._begun or moment
-        self._way = max(self._way, _apart(moment.desired.q, begun.desired.q))
+        self._distance = max(self._distance, _apart(moment.desired.q, begun.desired.q))
         self._moved = max(self._moved, _apart(moment.position, begun.position))
 
     @property
     def unmoved(self) -> str:
-        """What tells that no joint has moved although the goal was somewhere else, or nothing."""
-        if self._way < WORTH_A_LOOK or self._moved > LEAST_SHARE * self._way:
+        """Reason if no joint has moved although the goal was elsewhere; else empty."""
+        if self._distance < LEAST_DISTANCE or self._moved > LEAST_SHARE * self._distance:
             return ""
         return (
-            f"no joint has moved by more than {self._moved:.2g} on a way of {self._way:.2g}; is "
-            "what receives the efforts active?"
+            f"no joint has moved by more than {self._moved:.2g} over a distance of "
+            f"{self._distance:.2g}; is the receiver of the efforts active?"
         )
 
 
 class Goals:
-    """The one goal at a time that a robot works on.
+    """The active goal of a robot, at most one at a time.
 
-    Two threads share it without a lock: one follows the motion and calls
-    `judge` in every cycle, the other does all the rest. Whatever either of
-    them decides first of a goal counts; `active` changes only in the other.
+    Two threads share it without a lock: the following thread calls `judge` in
+    every cycle, the other thread calls the other methods and alone changes
+    `active`. The first decision on a goal is final.
 
     Args:
         joint_names: Names of the n joints of the robot.
@@ -321,13 +320,13 @@ class Goals:
         self.active: Goal | None = None
 
     def accept(self, goal: Goal) -> Goal | None:
-        """Work on a goal from now on; the one that was collected for it, if any."""
+        """Activate a goal and return the replaced one, if any."""
         self.end(Verdict.INVALID_GOAL, "a new goal has taken its place")
         before, self.active = self.active, goal
         return before
 
     def end(self, verdict: Verdict, reason: str) -> bool:
-        """End the active goal, from either thread; false if there is none that still runs."""
+        """End the active goal, from either thread; return False if none is running."""
         goal = self.active
         if goal is None or goal.decided:
             return False
@@ -335,7 +334,7 @@ class Goals:
         return True
 
     def collect(self) -> Goal | None:
-        """The goal that was decided since the last call: its client is to be told."""
+        """Return the goal that has ended since the last call, to send its result, or None."""
         goal = self.active
         if goal is None or not goal.decided:
             return None
@@ -343,16 +342,16 @@ class Goals:
         return goal
 
     def judge(self, moment: Moment) -> Progress | None:
-        """Judge the active goal, if any; what was decided in this cycle.
+        """Judge the active goal, if any; return its progress if it ends in this cycle.
 
-        A goal whose motion is no longer followed has lost, whoever replaced it.
-        Only a state that was measured after the end can show that it has arrived.
+        A goal whose motion was replaced fails. Only a state measured after the end can show that
+        the goal is reached.
         """
         goal = self.active
         if goal is None or goal.decided:
             return None
         if moment.motion is not goal.motion:
-            if moment.now < goal.begin:  # still to take over
+            if moment.now < goal.begin:  # the motion has not taken over yet
                 return None
             self.end(Verdict.INVALID_GOAL, "another motion has taken its place")
             return goal.progress
@@ -376,7 +375,7 @@ class Goals:
         return progress
 
     def _blind(self, goal: Goal, moment: Moment) -> bool:
-        """Whether nothing has been measured since the end."""
+        """Return whether no state has been measured since the end."""
         if goal._measurements is None:
             goal._measurements = moment.measurements
         return moment.measurements == goal._measurements

@@ -1,7 +1,7 @@
-"""Handover: a motion passes from the thread that plans it to the thread that follows it.
+"""Handover of motions from the planning thread to the following thread.
 
-Planning takes longer than a cycle of the loop that follows. So a motion is planned from a moment
-shortly ahead, and taken over there if what it joins is then still followed.
+Planning takes longer than a cycle of the following loop. A motion is therefore planned to begin
+slightly in the future. It is taken over then if the motion that it continues is still followed.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from time import monotonic
 
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.trajectory.follower import Follower
 from robot_dynamics.trajectory.trajectory import Trajectory
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 MAX_STEP_BACK_S = 0.1
-"""Step back of a clock that is more than a correction."""
+"""Backward step of a clock above which it counts as a jump."""
 
 MAX_STEP_AHEAD_S = 0.5
-"""Step ahead of a clock that is more than a correction, or than a coarse /clock."""
+"""Forward step of a clock above which it counts as a jump; a coarse /clock stays below it."""
 
 STOP_TIMEOUT_S = 2.0
-"""Steady time after which the beginning or end of a motion is waited for no longer.
+"""Longest wait, in steady time, for the beginning or end of a motion.
 
-The clock that motions follow may stand.
+The clock of the motions may stand still.
 """
 
 MAX_CLOCK_RATE = 100.0
@@ -35,16 +35,16 @@ MAX_CLOCK_RATE = 100.0
 
 @dataclass(frozen=True, eq=False)
 class PlannedMotion:
-    """A motion that is to be followed; times in s on the clock of the follower.
+    """A planned motion; times in s on the clock of the follower.
 
     Args:
         trajectory: Motion of all joints.
-        begin: Its time zero, when it takes over.
+        begin: Its time zero, at which it takes over.
         start: Time zero of its waypoints.
-        waypoints: What it goes through.
-        base: What was followed when it was planned, and what it therefore joins.
+        waypoints: Its waypoints.
+        base: Trajectory that it continues, followed when it was planned.
         settled: Time by which it has joined its waypoints.
-        remark: What is to be said of it.
+        remark: Remark for the log.
     """
 
     trajectory: Trajectory
@@ -57,7 +57,7 @@ class PlannedMotion:
 
     @property
     def end(self) -> float:
-        """When it is at its last waypoint; other joints may go on with what they did before."""
+        """Time of the last waypoint; joints without waypoints may continue their motion."""
         end = self.begin + self.trajectory.end
         if len(self.waypoints.joint_names) == len(self.trajectory.joint_names):
             return end
@@ -65,10 +65,10 @@ class PlannedMotion:
 
 
 class Handover:
-    """At most one planned motion, and at most one wish to stop, on their way to the follower.
+    """At most one planned motion and one stop request for the follower.
 
-    `take` and `forget` belong to the thread that follows, all else to the one that plans. There is
-    no lock: each field is written as a whole.
+    The following thread calls `take` and `forget`, the planning thread all other methods. There is
+    no lock, because every field is written atomically.
     """
 
     def __init__(self) -> None:
@@ -78,11 +78,11 @@ class Handover:
 
     @property
     def pending(self) -> bool:
-        """Whether the follower has still to take something over: what comes next joins that."""
+        """True while a motion or a stop has not been taken over; a new motion must continue it."""
         return self._stop or self._motion is not None
 
     def offer(self, motion: PlannedMotion) -> None:
-        """Have a motion taken over at its beginning, once nothing else is pending."""
+        """Offer a motion to be taken over at its beginning; call it while nothing is pending."""
         self._taken.clear()
         self._motion = motion
 
@@ -97,29 +97,29 @@ class Handover:
         going: Callable[[], bool] = lambda: True,
         accepted: Callable[[], object] = lambda: None,
     ) -> PlannedMotion:
-        """Plan a motion until it is ready before it begins, and offer it.
+        """Plan a motion, repeatedly until it is ready before it begins, and offer it.
 
         Args:
-            plan: Makes a motion that begins at a time; called again if that took too long, or if
-                what it joins was stopped or the clock jumped meanwhile.
-            follower: Who is to follow it.
-            clock: The clock that it follows by.
+            plan: Plans a motion that begins at a given time. It is called again if planning took
+                too long, or if meanwhile the present motion was stopped or the clock jumped.
+            follower: Follower of the motion.
+            clock: Clock of the follower.
             now: Present time of that clock, s.
-            lead: Time to begin with between now and the beginning, s.
-            going: Whether it is worth going on.
+            lead: Initial time between now and the beginning, s.
+            going: Whether to continue; False on shutdown.
             accepted: Called before the motion is offered.
 
         Raises:
-            TrajectoryError: If what was offered before is not taken over, or nothing goes on.
+            TrajectoryError: If the previous motion is not taken over, or on shutdown.
         """
         end = monotonic() + STOP_TIMEOUT_S
         while going():
-            if self.pending:  # begins in a moment; plan on from there
+            if self.pending:  # it begins soon; plan from there
                 self.wait(0.1)
                 if monotonic() > end:
                     raise TrajectoryError(
-                        "trajectory: the one before has not begun yet, as the clock stands; "
-                        "send it again once time goes on"
+                        "trajectory: the previous one has not begun, because the clock stands "
+                        "still; send it again once the clock runs"
                     )
                 continue
             epoch, begin = clock.epoch, now() + lead
@@ -134,32 +134,31 @@ class Handover:
         raise TrajectoryError("trajectory: the node is shutting down")
 
     def stop(self) -> None:
-        """Have the present motion brought to rest, and what was offered forgotten."""
+        """Request that the follower comes to rest and drops an offered motion."""
         self._taken.clear()
         self._stop = True
 
     def wait(self, timeout: float) -> None:
-        """Wait until something has been taken over, for `timeout` s at most."""
+        """Wait until a motion or stop has been taken over, for `timeout` s at most."""
         self._taken.wait(timeout)
 
     def wait_for_rest(
         self, follower: Follower, now: Callable[[], float], going: Callable[[], bool]
     ) -> None:
-        """Wait until the follower has stopped, but not for ever; arguments as of `submit`."""
+        """Wait until the follower has stopped, for `STOP_TIMEOUT_S` at most; see `submit`."""
         end = monotonic() + STOP_TIMEOUT_S
         while going() and monotonic() < end and (self.pending or follower.moving(now())):
             self.wait(0.02)
 
     def take(self, follower: Follower, now: float) -> bool:
-        """Let the follower take over what is due; false if a motion had to be dropped.
+        """Let the follower take over a motion or stop that is due; return False if one is dropped.
 
-        A motion is dropped if what it was to join is followed no longer: it would begin with a
-        jump.
+        A motion is dropped if its base is no longer followed, because it would begin with a jump.
         """
         if self._stop:
             follower.stop(now)
             self._motion = None
-            self._stop = False  # not before: what comes next is planned from the stop on
+            self._stop = False  # only now, so that the next motion is planned from the stop
             self._taken.set()
         motion = self._motion
         if motion is None or now < motion.begin:
@@ -172,23 +171,23 @@ class Handover:
         return joins
 
     def forget(self) -> None:
-        """Forget a motion that was offered; a wish to stop remains."""
+        """Drop an offered motion; a stop request remains."""
         self._motion = None
         self._taken.set()
 
 
 class MotionClock:
-    """The clock that motions are followed by: seconds, as another clock counts, without its jumps.
+    """The clock of motions: seconds of a source clock without its forward jumps.
 
-    A jump ahead has never happened on it: the end of a motion, where the other clock says that
-    it should be, would be a step. A jump back is told, and followed.
+    It ignores forward jumps, because jumping to the end of a motion would be a step. It follows
+    backward jumps and reports them.
 
     Args:
-        ns: What the other clock says, ns; here zero.
+        ns: Time of the source clock, ns; zero on this clock.
         steady: Time of a clock that never jumps, s.
 
     Attributes:
-        epoch: Time of the other clock that is zero here, ns; new after a jump ahead.
+        epoch: Time of the source clock at zero of this clock, ns; it changes at a forward jump.
         now: Time of the last `tick`, s.
     """
 
@@ -197,26 +196,26 @@ class MotionClock:
         self.start(ns, steady)
 
     def start(self, ns: int, steady: float) -> None:
-        """Begin to tick, whatever has happened to the other clock until now."""
+        """Start at the present time of the source clock, regardless of earlier jumps."""
         self.now, self._steady = self.seconds(ns), steady
 
     def seconds(self, ns: int) -> float:
-        """A time of the other clock, on this one, s."""
+        """Convert a time of the source clock, ns, to this clock, s."""
         return (ns - self.epoch) / NS_PER_S
 
     def nanoseconds(self, seconds: float) -> int:
-        """A time of this clock, on the other one, ns."""
+        """Convert a time of this clock, s, to the source clock, ns."""
         return self.epoch + round(seconds * NS_PER_S)
 
     def tick(self, ns: int, steady: float) -> float:
-        """Go on to another time.
+        """Advance to the present time.
 
         Args:
-            ns: What the other clock says, ns.
+            ns: Time of the source clock, ns.
             steady: Time of a clock that never jumps, s.
 
         Returns:
-            By how much the other clock has jumped, s: negative for back, zero for not at all.
+            Jump of the source clock, s: negative for backward, zero for none.
         """
         gone, self._steady = steady - self._steady, steady
         step = (ns - self.epoch) / NS_PER_S - self.now

@@ -1,11 +1,10 @@
 """Interpolation: from waypoints to a trajectory.
 
-Each segment is interpolated by the fields that both of its ends give, as
-joint_trajectory_controller does it: positions, velocities and accelerations
-make a quintic, positions and velocities a cubic. Where only positions are
-given, that controller draws straight lines, whose accelerations no motor can
-follow; here such runs of points become a spline of least squared jerk, smooth
-to the fourth derivative and at rest at its ends.
+As in joint_trajectory_controller, the fields given at both ends of a segment
+determine its polynomial: positions, velocities and accelerations a quintic, positions
+and velocities a cubic. For positions alone, that controller uses straight lines, whose
+accelerations no motor can follow. Here such runs of points become a spline of least
+squared jerk, smooth to the fourth derivative and at rest at its ends.
 """
 
 from __future__ import annotations
@@ -14,12 +13,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import FULL_TURN
 from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
-
-FULL_TURN = 2.0 * np.pi
 
 
 def interpolate(
@@ -29,16 +27,16 @@ def interpolate(
     joint_names: Sequence[str] | None = None,
     continuous: Sequence[bool] | Array | None = None,
 ) -> Trajectory:
-    """Draw the motion through the waypoints.
+    """Interpolate the motion through the waypoints.
 
     Args:
         waypoints: m points of some or all joints.
-        start: State of all of `joint_names` at time zero, shape (n,) each. A first point later
-            than that is reached from there without a jump in position, velocity or
-            acceleration; joints without waypoints stay there.
-        joint_names: Joints of the result, in its order; by default those of the waypoints.
-        continuous: Which of `joint_names` turn without end, shape (n,); their waypoints are
-            shifted by whole turns to begin nearest to `start`.
+        start: State of all of `joint_names` at time zero, shape (n,) each. The motion goes from
+            there to a later first point without a jump in position, velocity or acceleration;
+            joints without waypoints stay there.
+        joint_names: Joints of the result, in order; by default those of the waypoints.
+        continuous: Which of `joint_names` are continuous, shape (n,); their waypoints are shifted
+            by multiples of 2 pi to begin nearest to `start`.
 
     Returns:
         The trajectory; its times are those of the waypoints.
@@ -75,12 +73,12 @@ def interpolate(
 
 
 def nearest_turn(positions: Array, start: Array, continuous: Array) -> Array:
-    """Shift columns of continuous joints by whole turns so that row 0 lies nearest to `start`.
+    """Shift columns of continuous joints by multiples of 2 pi so that row 0 is nearest to `start`.
 
     Args:
         positions: Shape (m, n), rad.
-        start: Where the motion begins, shape (n,), rad.
-        continuous: Which joints turn without end, shape (n,).
+        start: Start of the motion, shape (n,), rad.
+        continuous: Which joints are continuous, shape (n,).
 
     Returns:
         Positions, shape (m, n); other columns unchanged.
@@ -90,7 +88,7 @@ def nearest_turn(positions: Array, start: Array, continuous: Array) -> Array:
 
 
 def quintic(duration: Array, first: State, last: State) -> Array:
-    """Coefficients of the quintic from one state to another.
+    """Compute the coefficients of the quintic from one state to another.
 
     Args:
         duration: Time between them, shape (...,) or scalar, s.
@@ -102,7 +100,7 @@ def quintic(duration: Array, first: State, last: State) -> Array:
     """
     T = np.asarray(duration, dtype=np.float64)[..., None]
     q, v, a = first.q, first.qd * T, first.qdd * T**2  # in units of the duration
-    D = last.q - q - v - a / 2.0  # what the upper three terms must add
+    D = last.q - q - v - a / 2.0  # contribution of the upper three terms
     V = last.qd * T - v - a
     A = last.qdd * T**2 - a
     scaled = (
@@ -117,7 +115,7 @@ def quintic(duration: Array, first: State, last: State) -> Array:
 
 
 def _through(waypoints: Waypoints, start: State | None, continuous: Array) -> tuple[Array, Array]:
-    """Breaks and coefficients of the motion of exactly the joints of the waypoints."""
+    """Return breaks and coefficients of the motion of the joints of the waypoints."""
     t, q = waypoints.times, waypoints.positions
     absent = np.full_like(q, np.nan)
     qd = absent if waypoints.velocities is None else waypoints.velocities
@@ -140,17 +138,16 @@ def _rest(q: Array) -> State:
 
 
 def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) -> Array:
-    """Coefficients of all segments, shape (m - 1, n, 6), by the fields that both ends give.
+    """Compute coefficients of all segments, shape (m - 1, n, 6), by the fields at both ends.
 
-    Every segment is the quintic through the states at its two ends, which differ from
-    kind to kind only in where velocity and acceleration come from; a cubic is the quintic
-    with the accelerations of that cubic.
+    Every segment is the quintic through the states at its ends. The kinds differ only in the
+    source of velocity and acceleration; a cubic is the quintic with the cubic's accelerations.
     """
     has_velocity = np.array(~np.isnan(qd).any(axis=1))
     has_acceleration = has_velocity & ~np.isnan(qdd).any(axis=1)
     both = has_velocity[:-1] & has_velocity[1:]
     if smooth_first:
-        # From the present state there must be no step in acceleration, which a cubic would make
+        # A cubic would make a step in acceleration at the present state
         both[0] = both[0] and bool(has_acceleration[1])
     by_acceleration = both & has_acceleration[:-1] & has_acceleration[1:]
     cubic = both & ~by_acceleration
@@ -164,7 +161,7 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
     first.qdd[cubic] = ((6.0 * slope - 4.0 * first.qd - 2.0 * last.qd) / h)[cubic]
     last.qdd[cubic] = ((-6.0 * slope + 2.0 * first.qd + 4.0 * last.qd) / h)[cubic]
 
-    for i, j in _runs(~both):  # points i to j: positions are all there is between them
+    for i, j in _runs(~both):  # points i to j have positions only between them
         v = [qd[i] if has_velocity[i] else 0.0, qd[j] if has_velocity[j] else 0.0]
         a = [
             qdd[i] if has_acceleration[i] else last.qdd[i - 1] if i > 0 else 0.0,
@@ -177,22 +174,22 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
 
 
 def _runs(marked: Array) -> list[tuple[int, int]]:
-    """First and one past the last index of every run of True."""
+    """Return first and one past the last index of every run of True."""
     edges = np.diff(np.concatenate(([0], marked.astype(int), [0])))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return [(int(i), int(j)) for i, j in zip(starts, ends, strict=True)]
 
 
 def _least_jerk(t: Array, q: Array, v: list[Array | float], a: list[Array | float]) -> State:
-    """State at all points of the spline that has least squared jerk, shape (m, n) each.
+    """Return the state at all points of the spline of least squared jerk, shape (m, n) each.
 
-    The piecewise quintic with continuous derivatives up to the fourth, with
+    It is the piecewise quintic with continuous derivatives up to the fourth, and with
     velocities v and accelerations a at the two ends.
     """
-    # Here, because it takes as long as all other imports of a node together, and few need it
+    # Imported late: it takes as long as all other imports of a node, and few motions need it
     from scipy.interpolate import make_interp_spline  # noqa: PLC0415
 
-    scale = t[-1] - t[0]  # the spline is solved in units of its duration, for its conditioning
+    scale = t[-1] - t[0]  # time in units of the duration, for good conditioning
     s = (t - t[0]) / scale
     ends = [
         [

@@ -1,12 +1,12 @@
-"""The fastest motion along a path that keeps to speed and torque limits.
+"""The fastest motion along a path within velocity and torque limits.
 
 Along a given path q(s) the efforts are linear in s'' and in x = s'^2:
 
     tau = a(s) s'' + b(s) x + c(s),    a = M q_s,    b = M q_ss + h(q, q_s),    c = gravity
 
-with h the Coriolis and centrifugal effort. So the best speed is found in one pass backward and
-one forward over a grid of s (reachability analysis, by the package toppra). The coefficients of
-all grid points come from three batches of inverse dynamics.
+with h the Coriolis and centrifugal effort. One backward and one forward pass over a grid of s find
+the fastest speed (reachability analysis, by the package toppra). The coefficients of all grid
+points come from three batches of inverse dynamics.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, TrajectoryError
-from robot_dynamics.lazy import needed
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motion_limits import slowed_to_fit, violations
@@ -41,10 +41,9 @@ class FastMotion:
     """A motion along a path in minimum time.
 
     Args:
-        waypoints: Of the motion, with velocities.
-        trajectory: Through them; it keeps all limits.
-        uniform: Duration of the same path when the motion as given is only sped up or slowed
-            down as a whole until a limit is reached, s.
+        waypoints: Waypoints of the motion, with velocities.
+        trajectory: Motion through them; it keeps all limits.
+        uniform: Duration if the given motion is only scaled in time until a limit is reached, s.
     """
 
     waypoints: Waypoints
@@ -53,12 +52,12 @@ class FastMotion:
 
     @property
     def duration(self) -> float:
-        """S."""
+        """Duration of the motion, s."""
         return self.trajectory.duration
 
     @property
     def saved(self) -> float:
-        """Part of the time by uniform scaling that is saved."""
+        """Saved part of the duration by uniform scaling."""
         return 1.0 - self.duration / self.uniform
 
 
@@ -70,19 +69,19 @@ def minimum_time(
     share: float = 0.98,
     grid: int = 400,
 ) -> FastMotion:
-    """Follow the path of a motion as fast as speed and torque limits allow, from rest to rest.
+    """Follow the path of a motion as fast as velocity and torque limits allow, from rest to rest.
 
     Args:
-        robot: Whose limits of velocity and effort count; unknown ones are infinite.
+        robot: Robot with limits of velocity and effort; unknown ones are infinite.
         inverse: Efforts of a motion, for a batch: `Dynamics(robot).inverse`.
-        motion: Its path counts, its time does not.
-        share: Part of the limits to use; the rest is for what lies between grid points.
-        grid: Points of the path at which the limits are kept: the waypoints of the result.
+        motion: Motion along the path; its timing is ignored.
+        share: Part of the limits to use; the rest is a margin between grid points.
+        grid: Number of points of the path at which the limits are kept: waypoints of the result.
 
     Raises:
         MissingPackageError: If toppra is not installed.
-        ArgumentError: If the share is out of range, or nothing limits the motion.
-        TrajectoryError: If the motion stands still, or gravity alone is more than the joints hold.
+        ArgumentError: If the share is out of range, or the robot has no limit.
+        TrajectoryError: If the motion stands still, or gravity alone exceeds the effort limits.
     """
     if not 0.0 < share <= 1.0:
         raise ArgumentError(f"share is {share}; give a part of the limits, above 0 and up to 1")
@@ -94,7 +93,7 @@ def minimum_time(
     first, last = (float(end) for end in path.path_interval)
     s = np.linspace(first, last, grid)
     rate = _along(path, s, inverse, share * limits.velocity, share * known)
-    # Between grid points s'' stands still: waypoints anywhere else would cut its corners
+    # s'' is constant between grid points: waypoints elsewhere would miss its steps
     t = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(s) / (rate[1:] + rate[:-1]))])
     points = Waypoints(motion.joint_names, t, path(s), path(s, 1) * rate[:, None])
 
@@ -107,7 +106,7 @@ def minimum_time(
 
 
 def _path(motion: Trajectory) -> Any:
-    """The path as a spline over its length, in which every joint counts alike."""
+    """Return the path as a spline over its length, with equal weight for every joint."""
     toppra = needed("toppra", "minimum time", "study")
     q = motion.sample(np.linspace(motion.start, motion.end, 40 * KNOTS)).q
     length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(q, axis=0), axis=1))])
@@ -119,7 +118,7 @@ def _path(motion: Trajectory) -> Any:
 
 
 def _along(path: Any, s: Array, inverse: Inverse, fastest: Array, strongest: Array) -> Array:
-    """The largest rates s' at points s of a path, shape (N,)."""
+    """Compute the largest rates s' at points s of a path, shape (N,)."""
     toppra = needed("toppra", "minimum time", "study")
     constraints = [_torque_constraint(inverse, strongest)]
     if np.isfinite(fastest).any():
@@ -160,7 +159,7 @@ def _torque_constraint(inverse: Inverse, strongest: Array) -> Any:
 
 
 def _uniform(motion: Trajectory, robot: Robot, inverse: Inverse, strongest: Array) -> float:
-    """Duration of the motion sped up or slowed down as a whole until a limit is reached, s."""
+    """Compute the duration of the motion scaled in time until a limit is reached, s."""
     t = np.linspace(motion.start, motion.end, 1000)
     q, qd, qdd = (np.ascontiguousarray(x) for x in motion.sample(t))
 

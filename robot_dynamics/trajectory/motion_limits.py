@@ -1,24 +1,24 @@
-"""Limits: can the robot follow this motion at all, and how slow must it be?
+"""Limits of motions: checks of a whole motion before it starts, and policies beyond a limit.
 
-Asked before the motion starts, over the whole of it, so that the answer names
-a joint and a time instead of a stalled arm.
+A refusal names the joint and the time; the previous motion then remains active.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 Effort = Callable[[State], Array]
-"""Joint efforts, shape (N, n), that a motion needs; for instance `Dynamics.inverse` of a state."""
+"""Returns the joint efforts of a state, shape (N, n); for instance `Dynamics.inverse`."""
 
 CHECK_RATE_HZ = 200.0
 """Samples per second: between two, an acceleration of 10 rad/s^2 hides 3e-5 rad."""
@@ -27,14 +27,14 @@ CHUNK = 4096
 """Samples at a time: bounds the memory that a motion of hours takes."""
 
 QUANTITIES = ("position", "velocity", "effort")
-"""In the order in which they are told: a motion far out of range is too fast as well, and takes too
-much effort, but slowing it down does not help."""
+"""Quantities in the order in which they are reported. A motion far out of range is also too fast
+and takes too much effort, but slowing it down would not help."""
 
 SLOWEST = 20.0
-"""Largest factor on time that is tried where a motion is slowed down."""
+"""Largest factor by which a motion is slowed down."""
 
 TOLERANCE = 1e-6
-"""A limit may be reached, with this much round-off relative to it."""
+"""Relative round-off by which a limit may be exceeded."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Violation:
     Args:
         quantity: One of `QUANTITIES`.
         joint: Name of the joint.
-        time: When, s from the start of the motion.
-        value: What the motion asks for, in SI units.
-        limit: What the joint can do.
+        time: Time from the start of the motion, s.
+        value: Value of the motion, in SI units.
+        limit: Limit of the joint.
         unit: Unit of both.
     """
 
@@ -59,7 +59,7 @@ class Violation:
 
     @property
     def ratio(self) -> float:
-        """How many times the limit is asked for."""
+        """Value as a multiple of the limit."""
         return abs(self.value / self.limit) if self.limit else np.inf
 
     def __str__(self) -> str:
@@ -73,18 +73,15 @@ class Violation:
 def violations(
     trajectory: Trajectory, robot: Robot, effort: Effort | None = None
 ) -> list[Violation]:
-    """Every limit that a motion goes beyond: one entry per joint and quantity.
+    """List the limits that a motion exceeds: one entry per joint and quantity.
 
-    They come in the order of `QUANTITIES`, and of one quantity the earliest comes first.
-
-    A joint that starts outside its position range may come back: the range is
-    widened to where it starts.
+    They are sorted by `QUANTITIES`, then by time. A joint that starts outside its position range
+    may return: the range is extended to its start.
 
     Args:
         trajectory: Motion of all joints of the robot, in their order.
-        robot: Whose limits count; unknown ones are infinite, and an effort limit of zero is
-            unknown too.
-        effort: Efforts that the motion needs; by default efforts are not checked.
+        robot: Robot with the limits; unknown ones are infinite, and so are effort limits of zero.
+        effort: Efforts of the motion; by default efforts are not checked.
     """
     bounds = _bounds(robot, trajectory.sample(trajectory.start).q, effort is not None)
     worst: dict[tuple[str, int], tuple[float, Violation]] = {}
@@ -112,7 +109,7 @@ def violations(
 
 
 def _bounds(robot: Robot, q0: Array, with_effort: bool) -> dict[str, tuple[Array, Array]]:
-    """Lower and upper bound of each quantity to check, shape (n,) each."""
+    """Return lower and upper bound of each quantity to check, shape (n,) each."""
     limits = robot.limits
     bounds = {
         "position": (np.minimum(limits.lower, q0), np.maximum(limits.upper, q0)),
@@ -125,7 +122,7 @@ def _bounds(robot: Robot, q0: Array, with_effort: bool) -> dict[str, tuple[Array
 
 
 def check_limits(trajectory: Trajectory, robot: Robot, effort: Effort | None = None) -> None:
-    """Refuse a motion that goes beyond a limit; see `violations`.
+    """Refuse a motion that exceeds a limit; see `violations`.
 
     Raises:
         TrajectoryError: One line that names the joint, the time and the limit.
@@ -144,16 +141,16 @@ def slowed_to_fit(
     """Slow waypoints down until the motion through them keeps all limits.
 
     Args:
-        waypoints: The motion as it was asked for.
-        plan: Makes a trajectory of waypoints, for instance `Follower.plan`.
-        check: Lists what a trajectory violates, for instance `violations`.
+        waypoints: The requested motion.
+        plan: Plans a trajectory through waypoints, for instance `Follower.plan`.
+        check: Lists the violations of a trajectory, for instance `violations`.
 
     Returns:
-        The trajectory, and by what factor its waypoints are slower than asked.
+        The trajectory, and the factor by which its waypoints are slower than requested.
 
     Raises:
         TrajectoryError: If slowing down does not help: a position is out of range, or gravity
-            alone is more than a joint can hold.
+            alone exceeds an effort limit.
     """
     factor = 1.0
     while True:
@@ -171,10 +168,9 @@ def slowed_to_fit(
 
 
 def _samples(trajectory: Trajectory) -> Iterator[tuple[Array, State]]:
-    """Times and states over the whole motion, its breaks included."""
+    """Yield times and states over the whole motion, its breaks included."""
     count = 1 + max(round((trajectory.end - trajectory.start) * CHECK_RATE_HZ), 1)
-    spread = np.linspace(trajectory.start, trajectory.end, count)
-    t = np.union1d(spread, trajectory.breaks)
+    t = np.union1d(np.linspace(trajectory.start, trajectory.end, count), trajectory.breaks)
     for k in range(0, len(t), CHUNK):
         yield t[k : k + CHUNK], trajectory.sample(t[k : k + CHUNK])
 
@@ -186,3 +182,112 @@ def _unit(robot: Robot, i: int, quantity: str) -> str:
         "velocity": "rad/s" if rotates else "m/s",
         "effort": "N m" if rotates else "N",
     }[quantity]
+
+
+# -- policies: accept, slow down or refuse a motion ------------------------------------------------
+
+FARTHEST_START_S = 3600.0
+"""Largest time ahead at which a motion may start; a later stamp is from another clock."""
+
+SAMPLES = 65
+"""Times at which a motion is tested; a polynomial that overflows does so almost everywhere."""
+
+Plan = Callable[[Waypoints], Trajectory]
+"""Plans a motion of all joints through waypoints, from the present motion on."""
+
+
+class Accepted(NamedTuple):
+    """An accepted motion, its waypoints, perhaps slowed down, and a remark for the log."""
+
+    trajectory: Trajectory
+    waypoints: Waypoints
+    remark: str = ""
+
+
+def rejected_beyond_limits(
+    waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort
+) -> Accepted:
+    """Refuse a motion beyond the limits of the robot.
+
+    Raises:
+        TrajectoryError: One line that names the joint, the time and the limit.
+    """
+    trajectory = plan(waypoints)
+    check_limits(trajectory, robot, effort)
+    return Accepted(trajectory, waypoints)
+
+
+def warned_of_limits(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
+    """Accept a motion and name the limit that it exceeds."""
+    trajectory = plan(waypoints)
+    try:
+        check_limits(trajectory, robot, effort)
+    except TrajectoryError as error:
+        return Accepted(trajectory, waypoints, f"beyond a limit: {error}")
+    return Accepted(trajectory, waypoints)
+
+
+def slowed_down(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
+    """Slow a motion down until it stays within the limits.
+
+    Raises:
+        TrajectoryError: If slowing down does not help.
+    """
+    trajectory, factor = slowed_to_fit(
+        waypoints, plan, lambda trajectory: violations(trajectory, robot, effort)
+    )
+    if factor == 1.0:
+        return Accepted(trajectory, waypoints)
+    remark = f"trajectory slowed down {factor:.3g} times to fit the limits"
+    return Accepted(trajectory, waypoints.slowed(factor), remark)
+
+
+def as_it_is(waypoints: Waypoints, plan: Plan, robot: Robot, effort: Effort) -> Accepted:
+    """Accept a motion without a check."""
+    return Accepted(plan(waypoints), waypoints)
+
+
+LIMITS: Mapping[str, Callable[[Waypoints, Plan, Robot, Effort], Accepted]] = {
+    "reject": rejected_beyond_limits,
+    "warn": warned_of_limits,
+    "scale": slowed_down,
+    "ignore": as_it_is,
+}
+"""Policies for motions beyond the limits of position, velocity and effort, by name."""
+
+
+def check_finite(trajectory: Trajectory, effort: Effort) -> None:
+    """Refuse finite numbers that make the motion or its efforts overflow.
+
+    Raises:
+        TrajectoryError: One line.
+    """
+    with np.errstate(all="ignore"):
+        state = trajectory.sample(np.linspace(trajectory.start, trajectory.end, SAMPLES))
+        finite = all(np.all(np.isfinite(part)) for part in state)
+        if not finite or not np.all(np.isfinite(effort(state))):
+            raise TrajectoryError(
+                "trajectory: its numbers are so large that the motion or its efforts overflow; "
+                "check the units"
+            )
+
+
+def check_start(start: float, duration: float, now: float) -> None:
+    """Refuse a start time that must come from another clock.
+
+    Args:
+        start: Start of the motion, s.
+        duration: Duration of the motion, s.
+        now: Present time, s on the clock of this node.
+
+    Raises:
+        TrajectoryError: If the motion is over, or starts hours ahead.
+    """
+    ahead = start - now
+    if -duration <= ahead <= FARTHEST_START_S:
+        return
+    what = f"starts {ahead:.0f} s ahead" if ahead > 0.0 else f"ended {-ahead - duration:.3f} s ago"
+    raise TrajectoryError(
+        f"trajectory: it {what} (its stamp is {start:.3f} s, the clock here is {now:.3f} s); set "
+        "use_sim_time equally on all nodes, or send stamp zero to start on arrival"
+    )

@@ -1,4 +1,4 @@
-"""Ready motions: those of the papers, and some for any robot."""
+"""Predefined motions: those of the papers, and some for any robot."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.waypoints import Waypoints
 
-FREE_SWING = {"rotates": 1.0, "slides": 0.1}
-"""Half the range that a motion may use of a joint without limits: rad, and m."""
+UNLIMITED_HALF_RANGE = {"rotates": 1.0, "slides": 0.1}
+"""Half the range of a motion at a joint without limits: rad, and m."""
 
 
 def cycloidal(
@@ -54,7 +54,7 @@ def polynomial_345(
 ) -> Waypoints:
     """Move from one pose to another by 10 s^3 - 15 s^4 + 6 s^5, the polynomial of least jerk.
 
-    Two points say it all: `interpolate` draws exactly this polynomial between them.
+    Two points suffice: `interpolate` returns exactly this polynomial between them.
 
     Args:
         joint_names: n names.
@@ -68,7 +68,7 @@ def polynomial_345(
     )
 
 
-class Law(NamedTuple):
+class AngleProfile(NamedTuple):
     """An angle over time and its first two derivatives: rad, rad/s, rad/s^2."""
 
     angle: Array
@@ -80,25 +80,25 @@ def circle_law(
     t: npt.ArrayLike,
     durations: tuple[float, float, float] = (3.0, 3.0, 3.0),
     turn: float = 2 * np.pi,
-) -> Law:
-    """Angle psi(t) of a point that goes round: a cam law with cycloidal start and stop.
+) -> AngleProfile:
+    """Compute the angle psi(t) of a motion on a circle: a cam law with cycloidal start and stop.
 
     [Gupta1986], eqs. (32) to (34): half a cycloid, constant speed, half a
-    cycloid, with continuous acceleration. Before the start and after the end
-    the point rests.
+    cycloid, with continuous acceleration. The point rests before the start and
+    after the end.
 
     Args:
         t: Times, any shape, s.
         durations: T_1, T_2, T_3 of the three segments, s.
-        turn: Whole angle, rad.
+        turn: Total angle, rad.
     """
     T1, T2, T3 = durations
     time: Array = np.clip(np.asarray(t, dtype=float), 0.0, T1 + T2 + T3)
     speed = 2.0 * turn / (T1 + 2.0 * T2 + T3)  # of the middle segment; the others average half
 
-    def half_cycloid(u: Array, T: float) -> Law:
+    def half_cycloid(u: Array, T: float) -> AngleProfile:
         k = np.pi / T
-        return Law(
+        return AngleProfile(
             speed / 2.0 * (u - np.sin(k * u) / k),
             speed / 2.0 * (1.0 - np.cos(k * u)),
             speed / 2.0 * k * np.sin(k * u),
@@ -107,7 +107,7 @@ def circle_law(
     start, stop = half_cycloid(time, T1), half_cycloid(T1 + T2 + T3 - time, T3)
     segments = [time < T1, time <= T1 + T2]
     still, steady = np.zeros_like(time), np.full_like(time, speed)
-    return Law(
+    return AngleProfile(
         np.select(segments, [start.angle, speed * (time - T1 / 2.0)], turn - stop.angle),
         np.select(segments, [start.rate, steady], stop.rate),
         np.select(segments, [start.acceleration, still], -stop.acceleration),
@@ -123,18 +123,18 @@ def excitation(
     centre: npt.ArrayLike | None = None,
     rate: float = 100.0,
 ) -> Waypoints:
-    """Swing all joints at once, each at its own frequency, within the limits of any robot.
+    """Oscillate all joints at once, each at its own frequency, within the limits of any robot.
 
-    q_i = c_i + A_i sin^2(pi t / T) sin(2 pi k_i t / T): starts and ends at c at
-    rest and without acceleration, and is the same every time. The limits are
-    those of each joint alone; collisions are not considered.
+    q_i = c_i + A_i sin^2(pi t / T) sin(2 pi k_i t / T) starts and ends at c, at
+    rest and without acceleration, and is deterministic. The limits are those of
+    each joint alone; collisions are not considered.
 
     Args:
         robot: Any robot with n joints.
         duration: T, s.
         share: Part of the position range to use, in (0, 1].
         speed_share: Part of the velocity limit to use, in (0, 1].
-        centre: Pose c to swing about, shape (n,), rad or m; by default the middle of the ranges.
+        centre: Pose c of the oscillation, shape (n,), rad or m; by default `middle_pose`.
         rate: Waypoints per second.
 
     Raises:
@@ -172,11 +172,11 @@ def random_poses(
     share: float = 0.5,
     speed_share: float = 0.5,
 ) -> Waypoints:
-    """Pass through random poses, and end where the motion began.
+    """Pass through random poses and return to the start.
 
-    Positions only: `interpolate` makes a spline of them. The time between two
-    poses is such that even its fastest moment stays within the velocity share
-    for a move from rest to rest.
+    Waypoints have positions only; `interpolate` makes a spline of them. The time
+    between two poses keeps the peak velocity of a move from rest to rest within
+    the velocity share.
 
     Args:
         robot: Any robot with n joints.
@@ -197,35 +197,35 @@ def random_poses(
 
 
 def middle_pose(robot: Robot) -> Array:
-    """Middle of each joint's range, shape (n,); where a range is open, its point nearest zero."""
+    """Return the middle of each joint's range, shape (n,); of an open range the point nearest 0."""
     lower, upper = robot.limits.lower, robot.limits.upper
     bounded = np.isfinite(lower) & np.isfinite(upper)
     with np.errstate(invalid="ignore"):
         return np.where(bounded, (lower + upper) / 2.0, np.clip(0.0, lower, upper))
 
 
-def some_poses(robot: Robot, count: int = 200) -> Array:
-    """Poses spread over the joint ranges, the same every time, shape (count, n)."""
+def sample_poses(robot: Robot, count: int = 200) -> Array:
+    """Return uniformly distributed poses within the joint ranges, with a fixed seed, (count, n)."""
     c = middle_pose(robot)
-    spread = np.random.default_rng(0).uniform(-1.0, 1.0, (count, robot.dof))
-    return c + spread * _half_ranges(robot, c)
+    uniform = np.random.default_rng(0).uniform(-1.0, 1.0, (count, robot.dof))
+    return c + uniform * _half_ranges(robot, c)
 
 
 def _half_ranges(robot: Robot, centre: Array) -> Array:
-    """How far each joint may go to both sides of `centre`, shape (n,)."""
-    room = np.minimum(robot.limits.upper - centre, centre - robot.limits.lower)
-    if np.any(room < 0.0):
-        name = robot.joint_names[int(np.argmin(room))]
+    """Return the largest symmetric range of each joint about `centre`, shape (n,)."""
+    half = np.minimum(robot.limits.upper - centre, centre - robot.limits.lower)
+    if np.any(half < 0.0):
+        name = robot.joint_names[int(np.argmin(half))]
         raise ArgumentError(f"centre: joint '{name}' is outside its limits; choose a pose within")
     free = [
-        FREE_SWING["rotates" if joint.type.rotates else "slides"]
+        UNLIMITED_HALF_RANGE["rotates" if joint.type.rotates else "slides"]
         for joint in robot.independent_joints
     ]
-    return np.where(np.isfinite(room), room, free)
+    return np.where(np.isfinite(half), half, free)
 
 
 def _sine_squared(k: float, t: Array) -> tuple[Array, Array, Array]:
-    """sin^2(k t) and its first two derivatives."""
+    """Return sin^2(k t) and its first two derivatives."""
     return np.sin(k * t) ** 2, k * np.sin(2.0 * k * t), 2.0 * k**2 * np.cos(2.0 * k * t)
 
 

@@ -1,7 +1,7 @@
-"""Replacing a motion while it runs, without a jump in position, velocity or acceleration.
+"""Replacement of a running motion, without a jump in position, velocity or acceleration.
 
-Polynomials stay polynomials when they are cut, shifted and added, so the
-result of every replacement is again one exact `Trajectory`.
+Polynomials that are cut, shifted and added remain polynomials, so the result of
+every replacement is again an exact `Trajectory`.
 """
 
 from __future__ import annotations
@@ -11,35 +11,36 @@ from math import comb
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.trajectory.interpolation import FULL_TURN, interpolate, quintic
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import FULL_TURN
+from robot_dynamics.trajectory.interpolation import interpolate, quintic
 from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 DEFAULT_BLEND_S = 0.2
-"""Time in which a motion that does not start at the present state is joined, s."""
+"""Time to join a motion that does not start at the present state, s."""
 
 DEFAULT_STOP_S = 0.5
-"""Time in which a motion is brought to rest, s."""
+"""Time to bring a motion to rest, s."""
 
 SETTLE_S = 0.1
 """Time in which the acceleration at the end of a motion fades out, s: 10 rad/s^2 is 2 mrad."""
 
 SHORTEST_STOP_S = 0.05
-"""Least time to stop a joint that would rest beyond the end of its range, s."""
+"""Shortest time to stop a joint that would otherwise rest beyond its limit, s."""
 
 LONGEST_S = 12 * 3600.0
-"""Time ahead within which a motion ends, s: it is checked sample by sample while others wait."""
+"""Latest end of a motion, s from now; its check, sample by sample, blocks other requests."""
 
 AT_REST = 1e-5
 """Speed below which a joint counts as at rest at the end, rad/s or m/s: as in waypoints."""
 
 Bounds = tuple[Array, Array]
-"""Lower and upper ends of the ranges of n joints, shape (n,) each, rad or m."""
+"""Lower and upper position limits of n joints, shape (n,) each, rad or m."""
 
 ROUND_OFF = 1e-7
-"""A difference in state at most this large is no difference: float64 of a motion of many pieces."""
+"""Largest difference in state that counts as round-off of a motion with many pieces."""
 
 
 def replaced(
@@ -52,20 +53,20 @@ def replaced(
     blend: float = DEFAULT_BLEND_S,
     stop: float = DEFAULT_STOP_S,
 ) -> Trajectory:
-    """The motion from now on, when new waypoints come while `current` is at time t.
+    """Compute the motion from now on after new waypoints arrive at time t of `current`.
 
-    Until the new motion starts, and for joints that it does not name, the
-    current one goes on. A first point in the future is reached straight from
-    the state at the start; where the new motion has no such point, its
-    difference from that state fades out over `blend`. A motion that does not
-    end at rest is brought to rest over `stop`.
+    The current motion continues until the new one starts, and for joints that the
+    new one does not name. A first point in the future is reached from the state at
+    the start. If the new motion has no such point, its difference from that state
+    fades out over `blend`. A motion that does not end at rest is brought to rest
+    over `stop`.
 
     Args:
-        current: What the joints do now; all joints of the robot.
+        current: Present motion of all joints of the robot.
         t: Now, on the clock of `current`, s.
         waypoints: The new motion, of some or all of its joints.
-        delay: When the new motion starts, s from now; negative if it has started already.
-        continuous: Which joints of `current` turn without end, shape (n,).
+        delay: Start of the new motion, s from now; negative if it has already started.
+        continuous: Which joints of `current` are continuous, shape (n,).
         blend: Time to fade out a difference at the start, s.
         stop: Time to come to rest after the last point, s.
 
@@ -73,7 +74,7 @@ def replaced(
         Trajectory of all joints of `current`; its time zero is now.
 
     Raises:
-        TrajectoryError: If the new motion is over already, ends too far ahead, or names a joint
+        TrajectoryError: If the new motion is already over, ends too far ahead, or names a joint
             that `current` lacks.
     """
     if delay + waypoints.duration < 0.0:
@@ -83,14 +84,14 @@ def replaced(
         )
     if delay + waypoints.duration > LONGEST_S:
         raise TrajectoryError(
-            f"trajectory: it would end in {delay + waypoints.duration:.0f} s, and is followed for "
-            f"{LONGEST_S:.0f} s at most; check time_from_start and the stamp, or send it in parts"
+            f"trajectory: it would end in {delay + waypoints.duration:.0f} s, later than the limit "
+            f"of {LONGEST_S:.0f} s; check time_from_start and the stamp, or send it in parts"
         )
     names = current.joint_names
     given = np.array([name in waypoints.joint_names for name in names])
     switch = max(delay, 0.0)
     start = current.sample(t + switch)
-    if delay < 0.0 < delay + waypoints.times[0]:  # begun, but its first point is still to come
+    if delay < 0.0 < delay + waypoints.times[0]:  # begun, but before its first point
         waypoints, delay = waypoints.delayed(delay), 0.0
     new = interpolate(waypoints, start=start, joint_names=names, continuous=continuous)
     new = brought_to_rest(new, stop)
@@ -118,7 +119,7 @@ def replaced(
 
 
 def remaining(current: Trajectory, t: float) -> Trajectory:
-    """What is left of a motion that is at time t, before its end; its time zero is now."""
+    """Return the rest of a motion from time t, before its end; its time zero is now."""
     breaks = _union([0.0], current.breaks - t)
     return Trajectory(current.joint_names, breaks, _on_breaks(current, breaks + t))
 
@@ -126,16 +127,16 @@ def remaining(current: Trajectory, t: float) -> Trajectory:
 def stopped(
     current: Trajectory, t: float, stop: float = DEFAULT_STOP_S, within: Bounds | None = None
 ) -> Trajectory:
-    """The motion from now on, when the joints are to come to rest over `stop` seconds.
+    """Compute the motion from now on that comes to rest over `stop` seconds.
 
     Velocity falls to zero by a cubic, so that velocity and acceleration are
     continuous at both ends.
 
     Args:
-        current: What the joints do now.
+        current: Present motion.
         t: Now, on the clock of `current`, s.
         stop: Time to come to rest, s.
-        within: Ends of the ranges of the joints: one that would rest beyond them stops sooner.
+        within: Position limits: a joint that would rest beyond them stops sooner.
 
     Returns:
         Trajectory whose time zero is now.
@@ -146,19 +147,19 @@ def stopped(
 def at_rest_after(
     joint_names: Sequence[str], state: State, stop: float, within: Bounds | None = None
 ) -> Trajectory:
-    """The motion that comes to rest from `state` over `stop` seconds; see `stopped`."""
+    """Compute the motion that comes to rest from `state` over `stop` seconds; see `stopped`."""
     if stop <= 0.0:
         return Trajectory.hold(joint_names, state.q)
     usual = Trajectory(joint_names, np.array([0.0, stop]), _stop(state, stop)[None])
     lower, upper = within or (np.full_like(state.q, -np.inf), np.full_like(state.q, np.inf))
     rest = usual.sample(stop).q
     end = np.clip(rest, lower, upper)
-    # One that is out there already is where somebody wants it
+    # A joint that is already outside its limits stops as usual
     inside = (lower <= state.q) & (state.q <= upper)
     beyond = inside & ((rest - end) * state.qd > 0.0)
     if not beyond.any():
         return usual
-    # A velocity that falls by a cubic goes half of what it would go if it stayed
+    # A velocity that falls by a cubic covers half the distance of a constant one
     T = np.full_like(state.q, stop)
     T[beyond] = np.clip(2.0 * ((end - state.q) / state.qd)[beyond], SHORTEST_STOP_S, stop)
     breaks = np.array([0.0, *np.unique(T)])
@@ -173,10 +174,10 @@ def at_rest_after(
 
 
 def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP_S) -> Trajectory:
-    """The same motion, continued over `stop` seconds to rest if it does not end at rest.
+    """Extend a motion that does not end at rest by `stop` seconds to rest.
 
-    A motion that ends without velocity but under acceleration, as a cubic does, is at its goal
-    already: acceleration fades out within `SETTLE_S`, and every joint returns to where it was.
+    A motion that ends without velocity but with acceleration, such as a cubic, is at its goal:
+    acceleration fades out within `SETTLE_S`, and every joint returns to the goal.
     """
     end = trajectory.sample(trajectory.end)
     moves = np.abs(end.qd) >= AT_REST
@@ -196,7 +197,7 @@ def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP_S) -> Tra
 
 
 def _stop(state: State, T: float) -> Array:
-    """Coefficients of a motion to rest in T seconds, shape (n, 6): velocity is a cubic."""
+    """Compute coefficients of a motion to rest in T seconds, (n, 6), whose velocity is a cubic."""
     q, v, a = state
     c = np.zeros((len(q), ORDER))
     c[:, 0], c[:, 1], c[:, 2] = q, v, a / 2.0
@@ -206,7 +207,7 @@ def _stop(state: State, T: float) -> Array:
 
 
 def _fade(joint_names: tuple[str, ...], gap: State, given: Array, T: float) -> Trajectory:
-    """A difference in state that fades to nothing in T seconds."""
+    """Return the motion of a difference in state that fades out in T seconds."""
     gap = State(*(np.where(given, x, 0.0) for x in gap))
     zero = np.zeros_like(gap.q)
     if T <= 0.0 or max(np.abs(x).max(initial=0.0) for x in gap) < ROUND_OFF:
@@ -217,19 +218,19 @@ def _fade(joint_names: tuple[str, ...], gap: State, given: Array, T: float) -> T
 
 
 def _union(*breaks: Sequence[float] | Array) -> Array:
-    """All break times from zero on, sorted; those closer than a nanosecond become one."""
+    """Merge break times from zero on; times closer than a nanosecond become one."""
     merged = np.unique(np.concatenate([np.asarray(b, dtype=float) for b in breaks]))
     merged = merged[merged >= 0.0]
     return merged[np.concatenate(([True], np.diff(merged) > 1e-9))]
 
 
 def _middles(breaks: Array) -> Array:
-    """A time inside every piece, where no round-off decides which piece it is."""
+    """Return the middle of every piece, which round-off cannot move to another piece."""
     return (breaks[:-1] + breaks[1:]) / 2.0
 
 
 def _on_breaks(trajectory: Trajectory, breaks: Array) -> Array:
-    """Coefficients of the same motion on other breaks, shape (m, n, 6).
+    """Compute coefficients of the same motion on other breaks, shape (m, n, 6).
 
     Every piece must lie within one piece of `trajectory`, or outside all of them.
     """

@@ -1,7 +1,7 @@
 """Trajectory: joint positions, velocities and accelerations at any time.
 
-A piecewise polynomial of degree five per joint. Every motion of this package
-is one, so that a loop at 1 kHz samples them all alike, in a few microseconds.
+Every motion of this package is a piecewise polynomial of degree five per joint,
+which a loop at 1 kHz samples in a few microseconds.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import NamedTuple, overload
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.foundation.arrays import Array, frozen
 
 ORDER = 6
-"""Coefficients per polynomial: degree five meets position, velocity, acceleration at both ends."""
+"""Coefficients per polynomial of degree five, which fits three derivatives at both ends."""
 
 _POWERS = np.arange(ORDER)
 
@@ -73,19 +73,19 @@ class Trajectory:
 
     @staticmethod
     def hold(joint_names: Sequence[str], q: Array) -> Trajectory:
-        """Rest at q, shape (n,), for all times."""
+        """Return a motion at rest at q, shape (n,), for all times."""
         c = np.zeros((1, len(joint_names), ORDER))
         c[0, :, 0] = q
-        return Trajectory(joint_names, np.array([-1e-9, 0.0]), c)  # over when it begins
+        return Trajectory(joint_names, np.array([-1e-9, 0.0]), c)  # ends at time zero
 
     @property
     def start(self) -> float:
-        """Time of the first moment of the motion, s."""
+        """Start of the motion, s."""
         return self._times[0]
 
     @property
     def end(self) -> float:
-        """Time of the last moment of the motion, s."""
+        """End of the motion, s."""
         return self._times[-1]
 
     @property
@@ -98,9 +98,9 @@ class Trajectory:
     @overload
     def sample(self, t: Array) -> State: ...
     def sample(self, t: float | Array) -> State:
-        """Positions, velocities and accelerations at time t.
+        """Return positions, velocities and accelerations at time t.
 
-        Before the start and after the end the joints hold still.
+        The joints are at rest before the start and after the end.
 
         Args:
             t: Time, s: one number, or an array of shape (N,).
@@ -108,7 +108,7 @@ class Trajectory:
         Returns:
             State of arrays of shape (n,), or (N, n). Arrays may be read-only.
         """
-        if type(t) is not float:  # as a loop has it, which saves its time
+        if type(t) is not float:  # control loops pass a float and skip these checks
             if isinstance(t, np.ndarray) and t.ndim:
                 return self._sample_all(t)
             t = float(t)

@@ -1,24 +1,21 @@
 """Trajectories in files: YAML as ROS 2 prints trajectory_msgs/JointTrajectory, and CSV.
 
-`ros2 topic echo joint_trajectory > motion.yaml` gives a file that this reads,
-and what this writes can be pasted into `ros2 topic pub`.
+`read_trajectory` reads the output of `ros2 topic echo joint_trajectory > motion.yaml`, and
+`ros2 topic pub` takes the output of `write_trajectory`.
 """
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, Waypoints, read_points
-
-NS_PER_S = 1_000_000_000
-"""Nanoseconds of a second."""
 
 CSV_COLUMNS = {"positions": "q", "velocities": "qd", "accelerations": "qdd", "effort": "tau"}
 """Prefix of a column for each field: `q.joint1`."""
@@ -34,28 +31,28 @@ def read_trajectory(
     """Read waypoints from a .yaml or .csv file.
 
     Args:
-        path: The file; its suffix says which format.
-        known: Names of all joints of the robot; by default any names are taken.
+        path: The file; its suffix selects the format.
+        known: Names of all joints of the robot; by default the names in the file.
         allow_partial: Accept a motion of some of the joints.
         allow_end_velocity: Accept a motion that does not end at rest.
 
     Raises:
-        TrajectoryError: One line that names the file, what is wrong in it, and the remedy.
+        TrajectoryError: One line that names the file, its faulty element, and the remedy.
     """
     path = Path(path)
+    empty = f"{path}: the file is empty; write joint_names and points, or a .csv table"
+    if path.suffix == ".csv":
+        table = read_csv(path, TrajectoryError, row_name="point")
+        if not table.header:
+            raise TrajectoryError(empty)
+    elif path.suffix in (".yaml", ".yml"):
+        document = read_yaml(path, TrajectoryError, "joint_names and points")
+        if document is None:
+            raise TrajectoryError(empty)
+    else:
+        raise TrajectoryError(f"{path}: unknown kind of file; use .yaml or .csv")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise TrajectoryError(f"{path}: cannot be read ({reason}); give a text file") from None
-    try:
-        if path.suffix not in (".yaml", ".yml", ".csv"):
-            raise TrajectoryError("unknown kind of file; use .yaml or .csv")
-        if not text.strip():
-            raise TrajectoryError(
-                "the file is empty; write joint_names and points, or a .csv table"
-            )
-        names, points = _from_csv(text) if path.suffix == ".csv" else _from_yaml(text)
+        names, points = _of_table(table) if path.suffix == ".csv" else _of_document(document)
         return read_points(
             names,
             points,
@@ -86,7 +83,7 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
 
 
 def points_of(waypoints: Waypoints) -> list[Point]:
-    """Waypoints as points, a field that a point does not give left empty: for a message."""
+    """Return waypoints as the points of a message; a field that a point lacks is empty."""
     rows: list[list[Sequence[float]]] = []
     for field in FIELDS:
         values = getattr(waypoints, field)
@@ -101,13 +98,7 @@ def points_of(waypoints: Waypoints) -> list[Point]:
     ]
 
 
-def _from_yaml(text: str) -> tuple[list[str], list[Point]]:
-    try:
-        document = next(iter(yaml.safe_load_all(text)), None)  # echo ends each message with ---
-    except yaml.YAMLError as error:
-        where = getattr(error, "problem_mark", None)
-        line = f"line {where.line + 1}: " if where else ""
-        raise TrajectoryError(f"{line}not YAML; write joint_names and points") from None
+def _of_document(document: Any) -> tuple[list[str], list[Point]]:
     if not isinstance(document, dict) or "joint_names" not in document:
         raise TrajectoryError("no joint_names; write them as in trajectory_msgs/JointTrajectory")
     names = document["joint_names"]
@@ -137,10 +128,7 @@ def _point(k: int, entry: Any) -> Point:
 
 
 def _number(k: int, field: str, value: Any) -> float:
-    try:
-        return float(value)  # YAML 1.1 reads 1e-3 as text
-    except (TypeError, ValueError):
-        raise TrajectoryError(f"point {k}: {field} holds {value!r}; give a number") from None
+    return number(f"point {k}: {field}", value, TrajectoryError)
 
 
 def _to_yaml(waypoints: Waypoints) -> str:
@@ -159,21 +147,20 @@ def _quoted(name: str) -> str:
     return "'" + name.replace("'", "''") + "'"
 
 
-def _from_csv(text: str) -> tuple[list[str], list[Point]]:
-    rows = [row for row in csv.reader(text.splitlines()) if row]
-    if not rows or rows[0][0].strip() != "time":
+def _of_table(table: CsvTable) -> tuple[list[str], list[Point]]:
+    if table.header[0] != "time":
         raise TrajectoryError("no header; the first row is: time, q.<joint>, ..., qd.<joint>, ...")
     columns: dict[str, dict[str, int]] = {field: {} for field in FIELDS}
     prefixes = {prefix: field for field, prefix in CSV_COLUMNS.items()}
-    for at, heading in enumerate(rows[0][1:], start=1):
-        prefix, _, name = heading.strip().partition(".")
+    for at, heading in enumerate(table.header[1:], start=1):
+        prefix, _, name = heading.partition(".")
         if prefix not in prefixes or not name:
             raise TrajectoryError(
-                f"column '{heading.strip()}' is unknown; name columns time, q.<joint>, "
+                f"column '{heading}' is unknown; name columns time, q.<joint>, "
                 "qd.<joint>, qdd.<joint>, tau.<joint>"
             )
         if name in columns[prefixes[prefix]]:
-            raise TrajectoryError(f"column '{heading.strip()}' stands twice; give it once")
+            raise TrajectoryError(f"column '{heading}' stands twice; give it once")
         columns[prefixes[prefix]][name] = at
     names = list(columns["positions"])
     for field, own in columns.items():
@@ -184,16 +171,12 @@ def _from_csv(text: str) -> tuple[list[str], list[Point]]:
                 f"'{CSV_COLUMNS[field]}.{name}'; give each kind of column for every joint or none"
             )
     points = []
-    for k, row in enumerate(rows[1:]):
-        if len(row) != len(rows[0]):
-            raise TrajectoryError(
-                f"point {k}: {len(row)} entries for {len(rows[0])} columns; give one per column"
-            )
+    for k, row in enumerate(table.rows):
         fields = []
         for field, own in columns.items():
-            cells = [row[own[name]].strip() for name in names] if own else []
+            cells = [row.cells[own[name]].strip() for name in names] if own else []
             fields.append([_number(k, field, cell) for cell in cells] if any(cells) else [])
-        points.append(Point(_number(k, "time", row[0]), *fields))
+        points.append(Point(_number(k, "time", row.cells[0]), *fields))
     return names, points
 
 

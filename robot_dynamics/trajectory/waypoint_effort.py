@@ -1,9 +1,9 @@
-"""Effort for every waypoint, for a controller that interpolates effort by straight lines.
+"""Waypoints with effort, for a controller that interpolates effort linearly.
 
-joint_trajectory_controller draws positions by the fields that are given, but
-effort always linearly, and from zero up to its first point. So the motion is
-resampled here: a first point at the very start, and as many in between as the
-lines need to stay close to the true curve.
+joint_trajectory_controller interpolates effort always linearly, and from zero up
+to its first point. This module therefore resamples the motion: it adds a first point
+at the start, and as many points in between as the linear effort needs to stay
+close to the true curve.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 FINEST_S = 1e-3
 """Shortest time between two added points, s: the period of a fast controller.
 
-A step in acceleration cannot be followed any closer.
+It cannot follow a step in acceleration more closely.
 """
 
 MOST = 1_000_000
-"""Samples that are looked at, about: of a motion of hours they are further apart."""
+"""Approximate largest number of samples; samples of a motion of hours are further apart."""
 
 CONTINUOUS = 1e-6
-"""Largest step in acceleration between two pieces that counts as none, relative to the largest."""
+"""Step in acceleration between pieces below which it is continuous, relative to the largest."""
 
 
 def with_effort(
@@ -35,18 +35,18 @@ def with_effort(
     *,
     tolerance: float | Array = 0.5,
 ) -> Waypoints:
-    """Waypoints of the same motion with efforts between which a straight line is close enough.
+    """Resample a motion to waypoints with effort that can be interpolated linearly.
 
     Args:
         trajectory: The motion.
-        effort: Efforts that a motion needs, shape (N, n) of a state of shape (N, n).
+        effort: Efforts of a state of shape (N, n), shape (N, n).
         tolerance: Largest deviation of the line from the true effort, N m or N, scalar or (n,).
 
     Returns:
-        Waypoints from the start of the motion to its end, with velocities and effort; with
-        accelerations too unless they have steps, which a quintic through them could not have.
+        Waypoints from the start to the end of the motion, with velocities and effort. They have
+        accelerations too, unless these have steps, which quintics cannot represent.
     """
-    breaks = trajectory.breaks[trajectory.breaks >= 0.0]  # of one that rests, its end alone
+    breaks = trajectory.breaks[trajectory.breaks >= 0.0]  # for a motion at rest, only its end
     finest = max(FINEST_S, trajectory.end / MOST)
     steps = np.maximum(np.ceil(np.diff(breaks) / finest).astype(int), 1)
     fine = np.concatenate(
@@ -65,10 +65,10 @@ def with_effort(
 
 
 def _corners(t: Array, y: Array, first: Array, tolerance: float | Array) -> Array:
-    """Indices of samples between which straight lines stay within the tolerance.
+    """Return indices of samples between which straight lines stay within the tolerance.
 
-    Splits where the deviation is largest until none is too large (Douglas and
-    Peucker); the samples `first` are always kept.
+    Lines are split at their largest deviation until it is within the tolerance (Douglas
+    and Peucker). The samples `first` are always included.
     """
     kept = set(first.tolist())
     todo = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))

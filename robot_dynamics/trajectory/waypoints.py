@@ -1,8 +1,7 @@
-"""Waypoints: where the joints are to be, and when.
+"""Waypoints: joint positions at given times, with optional derivatives and effort.
 
-Every motion is checked here, whether it comes as a message, from
-a file or from a function. What passes is consistent: one row per point, one
-column per joint, finite numbers, times that increase.
+Every motion, from a message, a file or a function, is checked here: it has one row
+per point, one column per joint, finite numbers and increasing times.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import TrajectoryError, nearest
+from robot_dynamics.foundation.arrays import Array, frozen
 
 FIELDS = ("positions", "velocities", "accelerations", "effort")
-"""What a point may give for each joint, as `trajectory_msgs/JointTrajectoryPoint` names it."""
+"""Fields of a point, with the names of `trajectory_msgs/JointTrajectoryPoint`."""
 
 END_VELOCITY_TOLERANCE = 1e-5
 """Speed below which a motion counts as ending at rest, rad/s or m/s."""
 
 
 class Point(NamedTuple):
-    """One point as it arrives, unchecked; a field that it does not give is empty.
+    """One unchecked point as received; fields that are not given are empty.
 
     Attributes:
         time: Time from the start of the motion, s.
@@ -45,8 +44,8 @@ class Point(NamedTuple):
 class Waypoints:
     """m points of a motion of n joints.
 
-    A row of NaN in `velocities`, `accelerations` or `effort` says that this
-    point does not give them; None says that no point does.
+    A row of NaN in `velocities`, `accelerations` or `effort` means that this
+    point does not give them; None means that no point does.
 
     Args:
         joint_names: Names of the joints, in the order of the columns.
@@ -107,15 +106,15 @@ class Waypoints:
         return float(self.times[-1])
 
     def delayed(self, delay: float) -> Waypoints:
-        """The same motion, every point `delay` seconds later.
+        """Delay every point by `delay` seconds.
 
         Raises:
-            TrajectoryError: If the first point would then come before time zero.
+            TrajectoryError: If the first point would be before time zero.
         """
         return replace(self, times=self.times + delay)
 
     def arriving_at_rest(self) -> Waypoints:
-        """The same motion, begun from rest at its first point if that gives no velocity."""
+        """Set velocity and acceleration of the first point to zero if it gives no velocity."""
         moving = self.velocities is not None and not np.isnan(self.velocities[0]).any()
         if moving:
             return self
@@ -131,11 +130,11 @@ class Waypoints:
         )
 
     def without_overshoot(self) -> Waypoints:
-        """The same points, passed so that no joint goes beyond two of them that it goes between.
+        """Add velocities and accelerations that keep each joint between neighbouring points.
 
-        Where only positions are given: the velocity of a point is the harmonic mean of the slopes
-        on both sides, and zero where a joint turns (Fritsch and Butland); accelerations are zero.
-        The quintics between are then monotone, as no velocity is above twice a slope.
+        It applies if only positions are given. The velocity of a point is the harmonic mean of the
+        slopes on both sides, and zero where a joint reverses (Fritsch and Butland); accelerations
+        are zero. The quintics between are monotone, because no velocity exceeds twice a slope.
         """
         if self.velocities is not None or self.accelerations is not None:
             return self
@@ -148,7 +147,7 @@ class Waypoints:
         return replace(self, velocities=qd, accelerations=np.zeros_like(qd))
 
     def slowed(self, factor: float) -> Waypoints:
-        """The same path, `factor` times as slow; effort, which would change, is dropped."""
+        """Slow the motion down by a factor; effort, which would change, is dropped."""
         return Waypoints(
             self.joint_names,
             self.times * factor,
@@ -166,16 +165,16 @@ def read_points(
     allow_partial: bool = True,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
-    """Check a motion as it arrives and make waypoints of it.
+    """Check a received motion and convert it to waypoints.
 
-    The checks come in the order of joint_trajectory_controller, so that the
-    same fault is named first, save that lengths come before the velocity at the
-    end: in a field of another length no number is known to be of its joint. They
-    go on where that controller is blind: NaN in any field, and the length of `effort`.
+    The checks have the order of joint_trajectory_controller, so that the same fault
+    is named first. Lengths, however, come before the velocity at the end, because
+    entries of a field of another length have no known joint. Further checks are NaN in
+    any field and the length of `effort`.
 
     Args:
         joint_names: Names in the order of the entries of every point.
-        points: The motion, unchecked.
+        points: The unchecked motion.
         known: Names of all joints of the robot.
         allow_partial: Accept a motion of some of the joints.
         allow_end_velocity: Accept a motion that does not end at rest.
@@ -227,11 +226,11 @@ def _check_lengths(k: int, point: Point, n: int) -> None:
 
 
 def _rows(field: str, rows: list[Sequence[float]], n: int) -> Array | None:
-    """Stack one field of all points; a point that does not give it becomes a row of NaN."""
+    """Stack one field of all points; points without it become rows of NaN."""
     if not any(len(row) for row in rows):
         return None
     absent = [np.nan] * n
-    for k, row in enumerate(rows):  # an absent row is NaN from here on, a given one must not be
+    for k, row in enumerate(rows):  # a row of NaN means absent, so a given row must not be NaN
         if len(row) and not np.isfinite(row).any():
             raise TrajectoryError(
                 f"trajectory point {k}: {field} are all {row[0]}; every number must be finite"

@@ -1,1 +1,1 @@
-"""What the package computes, seen in a browser: the robot, what it does and what that takes."""
+"""Show a robot, its motion and its efforts in a browser."""

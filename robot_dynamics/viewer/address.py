@@ -1,4 +1,4 @@
-"""Where a page is served, and who may see it."""
+"""Address of the page and its visibility in the network."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ def address(host: str, port: int) -> str:
 
 
 def announcement(host: str, port: int) -> str:
-    """The line that tells where a page is, and who may see it."""
+    """Return the log line with the address of a page and who can open it."""
     try:
         local = ipaddress.ip_address(host).is_loopback
     except ValueError:
         local = host == "localhost"
-    who = "this machine only" if local else "open to the network: anybody may move the robot"
+    who = "this machine only" if local else "open to the network: anyone in it can move the robot"
     return f"viewer: {address(host, port)} ({who})"
 
 
 def check_free(host: str, port: int) -> None:
-    """Refuse a port that is taken: the server itself would take the next one and not say so.
+    """Refuse a port that is taken; the server itself would silently take the next one.
 
     Raises:
         PortError: If the port is taken or may not be used.

@@ -1,7 +1,7 @@
-"""The bodies of a robot in a scene: nested as they hang on each other, so that a joint is one turn.
+"""The bodies of a robot in a scene, nested like its tree, so that a joint is one rotation.
 
-A browser puts the turns together. What is sent for a pose of n joints is n turns (or shifts), and
-only of those that have moved.
+The browser composes the rotations. A pose of n joints is sent as n rotations (or translations), and
+only those of joints that have moved.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import trimesh
 import viser
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.link_shapes import Shape
 
 STILL = 1e-4
-"""Motion of a joint that nobody sees, rad or m: a tenth of a pixel."""
+"""Invisible motion of a joint, rad or m: a tenth of a pixel."""
 
 GROWTH_M = 0.004
-"""By how much a ghost is larger than the robot, m."""
+"""Offset of the ghost's surface from that of the robot, m."""
 
 
 class Bodies:
@@ -103,13 +103,13 @@ class Bodies:
 
 
 def grown(shape: Shape) -> Shape:
-    """A little larger all round, so that a ghost does not flicker through the link in it."""
+    """Return a slightly larger shape, so that a ghost does not flicker through its link."""
     mesh = trimesh.Trimesh(shape.vertices, shape.faces, process=True, merge_norm=True)
     return Shape(mesh.vertices + GROWTH_M * mesh.vertex_normals, mesh.faces, shape.colour)
 
 
 def by_colour(shapes: list[Shape]) -> list[Shape]:
-    """One shape for each colour."""
+    """Merge shapes of the same colour."""
     merged = []
     for colour in dict.fromkeys(shape.colour for shape in shapes):
         same = [shape for shape in shapes if shape.colour == colour]

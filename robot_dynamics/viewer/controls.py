@@ -1,4 +1,4 @@
-"""The controls beside the scene: what the arm is to do, its load, its model."""
+"""The controls beside the scene: motion, control mode, load and model error."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import viser
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import MODES
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.live_arm import BY_HAND, Wishes
+from robot_dynamics.viewer.live_arm import BY_HAND, ArmSettings
 
 STEPS = 500
 """Steps of a slider between the ends of its joint's range."""
@@ -59,7 +59,7 @@ class JointSliders:
 
 
 class LiveControls:
-    """Controls of an arm that is simulated here; read by polling, so that none waits for another.
+    """Controls of an arm that is simulated here, read by polling.
 
     Args:
         server: Where they are shown.
@@ -109,10 +109,10 @@ class LiveControls:
         self.reset.on_click(lambda _: setattr(self, "_pressed", True))
 
     @property
-    def wishes(self) -> Wishes:
-        """What the controls say now."""
+    def settings(self) -> ArmSettings:
+        """Return the present values of the controls."""
         self.sliders.visible = self.motion.value == BY_HAND
-        return Wishes(
+        return ArmSettings(
             self.motion.value,
             self.mode.value,
             self.feedforward.value,
@@ -124,6 +124,6 @@ class LiveControls:
         )
 
     def take_reset(self) -> bool:
-        """Whether reset was pressed since the last look."""
+        """Return whether reset was pressed since the last call."""
         pressed, self._pressed = self._pressed, False
         return pressed

@@ -1,4 +1,4 @@
-"""Which part of the joint efforts comes from what: by cause, and by the link that causes it."""
+"""Decomposition of joint efforts by cause, and by the link that causes them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.algorithms.efforts_by_cause import effects
 from robot_dynamics.control import Friction
-from robot_dynamics.dynamics import Dynamics
-from robot_dynamics.papers.dalembert_effects import effects
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.viewer.snapshot import Snapshot
 
@@ -34,12 +34,12 @@ class EffortCauses(NamedTuple):
 
     @property
     def total(self) -> Array:
-        """What the model says that the motion takes, shape (n,)."""
+        """Model efforts of the motion, shape (n,)."""
         return np.asarray(self.by_cause.sum(axis=0))
 
 
 class EffortSplitter:
-    """Takes efforts apart by the d'Alembert terms, [Lee1982] (30) to (33).
+    """Splits efforts by the d'Alembert terms, [Lee1982] (30) to (33).
 
     Args:
         robot: The robot.
@@ -60,13 +60,13 @@ class EffortSplitter:
         self.links = tuple(link.name for link in self._tree.links[1:])
 
     def model_effort(self, now: Snapshot) -> Array:
-        """What the model says that a moment takes, shape (n,), N m or N: all causes together."""
+        """Return the model efforts of one moment, the sum of all causes, shape (n,), N m or N."""
         dynamics, states = self._dynamics, (now.q, now.qd, now.qdd)
         tau = dynamics.inverse(*states, **self._load(now.payload, now.wrench))
         return np.asarray(tau + self._friction.smooth(now.qd))
 
     def split(self, now: Snapshot) -> EffortCauses:
-        """Take the efforts of a moment apart."""
+        """Split the efforts of one moment."""
         q, qd, qdd = now.q, now.qd, now.qdd
         coupling = self._coupling
         e = effects(self._tree, coupling.positions(q), coupling.rates(qd), coupling.rates(qdd))

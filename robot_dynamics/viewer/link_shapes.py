@@ -1,4 +1,4 @@
-"""What the links of a robot look like: triangles with a colour, in the frame of their link."""
+"""Shapes of the links of a robot: coloured triangles in the frame of their link."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import trimesh
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import UrdfError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 from robot_dynamics.spatial.rigid_body import Inertia, Pose
@@ -45,7 +45,7 @@ class Shape(NamedTuple):
 
 
 class LinkShapes(NamedTuple):
-    """The shapes of every link by its name: as it looks, and its outline with few triangles."""
+    """Shapes of every link by name: its visual, and an outline with few triangles."""
 
     visual: Mapping[str, list[Shape]]
     outline: Mapping[str, list[Shape]]
@@ -110,7 +110,7 @@ def _folder(source: str | os.PathLike[str]) -> Path | None:
 
 
 def stand_in(body: Inertia) -> list[Shape]:
-    """The solid ellipsoid that has a link's inertia; a ball where no body has it."""
+    """Return the solid ellipsoid with a link's inertia; a ball for an impossible inertia."""
     mass = float(body.mass)
     if mass <= 0.0:
         return []
@@ -127,7 +127,7 @@ def stand_in(body: Inertia) -> list[Shape]:
 
 
 def _bones(robot: Robot) -> dict[str, list[Shape]]:
-    """Rods from the frame of every link to those of its children."""
+    """Return rods from the frame of every link to those of its children."""
     bones: dict[str, list[Shape]] = {link.name: [] for link in robot.links}
     for joint in robot.joints:
         p = np.asarray(joint.origin.translation, dtype=np.float64)
@@ -153,7 +153,7 @@ class _Loader:
         }
 
     def shapes(self, link: Element, tag: str) -> tuple[list[Shape], bool]:
-        """The shapes of one link, and whether any of them is missing."""
+        """Return the shapes of one link, and whether any of them is missing."""
         shapes: list[Shape] = []
         faults = False
         for element in link.findall(tag):
@@ -166,7 +166,7 @@ class _Loader:
         return shapes, faults
 
     def warn(self) -> None:
-        """Say what is missing, once."""
+        """Warn about missing meshes, once."""
         if self._missing:
             logger.warning(
                 "%s: %d meshes are replaced by stand-ins, the first because %s",

@@ -1,4 +1,4 @@
-"""An arm that moves without ROS, and whose task, load and control change while it does."""
+"""A simulated arm without ROS, whose task, load and control can change while it moves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import (
     MODES,
     Friction,
@@ -19,8 +18,9 @@ from robot_dynamics.control import (
     gains_for,
     saturate,
 )
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import SimulationError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot
 from robot_dynamics.simulation import Plant, check_physical
 from robot_dynamics.trajectory import Follower, Waypoints, excitation, random_poses
@@ -34,29 +34,29 @@ CYCLE_S = 1e-3
 """Time of a control cycle and of a step of the plant, s."""
 
 LONGEST_STEP_S = 0.1
-"""What a stall may be made up for, s: a page that was slow goes on from where it was."""
+"""Longest stall that is caught up, s; after a longer one the page continues without."""
 
 APPROACH_S = 1.5
 """Time to the start of a motion, s."""
 
 OBSERVED_EVERY = 5
-"""Cycles between two moments that an observer is told of."""
+"""Cycles between two calls of the observer."""
 
 LOAD_DENSITY = 3000.0
 """Of the ball that stands for a payload, kg/m^3."""
 
 
 @dataclass(frozen=True, eq=False)
-class Wishes:
-    """What the arm is to do, and what it is to be.
+class ArmSettings:
+    """Command and settings of the arm.
 
     Args:
         motion: One of `LiveArm.motions`.
         mode: One of `control.MODES`.
-        feedforward: Whether the mode feedforward has its efforts; without, it is PD alone.
+        feedforward: Whether the mode feedforward adds its efforts to PD.
         payload: Mass at the tool, kg.
-        payload_known: Whether the controller is told of the payload.
-        mass_error: How much heavier than its model says every link is, as a part.
+        payload_known: Whether the controller knows the payload.
+        mass_error: Relative error in the mass of every link.
         push: Force on the tool, shape (3,), N, axes of the root link.
         hand: Positions by hand, shape (n,), rad or m.
     """
@@ -83,7 +83,7 @@ class LiveArm:
 
     Attributes:
         frame: Link or frame that carries the payload and is pushed.
-        motions: What `Wishes.motion` may be.
+        motions: What `ArmSettings.motion` may be.
         motion: The one that it follows; empty before the first.
         time: s, since it was made.
         observe: Told of every `OBSERVED_EVERY`-th cycle: the moment, desired velocities and efforts
@@ -112,20 +112,20 @@ class LiveArm:
             self._motions = {FROM_FILE: waypoints, **self._motions}
         self.motions = (*self._motions, STILL, BY_HAND)
         self.motion = ""
-        self._wishes = Wishes()
+        self._wishes = ArmSettings()
         self.time = 0.0
 
-    def advance(self, seconds: float, wishes: Wishes) -> None:
+    def advance(self, seconds: float, settings: ArmSettings) -> None:
         """Move on.
 
         Args:
             seconds: Time that passes; at most `LONGEST_STEP_S` of it counts.
-            wishes: What holds from now on.
+            settings: What holds from now on.
 
         Raises:
             SimulationError: If the arm ran away; it is then where `reset` puts it.
         """
-        self._take_up(wishes)
+        self._take_up(settings)
         cycles = round(min(seconds, LONGEST_STEP_S) / CYCLE_S)
         if self.motion == BY_HAND:
             self.time += cycles * CYCLE_S
@@ -150,7 +150,7 @@ class LiveArm:
 
     @property
     def payload(self) -> Inertia:
-        """What the tool carries."""
+        """Payload of the tool."""
         return ball(self._wishes.payload)
 
     def snapshot(self) -> Snapshot:
@@ -167,21 +167,21 @@ class LiveArm:
             np.array(self._wishes.push),
         )
 
-    def _take_up(self, wishes: Wishes) -> None:
-        self._wishes = wishes
-        self._loaded.load(1.0 + wishes.mass_error, self.payload)
-        known = wishes.payload > 0.0 and wishes.payload_known
+    def _take_up(self, settings: ArmSettings) -> None:
+        self._wishes = settings
+        self._loaded.load(1.0 + settings.mass_error, self.payload)
+        known = settings.payload > 0.0 and settings.payload_known
         self._known = replace(
             self._model,
             payload=self.payload if known else None,
             frame=self.frame if known else None,
         )
-        law = "pd" if wishes.mode == "feedforward" and not wishes.feedforward else wishes.mode
+        law = "pd" if settings.mode == "feedforward" and not settings.feedforward else settings.mode
         self._law = MODES[law].effort
-        if wishes.motion != self.motion:
-            self._begin(wishes.motion)
-        if wishes.motion == BY_HAND and wishes.hand is not None:
-            self._plant.reset(wishes.hand)
+        if settings.motion != self.motion:
+            self._begin(settings.motion)
+        if settings.motion == BY_HAND and settings.hand is not None:
+            self._plant.reset(settings.hand)
 
     def _begin(self, motion: str) -> None:
         if BY_HAND in (motion, self.motion):
@@ -231,7 +231,7 @@ class _LoadedArm:
     def push(self, force: Array, q: Array) -> None:
         """Push the tool with a force, shape (3,), N, axes of the root link."""
         self._wrench = np.zeros(6)
-        if force.any():  # what the arm exerts on whoever pushes, in the axes of the tool
+        if force.any():  # reaction of the arm to the push, in the axes of the tool
             self._wrench[:3] = -(self._dynamics.pose(q, self._frame).rotation.T @ force)
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory import Waypoints
@@ -15,7 +15,7 @@ from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
 from robot_dynamics.viewer.page import Page, tick_until
 
 if TYPE_CHECKING:  # needs rosbags
-    from robot_dynamics.viewer.recording.simulated_runs import SimulatedRecording
+    from robot_dynamics.recordings.simulated_runs import SimulatedRecording
 
 
 class LiveView:
@@ -65,7 +65,7 @@ class LiveView:
         self._recording = None
 
     def tick(self, seconds: float) -> None:
-        """Let time pass, s, and show what has become of the arm."""
+        """Advance by a time, s, and show the arm."""
         controls = self.controls
         if controls.robot.value != self.name:
             self._change(controls.robot.value)
@@ -73,12 +73,12 @@ class LiveView:
         if controls.take_reset():
             self.arm.reset()
             self.page.restart()
-        wishes = controls.wishes
-        if wishes.motion == BY_HAND and self.arm.motion != BY_HAND:
+        settings = controls.settings
+        if settings.motion == BY_HAND and self.arm.motion != BY_HAND:
             controls.sliders.move(self.arm.snapshot().q)
-            wishes = controls.wishes
+            settings = controls.settings
         try:
-            self.arm.advance(0.0 if controls.pause.value else seconds, wishes)
+            self.arm.advance(0.0 if controls.pause.value else seconds, settings)
         except RobotDynamicsError as error:
             controls.message.content = f"**{error}**"
         if self._recording is not None:

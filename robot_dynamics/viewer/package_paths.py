@@ -1,4 +1,4 @@
-"""Where the files are that a URDF names: `package://`, `file://` and relative paths."""
+"""Resolve the file names in a URDF: `package://`, `file://` and relative paths."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _first_file(paths: Iterator[Path] | list[Path]) -> Path | None:
 
 
 def _shares(package: str, folder: Path | None) -> Iterator[Path]:
-    """Where a package's files may be, in the order in which ROS would look, then near the URDF."""
+    """Return candidate folders of a package: those of ROS in its order, then near the URDF."""
     for prefix in _entries("AMENT_PREFIX_PATH"):
         yield prefix / "share" / package
     for entry in _entries("ROS_PACKAGE_PATH"):

@@ -1,4 +1,4 @@
-"""The page: one robot in three dimensions with plots beside it, in any number of browsers."""
+"""The page: one robot in 3D with plots, shown in any number of browsers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import viser
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import LOOPBACK, PORT, address, announcement, check_free
 from robot_dynamics.viewer.effort_causes import EffortSplitter
@@ -33,11 +33,11 @@ DRAW_EVERY = 3
 of ten seconds hardly changes in one."""
 
 RESIDUAL_SHARE = 0.1
-"""Part of its limit by which a joint's effort is off when its link is red by residual."""
+"""Residual over the effort limit at which a link is fully red."""
 
 
 class _Shown(NamedTuple):
-    """What is on the page."""
+    """Content of the page."""
 
     scene: RobotScene
     plots: Plots
@@ -72,11 +72,11 @@ class Page:
 
     @property
     def watched(self) -> bool:
-        """Whether any browser is there."""
+        """Whether any browser is connected."""
         return bool(self.server.get_clients())
 
     def announcement(self) -> str:
-        """The line that tells where it is, and who may see it."""
+        """Log line with the address of the page and who can open it."""
         return announcement(self.host, self.server.get_port())
 
     def open(self, robot: Robot, source: str | os.PathLike[str], dynamics: Dynamics,
@@ -98,7 +98,7 @@ class Page:
         self._aim_camera(scene)
 
     def _clear(self) -> None:
-        """An empty page, laid out as ours is."""
+        """Lay out an empty page."""
         server = self.server
         server.gui.reset()
         server.scene.reset()
@@ -146,13 +146,13 @@ class Page:
             plots.draw()
 
     def restart(self) -> None:
-        """Forget what was shown: path and curves begin anew."""
+        """Clear path and curves."""
         if self._shown is not None:
             self._shown.scene.forget_path()
             self._shown.plots.clear()
 
     def close(self) -> None:
-        """Serve no longer."""
+        """Stop serving the page."""
         with redirect_stdout(io.StringIO()):
             self.server.stop()
 

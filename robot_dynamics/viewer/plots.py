@@ -1,4 +1,4 @@
-"""The plots beside the robot: the last seconds of what it does and of what that takes."""
+"""The plots beside the robot: motion and efforts of the last seconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import viser
 from viser import uplot
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.effort_causes import CAUSES, EffortCauses
 from robot_dynamics.viewer.snapshot import Snapshot
@@ -25,7 +25,7 @@ MOST_CURVES = 10
 
 
 class _Curves:
-    """The last seconds of some numbers, shown in plots that share them out.
+    """The last seconds of some signals, distributed over several plots.
 
     Args:
         plots: Each with how many of the numbers are its curves, in order.
@@ -103,7 +103,7 @@ class Plots:
         self._motion.add(now.time, now.q[few], 1e3 * (desired - now.q)[few], share[few])
 
     def take_apart(self, now: Snapshot, causes: EffortCauses) -> None:
-        """Take up where the efforts of a moment come from."""
+        """Add the causes of the efforts of one moment."""
         k = self._joints.index(self.joint.value)
         both = np.array([now.tau[k], causes.total[k]])
         self._parts.add(now.time, both, causes.by_cause[:, k], causes.by_link[: self._links, k])

@@ -6,12 +6,12 @@ import threading
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import effort_limits
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.recordings.recorded_motion import RecordedMotion
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.page import Page, tick_until
-from robot_dynamics.viewer.recording.recorded_motion import RecordedMotion
 from robot_dynamics.viewer.snapshot import Snapshot
 
 SLOPE_S = 0.02
@@ -54,11 +54,11 @@ class ReplayView:
 
     @property
     def duration(self) -> float:
-        """How long the recording is, s."""
+        """Duration of the recording, s."""
         return float(self._t[-1])
 
     def snapshot(self) -> Snapshot:
-        """What was recorded at `time`, or last before."""
+        """Return the sample at `time`, or the last one before."""
         k = int(np.clip(np.searchsorted(self._t, self.time, "right") - 1, 0, len(self._t) - 1))
         first = int(np.searchsorted(self._t, self._t[k] - SLOPE_S))
         span = float(self._t[k] - self._t[first])
@@ -70,7 +70,7 @@ class ReplayView:
         return Snapshot(self.time, self._q[k], self._qd[k], qdd, self._tau[k], desired)
 
     def tick(self, seconds: float) -> None:
-        """Let time pass, s; the slider goes along, or sets it where it was dragged."""
+        """Advance by a time, s; the slider follows, or sets the time if it was dragged."""
         if abs(self.slider.value - self.time) > 0.006:  # it was dragged: more than it rounds
             self.time = float(self.slider.value)
             self.page.restart()

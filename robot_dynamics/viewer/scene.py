@@ -9,12 +9,12 @@ import numpy as np
 import viser
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
 from robot_dynamics.statics.ellipsoids import velocity_ellipsoid
-from robot_dynamics.trajectory.motions import some_poses
+from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.viewer.bodies import Bodies, by_colour, grown
 from robot_dynamics.viewer.link_shapes import Colour, LinkShapes, Shape
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
@@ -83,7 +83,7 @@ class RobotScene:
         places = np.array(
             [
                 pose.translation
-                for q in some_poses(self._robot, 20)
+                for q in sample_poses(self._robot, 20)
                 for pose in link_poses(self._robot, q).values()
             ],
             dtype=np.float64,
@@ -167,7 +167,7 @@ class RobotScene:
             self._load.position = R @ now.payload.com + p
 
     def _show_forces(self, now: Snapshot, R: Array, p: Array) -> None:
-        """A push ends at the tool; what the tool exerts begins there."""
+        """Draw the arrow of a push towards the tool, and that of an exerted wrench from it."""
         push = np.zeros(3) if now.push is None else now.push
         wrench = np.zeros(6) if now.wrench is None else now.wrench
         for handle, start, end in (
@@ -207,7 +207,7 @@ class RobotScene:
 
 
 def tinted(own: Colour, share: float) -> Colour:
-    """A link's colour at a part of its joint's limit: its own, by way of orange, to red."""
+    """Return a link's colour at a share of its joint's limit: its own to orange to red."""
     warm = np.interp(share, [0.0, 0.5, 1.0], [0.0, 0.8, 0.0])
     hot = np.interp(share, [0.0, 0.5, 1.0], [0.0, 0.0, 1.0])
     mixed = (1.0 - warm - hot) * np.array(own) + warm * np.array(WARM) + hot * np.array(HOT)

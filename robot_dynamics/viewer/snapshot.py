@@ -1,10 +1,10 @@
-"""One moment of a robot, as the page shows it, wherever it comes from."""
+"""One moment of a robot as the page shows it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 
 
@@ -17,7 +17,7 @@ class Snapshot:
         q: Measured positions, shape (n,), rad or m.
         qd: Measured velocities, shape (n,).
         qdd: Accelerations, as well as they are known, shape (n,).
-        tau: Efforts that act, or are measured, shape (n,), N m or N; NaN where nobody says.
+        tau: Efforts that act, or are measured, shape (n,), N m or N; NaN if unknown.
         q_d: Desired positions, shape (n,), or None while nothing is desired.
         payload: Load that the tool carries, or None.
         push: Force on the tool from outside, shape (3,), N, axes of the root link, or None.

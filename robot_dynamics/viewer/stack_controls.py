@@ -1,4 +1,4 @@
-"""The controls of a page that looks at nodes: what is asked of them, told only when it changes."""
+"""The controls of a page that shows running nodes; requests are sent only when they change."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import viser
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import MODES
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.controls import JointSliders
 from robot_dynamics.viewer.live_arm import BY_HAND, POSES, STILL, SWING
@@ -15,7 +15,7 @@ from robot_dynamics.viewer.live_arm import BY_HAND, POSES, STILL, SWING
 UNCHANGED = "as it is"
 
 MOTIONS = (UNCHANGED, SWING, POSES, STILL, BY_HAND)
-"""What may be asked of a robot that moves by others' commands."""
+"""Requests to a robot that is controlled by other nodes."""
 
 
 class StackControls:
@@ -25,7 +25,7 @@ class StackControls:
         server: Where they are shown.
         robot: The robot that is shown.
         pose: Positions of the sliders at first, shape (n,), rad or m.
-        robots: Names of the robots to choose from while nobody moves one.
+        robots: Names of the robots to choose from while no joint_states arrive.
         name: The one that is shown.
     """
 
@@ -45,7 +45,7 @@ class StackControls:
                 tuple(robots),
                 initial_value=name,
                 visible=False,
-                hint="to look at until somebody publishes joint_states",
+                hint="shown until joint_states arrive",
             )
             self.motion = gui.add_dropdown(
                 "motion", MOTIONS, hint="sent on joint_trajectory, again whenever it has ended"
@@ -55,7 +55,7 @@ class StackControls:
             self.mode = gui.add_dropdown("mode", (UNCHANGED, *MODES), hint="of controller_node")
             self.feedforward = gui.add_checkbox("feedforward", True, hint="without it is PD alone")
             self.payload = gui.add_slider(
-                "payload, kg", 0.0, 10.0, 0.1, 0.0, hint="told to feedforward and controller"
+                "payload, kg", 0.0, 10.0, 0.1, 0.0, hint="sent to feedforward and controller"
             )
         with gui.add_folder("Simulated robot"):
             self.mass_error = gui.add_slider("links heavier, %", -50.0, 100.0, 1.0, 0.0)
@@ -84,14 +84,14 @@ class StackControls:
         }
 
     def _agree(self) -> None:
-        """Feedforward is a mode: whichever of the two was touched last counts."""
+        """Keep feedforward and mode consistent: the one changed last determines both."""
         if self.feedforward.value != self._fed:
             self.mode.value = "feedforward" if self.feedforward.value else "pd"
         self._fed = self.mode.value in (UNCHANGED, "feedforward")
         self.feedforward.value = self._fed
 
     def changes(self) -> Mapping[str, float | str | bool]:
-        """What has been asked since the last look, by name; buttons are True."""
+        """Return the requests since the last call, by name; buttons are True."""
         values, pressed = self._values(), self._pressed
         changed = {key: value for key, value in values.items() if value != self._last[key]}
         self._last, self._pressed = values, []

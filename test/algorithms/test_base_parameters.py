@@ -1,4 +1,4 @@
-"""Base parameters: as many as the torques have degrees of freedom, and no more."""
+"""Base parameters: their number is the rank of the torque regressor."""
 
 from dataclasses import replace
 

@@ -10,7 +10,7 @@ from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.robot.joint import Joint, JointType, joint_motion
 from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import Turn, skew, symmetric, turns_of
+from robot_dynamics.spatial.rotation import AxisRotation, skew, symmetric, turns_of
 from strategies import random_axis, random_inertia, random_rotation, robots, seeds
 
 # float64, entries of order one; worst of 2000 random cases 1e-15
@@ -76,7 +76,7 @@ def test_a_tiny_tilt_costs_the_turns_no_digits(tilt, flipped):
     # URDFs round right angles to ten digits or so; the directions of such tilts are mostly
     # round-off, but the product of the turns must not be
     def about(i, angle):
-        return product([Turn(i, np.cos(angle), np.sin(angle))])
+        return product([AxisRotation(i, np.cos(angle), np.sin(angle))])
 
     R = about(2, 0.7) @ about(0, tilt + (np.pi if flipped else 0.0)) @ about(2, -1.1)
     assert np.max(np.abs(product(turns_of(R, 2)) - R)) < 1e-15

@@ -12,7 +12,7 @@ from robot_dynamics.algorithms.composite_body import (
     mass_matrix,
     solve,
 )
-from robot_dynamics.kernels import equations_of
+from robot_dynamics.dynamics.kernels import equations_of
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, robots
 

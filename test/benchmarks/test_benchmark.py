@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 

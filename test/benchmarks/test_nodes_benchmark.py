@@ -1,12 +1,7 @@
 """The benchmark of the nodes: what it counts and what it writes. No time is asserted."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")

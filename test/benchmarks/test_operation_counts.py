@@ -1,25 +1,21 @@
 """The page of operation counts says what the code counts, and the ablation covers every trick."""
 
 import re
-import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmark.operation_counts.ablation import ROWS, main
-from benchmark.operation_counts.counts_page import PAGE, at_hand
-from oracles import example_folder
-from robot_dynamics.compiler.graph.count import OperationCount
-from robot_dynamics.papers.counting.count_tables import (
+from benchmark.operation_counts.count_tables import (
     differences,
 )
-from robot_dynamics.papers.counting.newton_euler_count import compare_newton_euler
-from robot_dynamics.papers.counting.recursions import (
-    Comparison,
+from benchmark.operation_counts.counts_page import PAGE, at_hand
+from benchmark.operation_counts.newton_euler_count import compare_newton_euler
+from benchmark.operation_counts.recursions import (
+    CountComparison,
     Difference,
 )
+from oracles import example_folder
+from robot_dynamics.compiler.graph.count import OperationCount
 
 
 @pytest.mark.thorough
@@ -33,7 +29,7 @@ def test_page_has_the_counts_of_the_robots_at_hand():
 
 
 def test_difference_without_a_reason_is_shown_as_such():
-    found = Comparison(
+    found = CountComparison(
         OperationCount(10, 5), OperationCount(8, 6), (Difference(-1, 1, "a zero is known"),)
     )
     assert differences("Case", found) == (

@@ -6,7 +6,7 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
-from robot_dynamics.cli.verbs.robots import compare
+from robot_dynamics.cli.verbs import compare
 from robot_dynamics.formulations import FORMULATIONS
 from robot_dynamics.robot import find_robot
 

@@ -1,4 +1,4 @@
-"""What a shell is told when somebody types half a word."""
+"""Completion of partial words in a shell."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ PATIENCE = 120.0
 
 
 def completed(line, folder):
-    """What may stand at the end of a line, as argcomplete's shell function asks for it."""
+    """Return the completions of a line, as argcomplete's shell function requests them."""
     answer = folder / "answer"
     asked = {
         "_ARGCOMPLETE": "1",
@@ -42,7 +42,7 @@ def _installed():
 def test_verbs_are_completed(tmp_path):
     offered = completed("robot-dynamics ", tmp_path)
     assert set(VERBS) <= offered
-    assert completed("robot-dynamics ben", tmp_path) == {"bench"}
+    assert completed("robot-dynamics doc", tmp_path) == {"doctor"}
 
 
 def test_options_are_those_of_the_verb(tmp_path):

@@ -146,9 +146,9 @@ def test_a_frame_that_is_not_there_is_one_line(equations):
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("letters", [["--letters"], ["--letters", "base"]])
-def test_equations_with_letters_say_what_these_are_and_how_many_operations(equations, letters, tau):
-    _, text, _ = equations("planar_2r", *letters)
+@pytest.mark.parametrize("option", [["--symbolic"], ["--symbolic", "base"]])
+def test_symbolic_equations_list_values_and_the_number_of_operations(equations, option, tau):
+    _, text, _ = equations("planar_2r", *option)
     assert re.match(r"# planar_2r_inverse: \d+ multiplications, \d+ additions, 4 sines", text)
     values = {"cos": np.cos, "sin": np.sin}
     for name, numbers in zip(("q", "qd", "qdd"), STATE, strict=True):
@@ -156,7 +156,7 @@ def test_equations_with_letters_say_what_these_are_and_how_many_operations(equat
     for name, number in re.findall(r"^# (\w+) = (\S+) ", text, re.MULTILINE):
         values[name] = float(number)
     exec(text, values)
-    # Letters are printed with six digits, all that these numbers have
+    # Values are printed with six digits, all that these numbers have
     assert np.allclose([values["tau1"], values["tau2"]], tau, rtol=1e-12)
 
 
@@ -207,8 +207,8 @@ def test_c_with_a_payload_a_wrench_and_gravity_as_inputs(equations, tmp_path):
             "frame: robot 'ur5' has 2 tips (ee_link, tool0); say which frame is meant",
         ),
         (
-            ["planar_2r", "--letters", "--search"],
-            "--search: equations with letters are not searched; leave one out",
+            ["planar_2r", "--symbolic", "--search"],
+            "--search: there is no search with --symbolic; leave one out",
         ),
     ],
 )

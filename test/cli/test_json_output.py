@@ -7,7 +7,6 @@ import pytest
 
 from robot_dynamics import Dynamics
 from robot_dynamics.cli import main
-from robot_dynamics.cli.verbs.robots import bench
 from robot_dynamics.formulations import FORMULATIONS
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot import find_robot, read_urdf
@@ -18,7 +17,7 @@ Q = "0.3,-1,1.2,-0.4,0.8,0.2"
 
 
 def answer(capsys, *words, status=0):
-    """What a verb prints, read strictly: neither NaN nor Infinity is JSON."""
+    """Return the output of a verb, read strictly: neither NaN nor Infinity is JSON."""
 
     def refuse(constant):
         raise AssertionError(f"{constant} is no JSON")
@@ -96,13 +95,6 @@ def test_compare_has_every_formulation(capsys):
     found = answer(capsys, "compare", "planar_2r")
     assert set(found["formulations"]) == set(FORMULATIONS)
     assert all(row["difference"] < ROUND_OFF for row in found["formulations"].values())
-
-
-def test_bench_has_seconds_by_quantity_and_package(capsys, monkeypatch):
-    monkeypatch.setattr(bench, "TURN_S", 1e-3)
-    found = answer(capsys, "bench", "planar_2r")
-    assert set(found["seconds"]) == set(bench.QUANTITIES)
-    assert all(row[bench.OURS]["call"] > 0.0 for row in found["seconds"].values())
 
 
 def test_an_error_is_a_line_on_stderr_and_no_object(capsys):

@@ -79,7 +79,7 @@ def test_node_that_does_not_run_is_named(nodes, ros, monkeypatch, domain):
     monkeypatch.setattr("robot_dynamics.nodes.ros.terminal.PATIENCE_S", 0.5)
     assert ros("get", "nobody", "mode") == (
         1,
-        f"robot-dynamics ros: nobody offers /nobody/get_parameters (ROS_DOMAIN_ID {domain}); "
+        f"robot-dynamics ros: no node offers /nobody/get_parameters (ROS_DOMAIN_ID {domain}); "
         "start the nodes, or correct the name",
     )
 

@@ -276,7 +276,6 @@ def test_help_teaches_by_example(capsys):
         ["identify", "planar_2r", "run.mcap", "--report"],
         ["validate", "planar_2r", "run.mcap", "--report"],
         ["plot", "run.mcap", "--output"],
-        ["papers", "--output"],
     ],
     ids=" ".join,
 )

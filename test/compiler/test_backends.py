@@ -15,7 +15,7 @@ from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.native import llvm
 from robot_dynamics.compiler.native.native_kernel import NativeKernel
 from robot_dynamics.compiler.source.python import PythonKernel, compile_python
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import BackendError, UnknownNameError
 
 PACKAGE = str(Path(robot_dynamics.__file__).parents[1])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control import Friction, Gains, Model
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot.urdf.reader import read_urdf
 
 ARM = """

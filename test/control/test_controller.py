@@ -20,7 +20,7 @@ from robot_dynamics.control import (
     SoftLimits,
     Status,
 )
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.simulation import Plant
 

@@ -18,7 +18,7 @@ def test_when_references_stop_in_mid_motion_the_arm_comes_to_rest_and_holds(mode
     for _ in range(200):
         travelled.append(bench.run(0.01, references=False).plant.q[0])
     assert speed > 1.0
-    # It goes on to where it can stop: an arm that were held where it was would swing back by 0.1
+    # It goes on to where it can stop: an arm that were held where it was would move back by 0.1
     assert max(travelled) - travelled[-1] < 0.02
     assert travelled[-1] - travelled[0] > 0.1
     assert bench.statuses[-1] is Status.HOLDING
@@ -200,7 +200,7 @@ def test_an_unknown_reaction_is_refused_with_those_that_there_are(settings):
         Settings(**settings)
 
 
-def test_losing_track_stops_the_arm_names_the_joint_and_waits_to_be_resumed(model):
+def test_an_excessive_tracking_error_stops_the_arm_names_the_joint_and_waits_to_be_resumed(model):
     bench = Bench(model, Settings(tracking_limit=np.array([0.2, np.inf]), fade=0.05)).run(READY)
     bench.move(1.3, 0.8)
     bench.run(0.3)

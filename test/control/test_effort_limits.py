@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from robot_dynamics.control import Gains, Limited, effort_limits, limit_rate, saturate
 from robot_dynamics.control.laws import integrate_error
-from robot_dynamics.robot.joint import Limits
+from robot_dynamics.robot.joint import JointLimits
 
 EFFORTS = arrays(float, 3, elements=st.floats(-1e6, 1e6))
 LIMITS = arrays(float, 3, elements=st.one_of(st.floats(0.0, 1e5), st.just(np.inf)))
@@ -39,7 +39,7 @@ def test_an_infinite_rate_limits_nothing():
 
 def test_an_effort_limit_of_zero_in_the_urdf_is_unknown(arm):
     joints = tuple(
-        replace(joint, limits=Limits(effort=0.0)) if joint.name == "elbow" else joint
+        replace(joint, limits=JointLimits(effort=0.0)) if joint.name == "elbow" else joint
         for joint in arm.robot.joints
     )
     assert effort_limits(replace(arm.robot, joints=joints)).tolist() == [40.0, np.inf]

@@ -97,7 +97,7 @@ def test_gravity_compensation_does_not_care_where_the_arm_should_be(model):
 
 def test_an_arm_without_gravity_in_its_model_gets_none(model):
     from robot_dynamics.control import Model
-    from robot_dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.dynamics import Dynamics
 
     weightless = Model(Dynamics(model.dynamics.robot.with_gravity((0.0, 0.0, 0.0))), model.gains)
     q = np.array([0.3, -0.7])

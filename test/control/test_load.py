@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from robot_dynamics.control import Gains, Model
 from robot_dynamics.control.load import Load
 from robot_dynamics.control.transitions import Ramp
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.spatial.rigid_body import Inertia, Pose

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.control import Model
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.spatial.rigid_body import Inertia
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.control import SoftLimits, Watchdog
-from robot_dynamics.control.safety import Brakes, all_finite, lost_tracking
+from robot_dynamics.control.safety import Brakes, all_finite, excessive_error
 from robot_dynamics.control.transitions import Fade, smooth_step
 
 
@@ -114,10 +114,10 @@ def test_soft_limits_push_inward_and_brake_but_never_drive_outward(arm, q, qd):
 # -- tracking and numbers -------------------------------------------------------------------
 
 
-def test_lost_tracking_names_the_joint_that_is_furthest_off():
+def test_an_excessive_error_names_the_joint_that_is_furthest_off():
     limit = np.array([0.1, 0.2, np.inf])
-    assert lost_tracking(np.array([0.1, -0.2, 99.0]), limit) is None
-    assert lost_tracking(np.array([0.15, -0.5, 99.0]), limit) == 1
+    assert excessive_error(np.array([0.1, -0.2, 99.0]), limit) is None
+    assert excessive_error(np.array([0.15, -0.5, 99.0]), limit) == 1
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])

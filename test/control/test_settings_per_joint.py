@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.control import Friction, Gains, gains_for
-from robot_dynamics.control.sampling.stability import GAIN_MARGIN, edge
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.control.sampling.stability import GAIN_MARGIN, stability_limit
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.robot.urdf.reader import read_urdf
 from strategies import robots
@@ -94,7 +94,7 @@ def test_joints_whose_axes_coincide_get_gains_for_what_they_feel_against_each_ot
     free = 1.0 / np.diag(np.linalg.inv(axles.mass_matrix(np.zeros(2))))
     np.testing.assert_allclose(free, [0.01, 0.01 * 1.0 / 1.01], rtol=1e-9)
     # Turning against each other both feedbacks act on the lighter one: 1 + 1.01^-1/2 times one
-    most = edge(10.0, 1e-3, 2e-3) / GAIN_MARGIN / (1.0 + 1.01**-0.5)
+    most = stability_limit(10.0, 1e-3, 2e-3) / GAIN_MARGIN / (1.0 + 1.01**-0.5)
     np.testing.assert_allclose(gains.kd, most * free, rtol=1e-9)
     np.testing.assert_allclose(gains.kp, gains.kd * 20.0 / 2.0)
 

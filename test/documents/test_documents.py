@@ -82,10 +82,10 @@ def test_every_dotted_name_of_the_package_can_be_imported(page):
     assert not missing
 
 
-def test_the_layout_names_every_room_of_the_package():
+def test_the_layout_names_every_package():
     table = (ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
-    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-    assert rooms == set(re.findall(r"\]\(../robot_dynamics/(\w+)\)", table))
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert packages == set(re.findall(r"\]\(../robot_dynamics/(\w+)\)", table))
 
 
 def test_the_version_is_the_same_everywhere():

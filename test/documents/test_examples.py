@@ -15,6 +15,7 @@ from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 FOLDER = Path(__file__).parents[2] / "examples"
 LINES = 40
+DEMONSTRATION = "identify_and_follow.py"  # `make demo IDENTIFY=1`: a program, no model to copy
 
 # float64 on both sides; a wrong sign gives 1e-1 and more
 ROUND_OFF = 1e-9
@@ -44,7 +45,7 @@ def needs_example_robots():
 
 def test_examples_are_short():
     long = {path.name for path in FOLDER.glob("*.py") if path.read_text().count("\n") > LINES}
-    assert not long
+    assert long <= {DEMONSTRATION}
 
 
 def test_every_example_is_named_in_their_list():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.papers.recommended_models import compare_on_the_circle, markdown_table
+from robot_dynamics.papers.model_comparison import compare_on_the_circle, markdown_table
 
 TABLE = re.compile(r"^\| (?:[^|]+ \| )+test \|\n(?:\|.*\n)+", re.M)
 
@@ -51,11 +51,12 @@ def test_every_test_that_is_named_exists_and_is_run(page):
 
 
 def resolves(word):
-    """Whether a name is there from robot_dynamics on."""
+    """Return whether a name is there from robot_dynamics on, or in benchmark/."""
     parts = word.split(".")
-    for cut in range(len(parts), -1, -1):
+    package = [] if parts[0] == "benchmark" else ["robot_dynamics"]
+    for cut in range(len(parts), 0 if parts[0] == "benchmark" else -1, -1):
         try:
-            found = import_module(".".join(["robot_dynamics", *parts[:cut]]))
+            found = import_module(".".join([*package, *parts[:cut]]))
         except ModuleNotFoundError:
             continue
         for attribute in parts[cut:]:

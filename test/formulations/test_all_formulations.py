@@ -16,6 +16,7 @@ from oracles import (
     relative_error,
 )
 from robot_dynamics.algorithms import articulated_body
+from robot_dynamics.dynamics.kernels import forward
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.formulations import (
     FORMULATIONS,
@@ -23,7 +24,6 @@ from robot_dynamics.formulations import (
     forward_dynamics,
     inverse_dynamics,
 )
-from robot_dynamics.kernels import forward
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, robots, seeds
 

@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from robot_dynamics.algorithms.efforts_by_cause import effects
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import lagrange, newton_euler
 from robot_dynamics.formulations.dalembert import structured_equations
-from robot_dynamics.papers.dalembert_effects import effects, velocity_coefficients
-from robot_dynamics.papers.puma_printed import printed_h_3_coefficients, printed_h_tran
-from robot_dynamics.papers.puma_three_link import PumaThreeLink
+from robot_dynamics.papers.puma_three_link import (
+    PumaThreeLink,
+    printed_h_3_coefficients,
+    printed_h_tran,
+)
+from robot_dynamics.papers.simplified_models import velocity_coefficients
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
@@ -36,7 +40,7 @@ def puma():
 
 
 def same(ours, theirs):
-    """Whether two results differ by round-off alone."""
+    """Return whether two results differ by round-off alone."""
     return np.max(np.abs(ours - theirs)) < ROUND_OFF * (1.0 + np.max(np.abs(theirs)))
 
 

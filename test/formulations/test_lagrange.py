@@ -26,7 +26,7 @@ PLANAR = json.loads((Path(__file__).parents[1] / "data" / "planar_two_link.json"
 
 
 def same(ours, theirs):
-    """Whether two results differ by round-off alone."""
+    """Return whether two results differ by round-off alone."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     scale = 1.0 + np.max(np.abs(theirs), initial=0.0)
     return np.max(np.abs(ours - theirs), initial=0.0) < ROUND_OFF * scale

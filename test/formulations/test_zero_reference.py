@@ -16,14 +16,14 @@ from robot_dynamics.formulations.zero_reference import (
     inverse_dynamics_in_base_axes,
     starred_vectors,
 )
-from robot_dynamics.formulations.zero_reference_hand import (
+from robot_dynamics.papers.paper_arms import puma_type_arm
+from robot_dynamics.papers.zero_reference_hand import (
     displacement,
     displacements,
     hand_motion,
     hand_position,
     inverse_dynamics_from_hand,
 )
-from robot_dynamics.papers.paper_arms import puma_type_arm
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
 from strategies import random_state, robots, seeds

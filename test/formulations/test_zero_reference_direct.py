@@ -20,7 +20,7 @@ from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, ShapeError, SingularMassMatrixError
 from robot_dynamics.formulations import forward_dynamics as by_any_route
 from robot_dynamics.formulations import inverse_dynamics
@@ -39,7 +39,7 @@ ROUND_OFF = 1e-10
 
 
 def solve_tolerance(M):
-    """What solving with M may lose: round-off times its condition, which random trees take far."""
+    """Return the error of solving with M: round-off times its condition."""
     return 1e-12 + (1e-13 * np.linalg.cond(M) if len(M) > 0 else 0.0)
 
 

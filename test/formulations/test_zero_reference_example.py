@@ -17,13 +17,13 @@ from robot_dynamics.formulations.zero_reference import (
     inverse_dynamics,
     inverse_dynamics_in_base_axes,
 )
-from robot_dynamics.formulations.zero_reference_hand import (
+from robot_dynamics.papers.paper_arms import INCH, puma_type_arm
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion, hand_on_circle
+from robot_dynamics.papers.zero_reference_hand import (
     hand_motion,
     hand_position,
     inverse_dynamics_from_hand,
 )
-from robot_dynamics.papers.paper_arms import INCH, puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion, hand_on_circle
 from robot_dynamics.trajectory.motions import circle_law
 
 DATA = Path(__file__).parents[1] / "data" / "puma_gupta_torques.json"

@@ -1,4 +1,4 @@
-"""A client of FollowJointTrajectory as MoveIt is one, and an arm that is where it should be."""
+"""A client of FollowJointTrajectory like MoveIt, and an arm that echoes the reference."""
 
 from types import SimpleNamespace
 
@@ -40,18 +40,18 @@ class EchoingArm:
             )
 
     def at(self):
-        """Where it is to be now, shape (n,), rad."""
+        """Return its desired positions, shape (n,), rad."""
         wait_for(lambda: self.references, "a reference")
         return np.array(self.references[-1].position)
 
     def rests(self):
-        """Wait until it is to rest; the last reference."""
+        """Wait until the reference is at rest; return it."""
         wait_for(lambda: not np.any(self.references[-1].velocity), "rest")
         return self.references[-1]
 
 
 class Client:
-    """Sends goals and waits for what becomes of them."""
+    """Sends goals and waits for their results."""
 
     def __init__(self, peer, action, name):
         from rclpy.action import ActionClient
@@ -112,7 +112,7 @@ class Client:
 
 
 def largest_jump(references):
-    """How far positions are from the integral of velocities between neighbours, rad.
+    """Return the largest difference of positions from the integral of velocities, rad.
 
     The trapezoidal rule leaves dt^3/12 of the jerk: at 0.02 s and 300 rad/s^3, 2e-4 rad.
     """

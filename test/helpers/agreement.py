@@ -1,4 +1,4 @@
-"""How a kernel is compared: compiled, plain, by the complex step and by Pinocchio."""
+"""Comparison of kernels: compiled, plain, by the complex step and with Pinocchio."""
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from robot_dynamics.compiler.graph.operations import (
 )
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.kernels import OF_FRAMES, equations_of
+from robot_dynamics.dynamics.kernels import OF_FRAMES, equations_of
+from robot_dynamics.dynamics.variant import Variant
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.variant import Variant
 from strategies import random_state
 
 # float64 on both sides; the worst is 3e-11, rounded angles of a URDF that Pinocchio reads as
@@ -97,7 +97,7 @@ def assert_solve(M, found, expected, terms, about):
 
 
 def compiled(arm, name, state):
-    """What every way to compute a kernel answers: as native code, or by its graph if it is long."""
+    """Return the results of every program of a kernel: native code, or the graph if it is long."""
     for program in programs(arm, name):
         if len(program.nodes) <= LARGEST_NATIVE:
             yield arrays(native(program)(*state))

@@ -9,7 +9,7 @@ from ros_system import PATIENCE, wait_for
 
 
 class ArmSystem:
-    """Simulator, feedforward and controller, each in a process of its own, and what they say.
+    """Simulator, feedforward and controller, each in a process of its own, and their messages.
 
     Args:
         start: Starts a node: see the fixture of that name.
@@ -18,7 +18,7 @@ class ArmSystem:
         common: Parameters of all three.
         own: Further parameters by node: simulator, feedforward, controller.
         remapped: Arguments by node, such as ["-r", "joint_states:=measured"].
-        commands: Whether the peer hears the commands; if not, the simulator is all that does.
+        commands: Whether the peer subscribes to the commands; if not, only the simulator does.
     """
 
     NODES = ("simulator", "feedforward", "controller")
@@ -51,11 +51,11 @@ class ArmSystem:
                 self.launch(name)
         wait_for(lambda: any(self.states[-1].effort), "a command that is obeyed")
 
-    def kill(self, name, witness, told):
-        """kill -9 of one node; returns once another one says that it noticed."""
+    def kill(self, name, witness, line):
+        """kill -9 of one node; returns once another one logs it."""
         after = len(self.processes[witness].log)
         self.processes[name].stop(signal.SIGKILL)
-        self.processes[witness].wait_for_log(told, after)
+        self.processes[witness].wait_for_log(line, after)
 
     def wait_until_it_tracks(self):
         """Wait until the arm is held by feedforward and controller."""
@@ -119,19 +119,19 @@ class ArmSystem:
         return np.array(self.states[-1].position)
 
     def follows(self):
-        """Whether the reference moves."""
+        """Return whether the reference moves."""
         return any(self.references[-1].velocity)
 
     def is_at(self, q, within):
-        """Whether the arm rests at q, shape (n,), rad."""
+        """Return whether the arm rests at q, shape (n,), rad."""
         state = self.states[-1]
         off = np.abs(np.array(state.position) - q).max()
         return off < within and np.abs(state.velocity).max() < within
 
     def position(self):
-        """Where the arm is in the next message, shape (n,), rad."""
-        heard = len(self.states)
-        wait_for(lambda: len(self.states) > heard, "joint_states")
+        """Return the positions of the arm in the next message, shape (n,), rad."""
+        received = len(self.states)
+        wait_for(lambda: len(self.states) > received, "joint_states")
         return np.array(self.states[-1].position)
 
     def rests_at(self, q, within):

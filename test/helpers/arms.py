@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.papers.counting.augmented_body_count import renaud_arm
-from robot_dynamics.papers.counting.general_arm import CentroidalInertia
+from benchmark.operation_counts.augmented_body_count import renaud_arm
+from benchmark.operation_counts.general_arm import CentroidalInertia
 from robot_dynamics.papers.paper_arms import (
     five_revolute_one_prismatic_arm,
     lee_puma,
@@ -17,7 +17,7 @@ from robot_dynamics.papers.paper_arms import (
     thomas_tesar_arm,
 )
 from robot_dynamics.robot import JointType, find_robot, read_urdf
-from robot_dynamics.robot.denavit_hartenberg import TOOL, Row, Table
+from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
@@ -29,7 +29,7 @@ def arm_of(types, a, alpha, d, theta=None):
     kinds = {"R": JointType.REVOLUTE, "P": JointType.PRISMATIC}
     theta = [0.0] * len(types) if theta is None else theta
     rows = tuple(
-        Row(kinds[kind], a[i], np.radians(alpha[i]), d[i], np.radians(theta[i]))
+        DHRow(kinds[kind], a[i], np.radians(alpha[i]), d[i], np.radians(theta[i]))
         for i, kind in enumerate(types)
     )
     return Table(rows).to_robot()

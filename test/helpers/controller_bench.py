@@ -50,6 +50,6 @@ class Bench:
         return np.abs(np.diff(efforts, axis=0)).max()
 
 
-# Efforts of a second-long swing of this arm change by at most 0.1 N m a millisecond, and a gap of
-# 20 N m that fades over 0.2 s by 15/8 * 20 * 1e-3 / 0.2 = 0.19
+# Efforts of a second-long oscillation of this arm change by at most 0.1 N m a millisecond; a gap
+# of 20 N m that fades over 0.2 s by 15/8 * 20 * 1e-3 / 0.2 = 0.19
 SMOOTH = 0.3

@@ -1,4 +1,4 @@
-"""How smooth a trajectory is, from its polynomials."""
+"""Smoothness of a trajectory, from its polynomials."""
 
 import numpy as np
 

@@ -8,10 +8,9 @@ from robot_dynamics.simulation import Plant
 class ForwardedRobot:
     """Obeys the last `effort_command` for ever, as forward_command_controller does.
 
-    No watchdog, no brakes, no reading of names: whoever commands it and then falls silent leaves it
-    under constant efforts. Until the first command it stands where it is. A message of another
-    length, or with a value that is not finite, is dropped whole. It publishes `joint_states`, and
-    moves by real time, however late its timer comes.
+    No watchdog, no brakes, no names: when commands stop, the last efforts act on. It stands still
+    until the first command. A message of another length, or with a value that is not finite, is
+    dropped. It publishes `joint_states` and moves by real time, even if its timer is late.
 
     Args:
         peer: The `Peer` whose executor it lives in.

@@ -26,7 +26,7 @@ service.include_launch_description(
 )
 sys.exit(service.run())
 """
-"""What `ros2 launch` does."""
+"""Program equivalent to `ros2 launch`."""
 
 
 def launcher(domain):

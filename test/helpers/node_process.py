@@ -1,4 +1,4 @@
-"""What a process does that is to become a node: it is a copy of one that has imported them."""
+"""Entry point of node processes, which are forks of a process that has imported all nodes."""
 
 import ctypes
 import os

@@ -194,7 +194,7 @@ SINGULAR_EXAMPLES = {"romeo.urdf", "romeo_laas_small.urdf"}
 
 @cache
 def invertible_examples():
-    """Those whose mass matrix can be inverted."""
+    """Return the robots with an invertible mass matrix."""
     return [path for path in example_urdfs() if path.name not in SINGULAR_EXAMPLES]
 
 
@@ -222,7 +222,7 @@ def distinct_examples():
 def characteristic_examples():
     """One URDF of each arrangement of joints; of long robots, the shortest of each kind.
 
-    Kinds are told by whether joints slide and whether they follow others.
+    Kinds differ by whether joints slide and whether they follow others.
     """
     robots = {}
     for path in reversed(distinct_examples()):
@@ -239,7 +239,7 @@ FEW_JOINTS = 12
 
 
 def has_few_joints(path, most=FEW_JOINTS):
-    """Whether a robot is small enough that all its kernels take seconds, not a minute."""
+    """Return whether all kernels of a robot compile in seconds, not a minute."""
     return len(merge_fixed(example_robot(path)).joints) <= most
 
 
@@ -270,10 +270,10 @@ FOLDERS = ("_description", "_data")
 
 def example_id(path):
     """Short name of an example in test reports."""
-    return f"{family(path)}/{path.stem}"
+    return f"{variants_of(path)}/{path.stem}"
 
 
-def family(path):
+def variants_of(path):
     """Name of the folder of an example, which has the variants of one robot."""
     folder = next(parent.name for parent in path.parents if parent.name.endswith(FOLDERS))
     return folder.rsplit("_", 1)[0]

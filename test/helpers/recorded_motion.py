@@ -11,11 +11,11 @@ from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.spatial.rigid_body import Inertia
 
 
-def heavier(robot, seed=1, spread=0.4):
-    """The robot with masses off by up to `spread`, bodies of the same shape."""
+def heavier(robot, seed=1, error=0.4):
+    """The robot with masses off by up to `error`, bodies of the same shape."""
     rng = np.random.default_rng(seed)
     links = tuple(
-        replace(link, inertia=scaled(link.inertia, 1.0 + rng.uniform(-spread, spread)))
+        replace(link, inertia=scaled(link.inertia, 1.0 + rng.uniform(-error, error)))
         for link in robot.links
     )
     return replace(robot, links=links)

@@ -26,7 +26,7 @@ other programs shared two processors: more than that is a fault, not a busy mach
 ASK_AGAIN_AFTER_S = 30.0
 """Time that a service has for its answer, s, before it is asked once more."""
 
-HEARING_PERIOD_S = 0.01
+RECEIVING_PERIOD_S = 0.01
 """Time from one look at the messages of a topic to the next, s."""
 
 # A run that is killed takes its nodes with it: left over, they would load the machine for ever
@@ -60,10 +60,10 @@ NODES.set_forkserver_preload(["robot_dynamics.nodes.runtime.composition"])  # an
 
 
 class NodeProcess:
-    """One executable in a process of its own; what it prints is in `log`."""
+    """One executable in a process of its own; its output is in `log`."""
 
     started: ClassVar[list] = []
-    """Those of the tests that are under way."""
+    """Processes of the present tests."""
 
     def __init__(self, name, domain, folder, parameters=(), arguments=()):
         self.name = name
@@ -95,7 +95,7 @@ class NodeProcess:
 
     @property
     def lost(self):
-        """Whether it ended though nobody asked it to."""
+        """True once it ended without a signal of the test."""
         return not (self._asked or self.running)
 
     def wait_for_log(self, text, after=0):
@@ -123,7 +123,7 @@ class NodeProcess:
 
 
 _kept = []
-"""What this process holds as long as it lives."""
+"""Objects that this process keeps until its end."""
 
 
 def free_domain():
@@ -171,9 +171,9 @@ class Peer:
         self._leaving = threading.Event()
         self._thread = threading.Thread(target=self._spin, daemon=True)
         self._thread.start()
-        self.heard = {}
+        self.received = {}
         self._listening = []
-        self._listener = threading.Thread(target=self._hear, daemon=True)
+        self._listener = threading.Thread(target=self._receive, daemon=True)
         self._listener.start()
         self._clients = {}
 
@@ -186,9 +186,9 @@ class Peer:
             with suppress(rclpy_implementation.InvalidHandle):
                 self._executor.spin_once(timeout_sec=1.0)
 
-    def _hear(self):
+    def _receive(self):
         # Not by the executor, which takes longer over a message than a node over its cycle
-        while not self._leaving.wait(HEARING_PERIOD_S):
+        while not self._leaving.wait(RECEIVING_PERIOD_S):
             for subscription, messages in tuple(self._listening):
                 take, kind = subscription.handle.take_message, subscription.msg_type
                 while (taken := take(kind, False)) is not None:
@@ -198,7 +198,7 @@ class Peer:
         """Collect the messages of a topic; the list grows."""
         from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 
-        messages = self.heard.setdefault(topic, [])
+        messages = self.received.setdefault(topic, [])
         subscription = self.node.create_subscription(
             kind, topic, messages.append, qos, callback_group=LoopCallbackGroup()
         )
@@ -206,13 +206,13 @@ class Peer:
         return messages
 
     def publisher(self, kind, topic, qos=10):
-        """Publisher that somebody already listens to."""
+        """Return a publisher once its topic has a subscriber."""
         publisher = self.node.create_publisher(kind, topic, qos)
         wait_for(publisher.get_subscription_count, f"a subscriber of {topic}")
         return publisher
 
     def call(self, kind, service, request):
-        """Response of a service."""
+        """Return the response of a service."""
         if service not in self._clients:  # one each: hundreds would slow the executor down
             self._clients[service] = self.node.create_client(kind, service)
         client = self._clients[service]
@@ -260,7 +260,7 @@ class Peer:
         return parameter_value_to_python(answer.values[0])
 
     def done_by_executor(self, work):
-        """What `work()` returns in the executor's thread."""
+        """Return `work()`, called in the executor's thread."""
         task = self._executor.create_task(work)
         wait_for(task.done, "the executor")
         return task.result()

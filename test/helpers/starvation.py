@@ -16,7 +16,7 @@ STARVED_S = 0.05
 
 
 def waited(pids):
-    """How long processes waited for a processor since their start, s; none outside Linux."""
+    """Return how long processes have waited for a processor, s; none outside Linux."""
     times = {}
     for pid in pids:
         for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
@@ -40,7 +40,7 @@ def most_grown(before, after):
 
 
 def counts(attempt, seconds):
-    """Whether a failure counts, of an attempt, from 1, in which a node waited for that long."""
+    """Return whether a failure counts: of an attempt, from 1, in which a node waited that long."""
     if attempt == ATTEMPTS or seconds < STARVED_S:
         return True
     warnings.warn(f"repeated: a node waited {seconds:.2f} s for a processor", stacklevel=2)

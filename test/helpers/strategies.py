@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
+from robot_dynamics.robot.joint import Joint, JointLimits, JointType, Mimic
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia, Pose
@@ -125,8 +125,8 @@ def random_inertia(rng):
     """Inertia of a solid body: the moments of some density, so the triangle rule holds."""
     mass = float(rng.uniform(0.2, 8.0))
     com = rng.uniform(-0.3, 0.3, 3)
-    spread = rng.uniform(0.02, 0.15, 3)  # standard deviation of the mass along three axes, m
-    sigma = mass * spread**2
+    deviation = rng.uniform(0.02, 0.15, 3)  # standard deviation of the mass along three axes, m
+    sigma = mass * deviation**2
     R = random_rotation(rng)
     return Inertia.from_com(mass, com, R @ np.diag(sigma.sum() - sigma) @ R.T)
 
@@ -136,10 +136,10 @@ def random_limits(rng, kind):
     lower, upper = -rng.uniform(0.5, 3.0), rng.uniform(0.5, 3.0)
     velocity, effort = rng.uniform(1.0, 5.0), rng.uniform(50.0, 500.0)
     if kind is JointType.FIXED:
-        return Limits()
+        return JointLimits()
     if kind is JointType.CONTINUOUS:
-        return Limits(velocity=float(velocity), effort=float(effort))
-    return Limits(float(lower), float(upper), float(velocity), float(effort))
+        return JointLimits(velocity=float(velocity), effort=float(effort))
+    return JointLimits(float(lower), float(upper), float(velocity), float(effort))
 
 
 # -- states ---------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def percent(model, motion):
     return 100 * np.sqrt(np.sum(residual**2, axis=0) / np.sum(motion.tau**2, axis=0))
 
 
-def test_a_ur10_fits_unseen_data_better_than_by_plain_least_squares_in_every_joint():
+def test_a_ur10_fits_held_out_data_better_than_by_plain_least_squares_in_every_joint():
     _, found, last = split("ur10")
     error = 100 * np.sqrt(
         np.sum((found.predict(last) - last.tau) ** 2, axis=0) / np.sum(last.tau**2, axis=0)
@@ -57,7 +57,7 @@ def test_a_ur10_fits_unseen_data_better_than_by_plain_least_squares_in_every_joi
 @pytest.mark.parametrize("name", ["ur10", "fer"])
 def test_bodies_that_exist_fit_as_well_as_any_to_within_three_tenths_of_a_percent(name):
     _, found, last = split(name)
-    motion = signals(last, found.edge)
+    motion = signals(last, found.cutoff)
     assert percent(found.model, motion).mean() < percent(found.free, motion).mean() + 0.3
 
 

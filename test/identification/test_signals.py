@@ -4,7 +4,7 @@ import pytest
 from recorded_motion import Simulated, series
 from robot_dynamics.errors import ArgumentError, RecordingError
 from robot_dynamics.identification import Recording
-from robot_dynamics.identification.signals import edge_of, signals
+from robot_dynamics.identification.signals import cutoff_of, signals
 
 ARM = Simulated.of("planar_2r")
 
@@ -13,7 +13,7 @@ def test_motion_below_the_edge_passes_without_shift():
     recording = ARM.recording(noise=0.0, duration=20.0)
     motion = signals(recording)
     for got, true in zip((motion.q, motion.qd, motion.qdd), series(motion.time, 2), strict=True):
-        # a Butterworth of fourth order, twice, takes 1e-4 at a third of its edge
+        # a Butterworth of fourth order, twice, takes 1e-4 at a third of its cutoff
         inside = slice(10, -10)
         np.testing.assert_allclose(got[inside], true[inside], atol=2e-3 * np.abs(true).max())
 
@@ -39,13 +39,13 @@ def test_model_columns_pass_the_filter_of_the_efforts():
 
 
 def test_edge_follows_the_motion():
-    edges = []
+    cutoffs = []
     for period in (10.0, 4.0):
         time = np.arange(0.0, 20.0, 0.004)
         q, qd, _ = series(time, 2, period=period)
-        edges.append(edge_of(Recording(time, q, qd, q)))
-    assert edges[0] == 3.0  # the lowest
-    assert 5.0 < edges[1] <= 10.0
+        cutoffs.append(cutoff_of(Recording(time, q, qd, q)))
+    assert cutoffs[0] == 3.0  # the lowest
+    assert 5.0 < cutoffs[1] <= 10.0
 
 
 def test_parts_between_gaps_do_not_mix():
@@ -62,11 +62,11 @@ def test_parts_between_gaps_do_not_mix():
 
 
 def test_an_edge_beyond_half_the_rate_is_refused():
-    with pytest.raises(ArgumentError, match="filter edge is 200 Hz; give more than 0 and less"):
+    with pytest.raises(ArgumentError, match="filter cutoff is 200 Hz; give more than 0 and less"):
         signals(ARM.recording(), 200.0)
 
 
 def test_a_recording_that_is_too_short_is_refused():
     short = ARM.recording(duration=0.3)
-    with pytest.raises(RecordingError, match="record longer, or give a higher filter edge"):
+    with pytest.raises(RecordingError, match="record longer, or give a higher filter cutoff"):
         signals(short, 1.0)

@@ -1,4 +1,4 @@
-"""What an identified robot is for: it is followed better."""
+"""An identified robot improves tracking."""
 
 from recorded_motion import Simulated
 from robot_dynamics import Dynamics

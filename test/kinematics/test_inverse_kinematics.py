@@ -24,13 +24,13 @@ ARMS = {**SIX_JOINTS, "any_wrist": ANY_WRIST, "panda": PANDA}
 
 
 def random_positions(robot, joints, rng, count):
-    """Positions in a whole turn, and 0.4 m to both sides of zero for slides."""
+    """Positions in (-pi, pi), and 0.4 m to both sides of zero for slides."""
     rotates = np.array([robot.joint(name).type.rotates for name in joints])
     return rng.uniform(-1.0, 1.0, (count, len(joints))) * np.where(rotates, np.pi, 0.4)
 
 
 def poses_of(robot, frame, ik, q):
-    """Where the frame is, by the equations that are compared with Pinocchio elsewhere."""
+    """Return the pose of the frame, by the equations that are compared with Pinocchio elsewhere."""
     every = np.zeros((len(q), robot.dof))
     every[:, [robot.joint_names.index(name) for name in ik.joint_names]] = q
     return Dynamics(robot).pose(every, frame)
@@ -50,7 +50,7 @@ def assert_reached(robot, frame, ik, found, R, p):
 
 
 def apart(robot, ik, found, q):
-    """How far the nearest solution is from the positions that made the pose, rad or m."""
+    """Return the distance of the nearest solution from the positions of the pose, rad or m."""
     rotates = [robot.joint(name).type.rotates for name in ik.joint_names]
     away = np.abs(found.q - q[:, None])
     away = np.where(rotates, np.abs((away + np.pi) % (2.0 * np.pi) - np.pi), away)
@@ -147,15 +147,15 @@ def test_on_and_next_to_singularities_no_pose_is_wrong_and_none_is_missed(name):
     assert found.valid.any(axis=1).all()
 
 
-def test_where_wrist_axes_are_in_line_a_family_is_named_and_gone_through():
+def test_where_wrist_axes_are_in_line_a_self_motion_is_named_and_gone_through():
     arm = SIX_JOINTS["puma_gupta"]
     ik = InverseKinematics(arm.robot, arm.frame)
     q = np.array([0.3, -0.5, 0.4, 0.2, 0.0, 0.1])  # joint 5 at zero, as in the zero position
     R, p = poses_of(arm.robot, arm.frame, ik, q[None])
     found, other = (ik(R[0], p[0], free=free) for free in (0.0, 1.0))
     row = next(k for k in range(len(found.q)) if abs(found.q[k, 4]) < 1e-9)
-    assert found.family[row] == "joint 'joint_4' may be anywhere, and others follow"
-    # what round-off turns of the representative; a member that is not asked for is anywhere
+    assert found.self_motion[row] == "joint 'joint_4' may be anywhere, and others follow"
+    # round-off turns the representative; without `free` any point of the self-motion is right
     assert other.q[row, 3] - found.q[row, 3] == pytest.approx(1.0, abs=1e-4)
     assert np.sin(other.q[row, 3] - other.q[row, 5] - q[3] + q[5]) == pytest.approx(0.0, abs=1e-9)
     for solutions in (found, other):
@@ -174,7 +174,7 @@ def test_stretched_above_its_shoulder_with_the_wrist_in_line_the_one_place_in_re
     assert_reached(arm.robot, arm.frame, ik, ik(R, p), R, p)
     # the representative may be on either side of the shoulder
     assert np.abs(np.sin(found.q[:, [0, 5]] - q[0, [0, 5]])).max() < SAME
-    assert set(found.family) == {
+    assert set(found.self_motion) == {
         "joint 'joint_1' and joint 'joint_6' may turn, but others reach the pose only from here"
     }
 
@@ -371,27 +371,11 @@ def test_the_search_finds_nearly_all_poses_within_the_limits(name):
     assert inside[found.valid[:, 0]].all()
 
 
-def test_another_package_finds_all_solutions_where_it_is_installed():
-    pytest.importorskip("ssik", reason="ssik is not installed")
-    arm = SIX_JOINTS["ur5"]
-    ours = InverseKinematics(arm.robot, arm.frame)
-    theirs = InverseKinematics(arm.robot, arm.frame, solver="ssik")
-    q = random_positions(arm.robot, ours.joint_names, np.random.default_rng(7), 20)
-    R, p = poses_of(arm.robot, arm.frame, ours, q)
-    expected, found = ours(R, p), theirs(R, p)
-    assert_reached(arm.robot, arm.frame, theirs, found, R, p)
-    assert (found.valid.sum(axis=1) == expected.valid.sum(axis=1)).all()
-    assert apart(arm.robot, theirs, found, q).max() < SAME
-
-
-def test_a_solver_that_is_not_known_or_does_not_take_the_arm_is_refused():
+def test_a_solver_that_is_not_known_or_takes_no_redundant_joint_is_refused():
     with pytest.raises(UnknownNameError, match="no solver 'kdl'"):
         InverseKinematics(SIX_JOINTS["ur5"].robot, "tool0", solver="kdl")
     with pytest.raises(ArgumentError, match="redundant: solver 'numeric' finds all joints"):
         InverseKinematics(PANDA.robot, "panda_hand", redundant="arm angle", solver="numeric")
-    arm = SIX_JOINTS["stanford"]
-    with pytest.raises(RobotError, match="six or seven revolute joints, not 6 of which 5"):
-        InverseKinematics(arm.robot, arm.frame, solver="ssik")
 
 
 @pytest.mark.parametrize(

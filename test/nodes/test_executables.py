@@ -55,7 +55,7 @@ def test_without_rclpy_one_line_says_what_to_do(tmp_path):
     output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert output.splitlines()[1:] == [
-        "simulator_node: there is no Python module 'rclpy'; source a ROS 2 installation, or "
+        "simulator_node: no Python module 'rclpy'; source a ROS 2 installation, or "
         "pip install 'robot_dynamics[ros]'"
     ]
 
@@ -112,11 +112,11 @@ def test_two_robots_live_in_one_process_each_in_its_namespace(domain, peer):
         domain=domain,
     )
     try:
-        heard = {
+        received = {
             name: peer.listen(JointState, f"/{name}/effort_command_named")
             for name in ("left", "right")
         }
-        wait_for(lambda: all(heard.values()), "commands in both namespaces")
+        wait_for(lambda: all(received.values()), "commands in both namespaces")
     finally:
         process.send_signal(signal.SIGINT)
     output, _ = process.communicate(timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""A monitor beside an arm that carries a load which nobody was told of."""
+"""A monitor of an arm with an unknown payload."""
 
 import numpy as np
 import pytest
@@ -44,9 +44,7 @@ def statuses(messages):
     return [s for msg in messages for s in msg.status if s.name == "monitor_node"]
 
 
-def test_a_load_that_nobody_was_told_of_is_reported_found_and_taken_over(
-    arm, start_for_module, peer
-):
+def test_an_unknown_load_is_reported_estimated_and_published(arm, start_for_module, peer):
     residuals = peer.listen(JointState, "effort_residual", 100)
     loads = peer.listen(InertiaStamped, "payload")
     reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
@@ -65,7 +63,7 @@ def test_a_load_that_nobody_was_told_of_is_reported_found_and_taken_over(
 
     wait_for(warning, "a warning")
     assert warning()[-1].level == DiagnosticStatus.WARN
-    assert not loads  # told to nobody before it is asked for
+    assert not loads  # not published before the service call
 
     answer = peer.call(Trigger, "/monitor_node/estimate_payload", Trigger.Request())
     assert answer.success, answer.message
@@ -77,13 +75,16 @@ def test_a_load_that_nobody_was_told_of_is_reported_found_and_taken_over(
     assert load.inertia.com.x == pytest.approx(OUT, abs=0.1)
     assert load.inertia.com.z == pytest.approx(0.0, abs=0.1)
 
-    wait_for(lambda: peer.get_parameter("controller_node", "payload.mass"), "a controller told")
+    wait_for(
+        lambda: peer.get_parameter("controller_node", "payload.mass"),
+        "the payload in the controller",
+    )
     weight = MASS * 9.81  # N m at least at an arm that is stretched out, before
     wait_for(lambda: np.abs(residuals[-1].effort).max() < 0.1 * weight, "efforts that fit")
     wait_for(lambda: statuses(reports)[-1].message == "ok", "a report that says so")
 
 
-SILENT = ["-r", "joint_states:=states_of_nobody", "-r", "payload:=payload_of_nobody"]
+SILENT = ["-r", "joint_states:=other_states", "-r", "payload:=other_payload"]
 
 
 @pytest.mark.parametrize(
@@ -94,8 +95,8 @@ SILENT = ["-r", "joint_states:=states_of_nobody", "-r", "payload:=payload_of_nob
     ],
     ids=["nothing was seen", "several tips"],
 )
-def test_a_load_that_is_not_known_is_told_to_nobody(start, peer, robot, reason):
-    loads = peer.listen(InertiaStamped, "payload_of_nobody")
+def test_a_load_that_is_not_known_is_not_published(start, peer, robot, reason):
+    loads = peer.listen(InertiaStamped, "other_payload")
     name = f"monitor_of_{robot}"
     start("monitor_node", {"urdf_path": robot}, [*SILENT, "-r", f"__node:={name}"])
     answer = peer.call(Trigger, f"/{name}/estimate_payload", Trigger.Request())

@@ -38,7 +38,7 @@ def test_a_recorder_does_not_swallow_the_motion(start, peer, namespace):
     sender = start("trajectory_node", MOTION, arguments)
     sender.wait_for_log(
         f"waiting for feedforward_node with joint_states to follow {name}/joint_trajectory, but "
-        "only /peer reads it"
+        "only /peer subscribes to it"
     )
     assert not recorded
     start("simulator_node", {**ROBOT, "rate": 100.0}, arguments)
@@ -48,18 +48,18 @@ def test_a_recorder_does_not_swallow_the_motion(start, peer, namespace):
     assert len(recorded) == 1
 
 
-def test_a_motion_that_nobody_takes_is_given_up_with_a_warning(start, peer, namespace):
+def test_a_motion_that_is_never_acknowledged_is_given_up_with_a_warning(start, peer, namespace):
     arguments, name = namespace
     sent = peer.listen(JointTrajectory, f"{name}/joint_trajectory")
     # Reads and would answer, but never does, as a node that refuses every motion
     peer.node.create_publisher(JointTrajectory, f"{name}/joint_trajectory_with_effort", 10)
     sender = start("trajectory_node", MOTION, arguments)
-    sender.wait_for_log("/peer has not taken 'excitation' in 5 attempts; see its log")
-    heard = len(sent)
-    assert 1 < heard <= 5  # the first is lost where we were found before we had found the sender
+    sender.wait_for_log("/peer has not accepted 'excitation' in 5 attempts; see its log")
+    received = len(sent)
+    assert 1 < received <= 5  # the first is lost where we were found before we had found the sender
     answer = peer.call(Trigger, f"{name}/trajectory_node/send", Trigger.Request())
     assert (answer.success, answer.message) == (True, "sent to /peer")
-    wait_for(lambda: len(sent) > heard, "another attempt")
+    wait_for(lambda: len(sent) > received, "another attempt")
 
 
 def test_only_the_same_motion_counts_as_taken(start, peer, namespace):
@@ -94,7 +94,7 @@ def test_a_stock_controller_gets_the_motion_once(start, peer, namespace):
 
 
 def hand_positions(robot, msg, frame="hand"):
-    """Where the hand is at every point of a message, shape (N, 3), m."""
+    """Return the position of the hand at every point of a message, shape (N, 3), m."""
     assert tuple(msg.joint_names) == robot.joint_names
     return np.array([frame_pose(robot, p.positions, frame).translation for p in msg.points])
 

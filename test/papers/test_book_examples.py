@@ -1,8 +1,8 @@
 """The worked examples of Asada and Slotine's chapters 2 to 5, one after the other, by name.
 
-The numbers of the figures are chosen here: the book gives letters, but for unit links in 3-2 and
-5-5. The inverse kinematics of section 2.3.2 stands in `test_inverse_kinematics`; examples 5-1 to
-5-5 as polynomials in all their letters stand in `test_lagrange` and `test_coordinates`.
+The numbers of the figures are chosen here: the book gives symbolic parameters, but for unit links
+in 3-2 and 5-5. The inverse kinematics of section 2.3.2 stands in `test_inverse_kinematics`;
+examples 5-1 to 5-5 as polynomials stand in `test_lagrange` and `test_transformed_equations`.
 """
 
 import numpy as np
@@ -10,9 +10,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from arms import planar_two_link
-from robot_dynamics.coordinates.drives import absolute_angles, remote_drives
-from robot_dynamics.coordinates.endpoint_coordinates import endpoint_coordinates
-from robot_dynamics.coordinates.transformed_equations import transformed_equations
 from robot_dynamics.formulations import inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.kinematics import (
     frame_jacobian,
@@ -21,7 +18,10 @@ from robot_dynamics.kinematics import (
     resolved_rates,
 )
 from robot_dynamics.papers.book_examples import polar_arm, singular_track, unit_arm_rates
+from robot_dynamics.papers.drive_coordinates import absolute_angles, remote_drives
+from robot_dynamics.papers.endpoint_coordinates import endpoint_coordinates
 from robot_dynamics.papers.paper_arms import five_revolute_one_prismatic_arm
+from robot_dynamics.papers.transformed_equations import transformed_equations
 from robot_dynamics.robot.denavit_hartenberg import TOOL
 from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.spatial.rotation import rotation_about

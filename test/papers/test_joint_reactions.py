@@ -10,7 +10,7 @@ from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.papers.joint_reactions import joint_reactions
 from robot_dynamics.papers.paper_arms import puma_type_arm, stanford_arm
-from robot_dynamics.robot.denavit_hartenberg import Row, Table
+from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.rigid_body import Inertia
@@ -60,7 +60,7 @@ def test_a_cantilever_hangs_on_its_wall():
     # one link of 3 kg whose mass centre is 0.5 m from the joint, level, gravity along -y
     body = Inertia.from_com(3.0, (0.5, 0.0, 0.1), 0.01 * np.eye(3))
     table = Table(
-        (Row(JointType.REVOLUTE, 0.0, 0.0, 0.0, 0.0, body),),
+        (DHRow(JointType.REVOLUTE, 0.0, 0.0, 0.0, 0.0, body),),
         "modified",
         gravity=np.array([0.0, -9.81, 0.0]),
     )

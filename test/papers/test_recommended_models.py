@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from robot_dynamics.cli import main
-from robot_dynamics.papers.paper_arms import puma_type_arm
-from robot_dynamics.papers.recommended_models import (
+from robot_dynamics.papers.model_comparison import (
     compare_on_the_circle,
     markdown_table,
     recommended_models,
 )
+from robot_dynamics.papers.paper_arms import puma_type_arm
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def puma():
     return PumaThreeLink(*numbers, **PUMA["lengths"], g=PUMA["g"])
 
 
-def swing(samples=50):
+def oscillation(samples=50):
     """A motion of three joints with its derivatives, shape (samples, 3) each."""
     t = np.linspace(0.0, 2.0, samples)[:, None]
     size, speed = np.array([0.5, 0.6, 0.8]), np.array([1.5, 2.0, 3.0])
@@ -147,7 +147,7 @@ def test_leaving_out_a_term_saves_operations(dropped):
 def test_comparison_sets_counts_and_torque_errors_beside_the_full_model():
     robot = puma().robot()
     slow = simplified_model(robot, others=("D_tran", "D_rot", "G"))
-    motion = swing()
+    motion = oscillation()
     found = compare_models(robot, {"no velocity terms": slow}, *motion)
     exact = np.array(
         [newton_euler.inverse_dynamics(robot, *s, {}) for s in zip(*motion, strict=True)]
@@ -169,7 +169,7 @@ def test_comparison_with_the_closed_form_shows_equal_torques():
     def closed_form(robot, q, qd, qdd, wrenches):
         return arm.inverse_dynamics(q, qd, qdd)
 
-    found = compare_models(arm.robot(), {"closed form": closed_form}, *swing())
+    found = compare_models(arm.robot(), {"closed form": closed_form}, *oscillation())
     # The compiled equations know the arm's zeros as well as the authors did by hand: the same
     # torques, to round-off of 100 N m
     assert np.all(found.results["closed form"].peak_error < 1e-11)
@@ -177,7 +177,7 @@ def test_comparison_with_the_closed_form_shows_equal_torques():
 
 def test_table_of_a_comparison_has_a_row_per_model():
     robot = puma().robot()
-    found = compare_models(robot, {"weight": simplified_model(robot, others=["G"])}, *swing())
+    found = compare_models(robot, {"weight": simplified_model(robot, others=["G"])}, *oscillation())
     head, peak, full, weight = found.table().splitlines()
     assert head.split() == ["model", "mult", "add", "joint1", "joint2", "joint3"]
     assert peak.startswith("peak effort")
@@ -188,7 +188,7 @@ def test_table_of_a_comparison_has_a_row_per_model():
 
 def test_motion_of_the_wrong_shape_is_refused_by_name():
     robot = puma().robot()
-    q, qd, qdd = swing()
+    q, qd, qdd = oscillation()
     with pytest.raises(ShapeError) as error:
         compare_models(robot, {}, q, qd[:, :2], qdd)
     assert str(error.value) == "qd must have shape (N, 3), got (50, 2)"
@@ -197,4 +197,4 @@ def test_motion_of_the_wrong_shape_is_refused_by_name():
 def test_model_with_the_name_of_the_full_one_is_refused():
     robot = puma().robot()
     with pytest.raises(ArgumentError, match="a model has the name 'dalembert' of the full"):
-        compare_models(robot, {"dalembert": simplified_model(robot)}, *swing())
+        compare_models(robot, {"dalembert": simplified_model(robot)}, *oscillation())

@@ -1,4 +1,4 @@
-"""The recursion on a column of b: any tree in joint frames, any way of writing it."""
+"""The recursion on a column of b, for any tree in joint frames and all options."""
 
 import numpy as np
 import pytest
@@ -120,7 +120,7 @@ def test_column_of_b_determines_angular_acceleration_and_b(diagonal, seed):
 
 @given(seeds())
 def test_column_of_b_on_a_joint_does_not_depend_on_the_joint(seed):
-    # b_i z = R^T b_(i-1) z for a revolute joint about z, whatever its rate and acceleration
+    # b_i z = R^T b_(i-1) z for a revolute joint about z, for any rate and acceleration
     rng = np.random.default_rng(seed)
     z = np.array([0.0, 0.0, 1.0])
     omega, a = rng.normal(size=(2, 3))

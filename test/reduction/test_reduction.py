@@ -1,4 +1,4 @@
-"""Reductions: fewer operations, the same torques, nobody sees a body without mass."""
+"""Reductions: fewer operations, the same torques, and no visible unphysical bodies."""
 
 import itertools
 from dataclasses import replace
@@ -90,7 +90,7 @@ def searched(arm):
 
 @cache
 def searched_again():
-    """The result of a second search of Renaud's arm, and the progress that it told of."""
+    """Return the result of a second search of Renaud's arm, and its reported progress."""
     steps = []
     tell = lambda done, total: steps.append((done, total))  # noqa: E731
     return reduce(renaud_6r(), search=True, progress=tell), steps

@@ -57,7 +57,7 @@ def test_an_example_is_found_by_the_name_people_use(name, file):
 
 
 @needs_examples
-def test_examples_of_one_file_name_are_told_apart_by_their_folders():
+def test_folders_distinguish_examples_with_the_same_file_name():
     b, c = find_robot("anymal_b"), find_robot("anymal_c")
     assert b != c
     assert b.name == c.name == "anymal.urdf"
@@ -144,7 +144,7 @@ def test_a_folder_is_named_with_a_urdf_in_it(tmp_path):
     )
 
 
-def test_no_name_at_all_is_told_as_such():
+def test_an_empty_name_is_refused():
     with pytest.raises(UnknownNameError, match="no robot is given; give the path of a URDF"):
         find_robot("")
     with pytest.raises(ArgumentError, match=r"a robot is found by its path or its name, got 3$"):
@@ -224,7 +224,7 @@ def test_without_xacro_the_error_says_how_to_get_it(xacro):
 
 
 def answer_of_copy(package, before=""):
-    """Where a copy of the package in another folder finds planar_2r, or its error."""
+    """Return the path of planar_2r, or the error, in a copy of the package in another folder."""
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(robot_dynamics.__file__).parent, package, ignore=skip)
     ask = "from robot_dynamics.robot.catalogue import find_robot; print(find_robot('planar_2r'))"

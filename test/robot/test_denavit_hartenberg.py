@@ -14,8 +14,8 @@ from oracles import (
 from refusals import refusal
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.formulations.zero_reference_hand import hand_position
-from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, Row, Table, denavit_hartenberg
+from robot_dynamics.papers.zero_reference_hand import hand_position
+from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, DHRow, Table, denavit_hartenberg
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -40,9 +40,9 @@ def parameters(table):
 def lee_puma(convention="classic"):
     """First three joints of the PUMA of [Lee1982], figure 3, lengths in m as printed."""
     rows = (
-        Row(R, 0.0, -RIGHT, 0.0, RIGHT),
-        Row(R, 0.4318, 0.0, 0.14909, 0.0),
-        Row(R, -0.02032, RIGHT, 0.0, RIGHT),
+        DHRow(R, 0.0, -RIGHT, 0.0, RIGHT),
+        DHRow(R, 0.4318, 0.0, 0.14909, 0.0),
+        DHRow(R, -0.02032, RIGHT, 0.0, RIGHT),
     )
     return Table(rows, convention)
 
@@ -78,9 +78,9 @@ def matrix_modified(theta, d, a, alpha):
 )
 def test_a_table_places_its_tool_by_the_product_of_its_matrices(convention, matrix):
     rows = (
-        Row(R, 0.3, 0.7, 0.2, -0.4),
-        Row(P, 0.1, -1.2, 0.5, 0.9),
-        Row(R, 0.25, 2.0, -0.3, 1.1),
+        DHRow(R, 0.3, 0.7, 0.2, -0.4),
+        DHRow(P, 0.1, -1.2, 0.5, 0.9),
+        DHRow(R, 0.25, 2.0, -0.3, 1.1),
     )
     q = np.array([0.4, -0.2, 1.3])
     X = np.eye(4)
@@ -105,11 +105,11 @@ def test_inertias_of_a_table_are_given_in_its_frames():
     # one link of 2 kg whose mass centre is at the origin of frame 1, at the far end of 0.8 m
     body = Inertia.from_com(2.0, np.zeros(3), np.diag((0.01, 0.02, 0.03)))
     gravity = np.array([0.0, -9.81, 0.0])
-    table = Table((Row(R, 0.8, 0.0, 0.0, 0.0, body),), "classic", gravity=gravity)
+    table = Table((DHRow(R, 0.8, 0.0, 0.0, 0.0, body),), "classic", gravity=gravity)
     tau = inverse_dynamics(table.to_robot(), [0.0], [0.0], [1.0])
     assert_allclose(tau, 0.03 + 2.0 * 0.8**2 + 2.0 * 9.81 * 0.8)
     # the same numbers in the modified convention put the mass on the joint axis
-    table = Table((Row(R, 0.8, 0.0, 0.0, 0.0, body),), "modified", gravity=gravity)
+    table = Table((DHRow(R, 0.8, 0.0, 0.0, 0.0, body),), "modified", gravity=gravity)
     assert_allclose(inverse_dynamics(table.to_robot(), [0.0], [0.0], [1.0]), 0.03)
 
 
@@ -185,12 +185,12 @@ def test_the_ur5_has_the_lengths_of_its_manufacturer():
 @pytest.mark.parametrize("convention", CONVENTIONS)
 def test_a_table_finds_itself_in_its_robot(convention):
     rows = (  # skew, parallel, intersecting and coinciding axes, and a sliding joint
-        Row(R, 0.0, -RIGHT, 0.4, 0.0),
-        Row(R, 0.5, 0.0, 0.0, 0.0),
-        Row(R, 0.3, RIGHT, 0.0, 0.0),
-        Row(R, 0.0, RIGHT, 0.2, 0.0),
-        Row(P, 0.0, 0.0, 0.1, 0.0),
-        Row(R, 0.2, 0.8, 0.3, 0.25),
+        DHRow(R, 0.0, -RIGHT, 0.4, 0.0),
+        DHRow(R, 0.5, 0.0, 0.0, 0.0),
+        DHRow(R, 0.3, RIGHT, 0.0, 0.0),
+        DHRow(R, 0.0, RIGHT, 0.2, 0.0),
+        DHRow(P, 0.0, 0.0, 0.1, 0.0),
+        DHRow(R, 0.2, 0.8, 0.3, 0.25),
     )
     table = Table(rows, convention)
     robot = table.to_robot()
@@ -236,12 +236,12 @@ def test_a_table_of_a_branched_robot_asks_for_the_tip():
     ) == ("tip: robot 'fork' has 2 tips (left, right); say which chain the table is for")
 
 
-def test_a_table_cannot_say_that_a_joint_follows_another():
+def test_a_table_cannot_express_a_mimic_joint():
     assert refusal(
         lambda: denavit_hartenberg(read_urdf(BRANCHES, require_inertia=False), "right"), RobotError
     ) == (
-        "joint 'r' on the way to 'right' follows 'l', which a Denavit-Hartenberg table cannot say; "
-        "lock it or choose another tip"
+        "joint 'r' on the way to 'right' follows 'l', which a Denavit-Hartenberg table cannot "
+        "express; lock it or choose another tip"
     )
 
 
@@ -273,7 +273,7 @@ def test_a_table_without_rows_is_refused():
 
 
 def test_a_fixed_joint_is_no_row():
-    row = Row(JointType.FIXED, 0.0, 0.0, 0.0, 0.0)
+    row = DHRow(JointType.FIXED, 0.0, 0.0, 0.0, 0.0)
     assert refusal(lambda: Table((row,)), RobotError) == (
         "row 1 of the Denavit-Hartenberg table has a joint of type JointType.FIXED; make it "
         "revolute, continuous or prismatic"
@@ -283,7 +283,9 @@ def test_a_fixed_joint_is_no_row():
 def test_the_robot_of_a_table_is_an_ordinary_robot():
     pytest.importorskip("pinocchio")
     body = Inertia.from_com(2.0, (0.1, 0.0, 0.2), np.diag((0.01, 0.02, 0.025)))
-    rows = tuple(Row(row.type, row.a, row.alpha, row.d, row.theta, body) for row in lee_puma().rows)
+    rows = tuple(
+        DHRow(row.type, row.a, row.alpha, row.d, row.theta, body) for row in lee_puma().rows
+    )
     robot = Table(rows).to_robot()
     assert isinstance(robot, Robot)
     state = random_state(robot, seed=2)
@@ -294,7 +296,7 @@ def test_the_robot_of_a_table_is_an_ordinary_robot():
 
 
 def test_a_table_prints_as_a_table_that_a_person_reads():
-    rows = (Row(R, 0.25, -RIGHT, 0.1, RIGHT, name="waist"), Row(P, 0.0, 0.0, 0.5, 0.0))
+    rows = (DHRow(R, 0.25, -RIGHT, 0.1, RIGHT, name="waist"), DHRow(P, 0.0, 0.0, 0.5, 0.0))
     assert str(Table(rows, name="crane")) == (
         "crane: classic convention\n"
         "joint    a (m)  alpha (deg)    d (m)  theta (deg)\n"

@@ -1,4 +1,4 @@
-"""Robots of the package robot_descriptions, from a cache that stands on this machine."""
+"""Robots of the package robot_descriptions, from a local cache."""
 
 import json
 import os

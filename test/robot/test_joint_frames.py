@@ -1,4 +1,4 @@
-"""Link frames on the joints: the same robot, its named frames and wrenches where they were."""
+"""Link frames on the joints: the same robot, named frames and wrenches."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotError, UnknownNameError
-from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
+from robot_dynamics.robot.joint import Joint, JointLimits, JointType, Mimic
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia, Pose
@@ -189,8 +189,8 @@ def test_limits_are_those_of_the_independent_joints():
         return Joint(name, JointType.PRISMATIC, "base", child, origin, limits=limits, mimic=mimic)
 
     joints = (
-        slide("follower", "a", Limits(-9, 9, 9, 9), Mimic("leader")),
-        slide("leader", "b", Limits(-1, 2, 3, 4)),
+        slide("follower", "a", JointLimits(-9, 9, 9, 9), Mimic("leader")),
+        slide("leader", "b", JointLimits(-1, 2, 3, 4)),
     )
     limits = Robot("gripper", tuple(map(Link, ("base", "a", "b"))), joints).limits
     assert_allclose(limits.lower, [-1], atol=0)

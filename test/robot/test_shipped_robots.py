@@ -1,4 +1,4 @@
-"""The robots in urdf/, against the papers that they are written from."""
+"""The robots in urdf/, compared with the papers that they come from."""
 
 import json
 import logging
@@ -119,13 +119,13 @@ def test_the_puma_says_which_printed_moment_no_body_has(caplog):
     lines = path.read_text().splitlines()
     line = 2 + next(i for i, text in enumerate(lines) if '<link name="link_4">' in text)
     assert [record.getMessage() for record in caplog.records] == [
-        f"{path}:{line}: link 'link_4': inertia breaks the triangle inequality: no body has "
-        "principal moments 0.003841, 0.1587, 0.1791 kg m^2, where the largest exceeds the sum of "
-        "the others; check ixx, iyy, izz"
+        f"{path}:{line}: link 'link_4': inertia breaks the triangle inequality: the largest of "
+        "the principal moments 0.003841, 0.1587, 0.1791 kg m^2 exceeds the sum of the others; "
+        "check ixx, iyy, izz"
     ]
 
 
-def test_the_doubtful_moment_of_the_puma_changes_no_torque_by_much():
+def test_the_implausible_moment_of_the_puma_changes_torques_little():
     reference = json.loads((DATA / "puma_gupta_torques.json").read_text())
     printed = find_robot("puma_gupta").read_text()
     other = printed.replace("0.1790809540087724695", str(1.385 * POUND_INCH))

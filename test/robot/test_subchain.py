@@ -1,4 +1,4 @@
-"""A chain of joints taken out of a robot: the same joints, the rest locked or left away."""
+"""Subchains of a robot: the same joints without the other branches."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Robot -> Robot: what must not change does not, and what must change does."""
+"""Robot -> Robot functions: invariants, and intended changes."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from oracles import pin_model, relative_error
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic, joint_pose
+from robot_dynamics.robot.joint import Joint, JointLimits, JointType, Mimic, joint_pose
 from robot_dynamics.robot.link import Frame, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -35,7 +35,7 @@ def pole(origin=(0.0, 0.0, 0.0), **joint):
         "arm",
         Pose(np.eye(3), origin),
         axis=(0.0, 1.0, 0.0),
-        limits=Limits(-1.0, 1.0, 2.0, 3.0),
+        limits=JointLimits(-1.0, 1.0, 2.0, 3.0),
         **joint,
     )
     return Robot("pole", (Link("base"), Link("arm", body)), (elbow,))
@@ -151,7 +151,7 @@ def test_a_follower_is_locked_where_its_leader_puts_it():
 def test_a_locked_joint_has_no_limits_and_no_leader():
     locked = gripper().with_locked({"left": 0.0})
     for joint in locked.joints:
-        assert (joint.type, joint.limits, joint.mimic) == (JointType.FIXED, Limits(), None)
+        assert (joint.type, joint.limits, joint.mimic) == (JointType.FIXED, JointLimits(), None)
 
 
 def test_locking_leaves_the_robot_itself_alone():
@@ -293,17 +293,17 @@ def test_a_point_payload_adds_its_weight_times_its_arm():
         ),
         (
             {"frame": "arm", "mass": 1.0, "inertia": np.diag([1.0, 2.0, 4.0])},
-            "payload: no body has principal moments 1, 2, 4 kg m^2; none may be negative, "
-            "and none exceed the sum of the others",
+            "payload: principal moments 1, 2, 4 kg m^2 are physically impossible; none may be "
+            "negative or exceed the sum of the others",
         ),
         (
             {"frame": "arm", "mass": 1.0, "inertia": np.diag([1.0, 1.0, -1.0])},
-            "payload: no body has principal moments -1, 1, 1 kg m^2; none may be negative, "
-            "and none exceed the sum of the others",
+            "payload: principal moments -1, 1, 1 kg m^2 are physically impossible; none may be "
+            "negative or exceed the sum of the others",
         ),
     ],
 )
-def test_a_payload_that_no_body_is_gets_refused(arguments, message):
+def test_a_physically_impossible_payload_is_refused(arguments, message):
     with pytest.raises(RobotError) as error:
         pole().with_payload(**arguments)
     assert str(error.value) == message

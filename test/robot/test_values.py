@@ -1,4 +1,4 @@
-"""Robots as values: equal, hashed, copied, pickled and shown by what they are."""
+"""Robots as values: compared, hashed, copied, pickled and printed by content."""
 
 import copy
 import pickle

@@ -4,7 +4,7 @@ import pytest
 
 import arms
 from oracles import all_example_urdfs, example_robot
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot.urdf.reader import read_urdf
 
 PENDULUM = """

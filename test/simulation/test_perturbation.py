@@ -27,11 +27,11 @@ def test_one_link_can_be_made_heavier_alone(pendulum):
 
 
 @given(robots(max_joints=5), st.floats(0.0, 0.5), st.integers(0, 100))
-def test_a_perturbed_robot_repeats_with_its_seed_and_stays_within_the_spread(robot, spread, seed):
-    one, same = perturbed(robot, spread, seed), perturbed(robot, spread, seed)
+def test_a_perturbed_robot_repeats_with_its_seed_and_stays_within_bounds(robot, error, seed):
+    one, same = perturbed(robot, error, seed), perturbed(robot, error, seed)
     for link, again, true in zip(one.links, same.links, robot.links, strict=True):
         assert link.inertia.mass == again.inertia.mass
-        assert abs(link.inertia.mass / true.inertia.mass - 1.0) <= spread + 1e-12
+        assert abs(link.inertia.mass / true.inertia.mass - 1.0) <= error + 1e-12
 
 
 def test_a_factor_that_is_not_positive_is_refused(pendulum):
@@ -46,5 +46,5 @@ def test_a_link_that_does_not_exist_is_named(pendulum):
 
 
 def test_a_spread_of_everything_is_refused(pendulum):
-    with pytest.raises(ArgumentError, match=r"^spread is 1\.0; give a relative error"):
+    with pytest.raises(ArgumentError, match=r"^mass_error is 1\.0; give a relative error"):
         perturbed(pendulum, 1.0, seed=0)

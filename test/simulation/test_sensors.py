@@ -10,7 +10,7 @@ from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
 
 
 def reports(imperfections, count=4000):
-    """What is reported of joints whose true position is the number of the report."""
+    """Return reports of joints whose true position is the index of the report."""
     sensor = Sensor(imperfections)
     return [sensor.report(np.full(2, float(k)), np.full(2, 2.0 * k)) for k in range(count)]
 
@@ -67,7 +67,7 @@ def test_losses_are_as_frequent_as_asked_and_repeat_with_the_seed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": 1.0}, "loss is 1.0; give a part from 0 to below 1"),
+        ({"loss": 1.0}, "loss is 1.0; give a share from 0 to below 1"),
         ({"delay": -1}, "delay is -1 reports; give zero or more"),
         ({"position_noise": -0.1}, "position_noise is -0.1; give a finite number, zero or more"),
         ({"velocity_noise": np.nan}, "velocity_noise is nan; give a finite number, zero or more"),

@@ -6,7 +6,7 @@ import pytest
 from lxml import etree
 
 from robot_dynamics.control import Friction, Measured, Model, gains_for
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.catalogue import urdf_text
 from robot_dynamics.simulation import LawController, Plant, integrate, simulate

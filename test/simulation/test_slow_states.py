@@ -17,7 +17,7 @@ from robot_dynamics.control import (
     Status,
 )
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.control.sampling.stability import edge
+from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import Plant
@@ -26,10 +26,10 @@ from robot_dynamics.trajectory import Follower, Waypoints
 from robot_dynamics.trajectory.motions import middle_pose
 
 STEPS = {50: 5e-3, 100: 5e-3, 125: 4e-3, 250: 4e-3, 500: 2e-3, 1000: 1e-3}  # s, of the plant
-SWING = 1e-3  # rad, of an arm at rest
+AT_REST = 1e-3  # rad, of an arm at rest
 REST = 0.1  # rad/s
 IN_MOTION = 0.05  # rad: slow feedback on the way; at 0.5 rad/s that is a tenth of a second
-KICK = 2e-3  # rad/s: at 9 rad/s an arm swings by it no further than that
+KICK = 2e-3  # rad/s: at 9 rad/s an arm moves by it no further than that
 
 FEEDING_BACK = ("feedforward", "computed_torque", "impedance", "pd_gravity", "pd")
 
@@ -93,7 +93,7 @@ class Loop:
         self.commands.append((k + self.late[1], command.tau))
 
 
-def swing(errors):
+def peak_to_peak(errors):
     return np.ptp(errors, axis=0).max()
 
 
@@ -103,7 +103,7 @@ def swing(errors):
     [50, 125, 1000, *(pytest.param(r, marks=pytest.mark.thorough) for r in (100, 250, 500))],
 )
 @pytest.mark.parametrize("name", ROBOTS)
-def test_an_arm_at_rest_does_not_swing_whatever_the_rate_and_the_age_of_its_states(
+def test_an_arm_at_rest_does_not_oscillate_whatever_the_rate_and_the_age_of_its_states(
     name, rate, delay
 ):
     loop = Loop(ROBOTS[name], rate, states_late=delay)
@@ -112,7 +112,7 @@ def test_an_arm_at_rest_does_not_swing_whatever_the_rate_and_the_age_of_its_stat
     loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
     errors = loop.run(4.0)
     count = len(errors) // 4
-    assert swing(errors[-count:]) < SWING
+    assert peak_to_peak(errors[-count:]) < AT_REST
     assert max(loop.speeds[-count:]) <= max(loop.speeds[-4 * count : -3 * count])
 
 
@@ -122,7 +122,7 @@ def test_an_arm_at_rest_does_not_swing_whatever_the_rate_and_the_age_of_its_stat
     [100, *(pytest.param(r, marks=pytest.mark.thorough) for r in (50, 125, 250, 500, 1000))],
 )
 @pytest.mark.parametrize("name", ROBOTS)
-def test_an_arm_that_moved_comes_to_rest_and_does_not_swing_whatever_rate_and_age(
+def test_an_arm_that_moved_comes_to_rest_and_does_not_oscillate_whatever_rate_and_age(
     name, rate, delay
 ):
     loop = Loop(ROBOTS[name], rate, states_late=delay)
@@ -135,14 +135,16 @@ def test_an_arm_that_moved_comes_to_rest_and_does_not_swing_whatever_rate_and_ag
     loop.run(2.0)
     errors = loop.run(1.0)
     assert loop.status is Status.TRACKING
-    assert swing(errors) < SWING and np.abs(errors).max() < 2.0 * SWING
+    assert peak_to_peak(errors) < AT_REST and np.abs(errors).max() < 2.0 * AT_REST
 
 
 @pytest.mark.parametrize(("rate", "delay"), [(100, 0.0), (100, 5e-3)])
 @pytest.mark.parametrize("name", ROBOTS)
-def test_an_arm_swings_up_beyond_the_edge_that_is_derived_and_not_before(name, rate, delay):
+def test_an_arm_is_unstable_beyond_the_stability_limit_that_is_derived_and_not_before(
+    name, rate, delay
+):
     ratio, ends = 10.0, []
-    mode = edge(ratio, 1.0 / rate, delay)
+    mode = stability_limit(ratio, 1.0 / rate, delay)
     for share in (0.9, 1.1):
         loop = Loop(ROBOTS[name], rate, commands_late=delay, tuned=False, settle=0.0)
         M = loop.model.dynamics.mass_matrix(loop.q0)
@@ -158,12 +160,12 @@ def test_an_arm_swings_up_beyond_the_edge_that_is_derived_and_not_before(name, r
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_without_tuning_the_same_arm_swings_at_100_hz(name):
+def test_without_tuning_the_same_arm_oscillates_at_100_hz(name):
     loop = Loop(ROBOTS[name], 100, tuned=False)
     loop.run(0.5)
     loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
     loop.run(1.5)
-    assert swing(loop.run(0.5)) > 5.0 * SWING
+    assert peak_to_peak(loop.run(0.5)) > 5.0 * AT_REST
 
 
 @pytest.mark.parametrize(
@@ -173,16 +175,18 @@ def test_without_tuning_the_same_arm_swings_at_100_hz(name):
     "rate", [100, 1000, *(pytest.param(r, marks=pytest.mark.thorough) for r in (50, 250, 500))]
 )
 @pytest.mark.parametrize("name", ROBOTS)
-def test_commands_that_are_late_unseen_are_noticed_by_the_swing_and_end_it(name, rate, delay):
+def test_commands_that_are_late_and_not_measured_are_noticed_by_the_oscillation_which_ends(
+    name, rate, delay
+):
     loop = Loop(ROBOTS[name], rate, commands_late=delay)
     loop.run(0.6)
     loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
     loop.run(5.0)
     told = loop.lines[1:]
     loop.run(3.0)
-    assert loop.lines[1:] == told  # nothing swings any more
+    assert loop.lines[1:] == told  # nothing oscillates any more
     assert max(loop.speeds[-100:]) < 0.05
-    assert len(told) <= 1 and all("swings" in line for line in told)
+    assert len(told) <= 1 and all("oscillates" in line for line in told)
 
 
 @pytest.mark.parametrize("speed", [5.0, pytest.param(20.0, marks=pytest.mark.thorough)])
@@ -201,7 +205,7 @@ def test_an_arm_that_is_thrown_comes_to_rest_once_it_is_stopped(name, seed, spee
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(2))
-def test_motions_modes_and_untrue_loads_that_change_all_the_time_are_no_swing(seed):
+def test_motions_modes_and_untrue_loads_that_change_all_the_time_are_no_oscillation(seed):
     random, dynamics = np.random.default_rng(seed), ROBOTS["panda"]
     tree, joints = dynamics.robot, dynamics.robot.joint_names[:7]
     hand = tree.tips[0]
@@ -229,16 +233,16 @@ def test_motions_modes_and_untrue_loads_that_change_all_the_time_are_no_swing(se
             loop.controller.change(loop.model, settings)
             due["mode"] = loop.now + (0.2 if mode == "pd" else random.uniform(0.5, 4.0))
         loop.run(0.1)
-    assert not any("swings" in line for line in loop.lines)
+    assert not any("oscillates" in line for line in loop.lines)
 
 
-def test_what_a_swing_has_told_of_is_believed_until_it_is_recovered_from():
+def test_what_an_oscillation_has_shown_is_believed_until_it_is_recovered_from():
     loop = Loop(ROBOTS["ur5"], 1000, commands_late=20e-3)
     loop.run(0.6)
     loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
     loop.run(5.0)
-    assert loop.model.coupled and "a swing told" in loop.tuning.describe()
-    loop.late = (0, 0)  # whatever it was is mended
+    assert loop.model.coupled and "an oscillation showed" in loop.tuning.describe()
+    loop.late = (0, 0)  # the delay is gone
     loop.run(2.0)
     assert loop.model.coupled
     told = len(loop.lines)
@@ -247,7 +251,7 @@ def test_what_a_swing_has_told_of_is_believed_until_it_is_recovered_from():
     loop.run(2.0)
     assert not loop.model.coupled
     assert len(loop.lines) == told + 1
-    assert swing(loop.run(1.0)) < SWING
+    assert peak_to_peak(loop.run(1.0)) < AT_REST
 
 
 def test_a_slow_arm_still_follows_and_comes_to_rest():
@@ -257,8 +261,8 @@ def test_a_slow_arm_still_follows_and_comes_to_rest():
     loop.follower.accept(Waypoints(loop.plant.robot.joint_names, [2.0], [goal]), loop.now)
     assert np.abs(loop.run(2.5)).max() < 0.02
     errors = loop.run(1.0)
-    assert np.abs(errors).max() < 5.0 * SWING
-    assert swing(errors) < 3.0 * SWING
+    assert np.abs(errors).max() < 5.0 * AT_REST
+    assert peak_to_peak(errors) < 3.0 * AT_REST
 
 
 def test_what_is_lowered_is_said_once_with_period_and_delay():
@@ -287,9 +291,9 @@ def test_a_motion_in_which_states_stop_for_a_second_goes_on_and_arrives(name, ti
     loop.run(4.0)
     assert loop.status is Status.TRACKING
     # 15/8 of 0.8 rad in 1.5 s is 1 rad/s, and what is left is joined at 1.5 rad/s and less, from an
-    # arm that without friction slowly tips over while nobody sees it
+    # arm that without friction slowly tips over unobserved
     assert max(loop.speeds[began:]) < 1.8
-    np.testing.assert_allclose(loop.plant.q, goal, rtol=0.0, atol=SWING)
+    np.testing.assert_allclose(loop.plant.q, goal, rtol=0.0, atol=AT_REST)
     assert loop.tuning.sampling == fitted  # a gap is neither a period nor an age
     assert len(loop.lines) <= 1
 

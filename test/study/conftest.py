@@ -3,7 +3,7 @@
 import pytest
 
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.study import StudyPlan, spread_of
+from robot_dynamics.study import StudyPlan, distribution_of
 
 
 @pytest.fixture(scope="session")
@@ -15,10 +15,10 @@ def planar():
 def plan(planar):
     """600 short runs, two chunks of each of two modes."""
     vary = {
-        "mass_error": spread_of("mass_error", "20%", symmetric=True),
-        "payload": spread_of("payload", "0..2"),
-        "delay": spread_of("delay", "0..5ms"),
-        "noise": spread_of("noise", "1e-4"),
+        "mass_error": distribution_of("mass_error", "20%", symmetric=True),
+        "payload": distribution_of("payload", "0..2"),
+        "delay": distribution_of("delay", "0..5ms"),
+        "noise": distribution_of("noise", "1e-4"),
     }
     modes = ("feedforward", "computed_torque")
     return StudyPlan(planar, runs=600, vary=vary, modes=modes, duration=0.5)

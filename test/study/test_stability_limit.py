@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 from arms import slider
-from robot_dynamics.study import Spread, StudyPlan, study
+from robot_dynamics.study import Distribution, StudyPlan, study
 from robot_dynamics.study.runs import model_of
 
 MASS = 2.0
@@ -23,11 +23,11 @@ def critical_damping_gain(ratio, delay):
 
 @pytest.mark.parametrize("delay", [0.005, 0.01])
 def test_a_study_finds_the_stability_limit_of_a_joint_with_delay(delay):
-    gains_up = Spread("uniform", (0.0, 9.0))
+    gains_up = Distribution("uniform", (0.0, 9.0))
     plan = StudyPlan(
         slider(effort=1000.0),
         runs=900,
-        vary={"gain_error": gains_up, "delay": Spread("values", (delay,))},
+        vary={"gain_error": gains_up, "delay": Distribution("values", (delay,))},
         sampling="latin",
         rate=4000.0,
         duration=10.0,

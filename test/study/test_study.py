@@ -1,4 +1,4 @@
-"""Studies: the same results whoever does the runs; what a table says."""
+"""Studies: the same results with every executor; statistics of a table."""
 
 import dataclasses
 
@@ -18,16 +18,16 @@ from robot_dynamics.simulation import (
 )
 from robot_dynamics.study import (
     Chunk,
-    Limits,
+    RunLimits,
     StudyPlan,
-    conduct,
+    distribution_of,
+    executor,
     first_order,
     in_process,
     on_dask,
     part,
     parts,
     sobol_indices,
-    spread_of,
     study,
 )
 from robot_dynamics.study.replay import replay
@@ -89,7 +89,7 @@ def test_a_run_is_what_the_scalar_simulation_does(plan, table):
     motion = plan.trajectories()[0]
     last = plan.duration - plan.plant_step
     log = simulate(plant, law, motion, duration=last, sensor=sensor)
-    # As lane by lane: the order of operations differs, 1e-13 after a second
+    # As for single members: the order of operations differs, 1e-13 after a second
     for i, joint in enumerate(plan.robot.joint_names):
         assert table[f"peak_error[{joint}]"][row] == pytest.approx(log.peak_error[i], abs=1e-9)
         assert table[f"rms_error[{joint}]"][row] == pytest.approx(log.rms_error[i], abs=1e-9)
@@ -114,8 +114,11 @@ def test_columns_have_units_and_become_an_arrow_table(table):
     assert made["error"].to_numpy().tolist() == table["error"].tolist()
 
 
-def test_samplings_fill_their_spreads(planar):
-    vary = {"payload": spread_of("payload", "1..3"), "tilt": spread_of("tilt", "0+-2deg")}
+def test_samplings_fill_their_distributions(planar):
+    vary = {
+        "payload": distribution_of("payload", "1..3"),
+        "tilt": distribution_of("tilt", "0+-2deg"),
+    }
     for sampling in ("random", "latin", "sobol"):
         plan = StudyPlan(planar, runs=2000, vary=vary, sampling=sampling)
         values = plan.values()
@@ -137,8 +140,8 @@ def test_the_interval_of_a_part_holds_the_true_part_as_often_as_it_says():
 
 def test_the_quantity_that_costs_most_is_named(planar):
     vary = {
-        "payload": spread_of("payload", "0..3"),
-        "friction_error": spread_of("friction_error", "1%", symmetric=True),
+        "payload": distribution_of("payload", "0..3"),
+        "friction_error": distribution_of("friction_error", "1%", symmetric=True),
     }
     plan = StudyPlan(planar, runs=512, vary=vary, duration=0.5, bandwidth=5.0)
     shares = first_order(study(plan))
@@ -150,8 +153,8 @@ def test_the_quantity_that_costs_most_is_named(planar):
 
 
 def test_limits_decide_what_fails(plan):
-    loose = study(dataclasses.replace(plan, limits=Limits(error=10.0)))
-    tight = study(dataclasses.replace(plan, limits=Limits(error=1e-6)))
+    loose = study(dataclasses.replace(plan, limits=RunLimits(error=10.0)))
+    tight = study(dataclasses.replace(plan, limits=RunLimits(error=1e-6)))
     assert parts(loose)["error"].share == 1.0
     assert parts(tight)["error"].share == 0.0
     assert tight["failed"].all()
@@ -162,7 +165,7 @@ def test_limits_decide_what_fails(plan):
     [
         ({"runs": 0}, "runs is 0; a study takes at least one"),
         (
-            {"vary": {"mas": spread_of("mas", "1")}},
+            {"vary": {"mas": distribution_of("mas", "1")}},
             "nothing called 'mas' can vary (known: mass_error, com_error, payload, friction_error,",
         ),
         ({"modes": ("pid",)}, "no mode 'pid' in robot_dynamics.control"),
@@ -176,18 +179,18 @@ def test_a_plan_that_makes_no_sense_is_refused(plan, change, message):
 
 
 def test_a_distribution_that_reaches_a_negative_mass_is_refused_before_any_run(planar):
-    plan = StudyPlan(planar, runs=500, vary={"mass_error": spread_of("mass_error", "0+-0.5")})
+    plan = StudyPlan(planar, runs=500, vary={"mass_error": distribution_of("mass_error", "0+-0.5")})
     with pytest.raises(ArgumentError) as refused:
         study(plan)
     text = str(refused.value)
     assert text.startswith("mass_error: the distribution reaches -1.")
-    assert "a negative mass; narrow it, to A..B if need be" in text
+    assert "a negative mass; narrow it, for example to A..B" in text
     assert "\n" not in text
 
 
 def test_no_scheduler_at_the_address_is_one_line(plan, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(conduct, "CONNECT_S", 0.5)
+    monkeypatch.setattr(executor, "CONNECT_S", 0.5)
     with pytest.raises(ArgumentError) as refused:
         study(plan, on_dask(scheduler="tcp://127.0.0.1:9"))
     assert str(refused.value) == (

@@ -1,27 +1,9 @@
 """Files of a study: in whole or not at all."""
 
-import resource
-
 import numpy as np
-import pytest
 
 from robot_dynamics.study import Chunk
-from robot_dynamics.study.study_files import StudyFolder, write
-
-
-def test_a_disk_that_is_full_leaves_what_was_there(tmp_path):
-    place = tmp_path / "table"
-    write(place, b"old")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    try:
-        with pytest.raises(OSError, match="File too large") as refused:
-            write(place, bytes(5000))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert refused.value.filename == str(place)
-    assert [p.name for p in tmp_path.iterdir()] == ["table"]
-    assert place.read_bytes() == b"old"
+from robot_dynamics.study.study_files import StudyFolder
 
 
 def test_what_was_done_is_found_again_unless_it_is_damaged_or_of_another_study(tmp_path, plan):

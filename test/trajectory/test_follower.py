@@ -1,4 +1,4 @@
-"""Replacing motions while they run."""
+"""Replacement of running motions."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def assert_continuous(trajectory, orders=3):
         assert steps(trajectory, order) < 1e-10 * 1e3**order
 
 
-def test_it_holds_until_it_is_told_otherwise():
+def test_it_holds_until_it_receives_a_motion():
     f = follower()
     for now in (0.0, 17.0, 1e9):
         assert f.sample(now).q.tolist() == [0.0, 1.0, -0.5]
@@ -156,7 +156,7 @@ def test_a_motion_that_ends_in_years_is_refused_and_the_present_one_goes_on(dura
     arm = follower()
     years = Waypoints(NAMES, [duration], [[1.0, 0.0, 0.0]])
     with pytest.raises(
-        TrajectoryError, match=r"^trajectory: it would end in 214748364\d s, and is "
+        TrajectoryError, match=r"^trajectory: it would end in 214748364\d s, later "
     ):
         arm.accept(years, 0.0, stamp)
     assert_same(arm.sample(1.0), follower().sample(1.0))

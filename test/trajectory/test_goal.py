@@ -1,4 +1,4 @@
-"""Whether a goal is under way, reached or lost."""
+"""Verdicts on goals: running, reached and failed."""
 
 import dataclasses
 import threading
@@ -62,7 +62,7 @@ def test_a_joint_that_still_moves_has_not_arrived():
     assert progress.verdict is Verdict.RUNNING
 
 
-def test_a_speed_that_nobody_measures_is_not_checked():
+def test_an_unmeasured_speed_is_not_checked():
     progress = judge(NAMES, 0.5, off(0.0, 0.0), off(np.nan, np.nan), tolerances())
     assert progress.verdict is Verdict.SUCCESSFUL
 
@@ -190,7 +190,7 @@ def test_a_decision_is_reported_once(goals):
 def test_nothing_is_judged_without_a_goal():
     goals = Goals(NAMES)
     assert goals.judge(moment(11.0, off(9.0, 9.0))) is None
-    assert not goals.end(Verdict.CANCELED, "nobody asked")
+    assert not goals.end(Verdict.CANCELED, "no goal")
 
 
 def test_a_new_goal_takes_the_place_of_the_one_before(goals):
@@ -207,13 +207,13 @@ def test_what_was_decided_first_counts(goals):
     assert goals.accept(goal()).progress == (Verdict.CANCELED, "by its client")
 
 
-def test_a_goal_whose_motion_is_replaced_is_lost(goals):
+def test_a_goal_whose_motion_is_replaced_fails(goals):
     goals.judge(moment(11.0))
     progress = goals.judge(moment(11.001, motion=OTHER))
     assert progress == (Verdict.INVALID_GOAL, "another motion has taken its place")
 
 
-def test_a_goal_whose_motion_never_takes_over_is_lost(goals):
+def test_a_goal_whose_motion_never_takes_over_fails(goals):
     assert goals.judge(moment(9.999, motion=OTHER)) is None
     assert goals.judge(moment(10.0, motion=OTHER)).verdict is Verdict.INVALID_GOAL
 
@@ -237,7 +237,7 @@ def test_a_goal_succeeds_late_but_in_time(goals):
 
 @pytest.mark.parametrize("made", [0.0, 0.03])
 def test_a_goal_within_its_tolerance_from_the_start_fails_if_no_joint_has_moved(made):
-    # Nobody follows: the arm is as near to its goal as tolerances ask for all the same
+    # No controller follows, but the arm is within the tolerances of its goal
     goals = Goals(NAMES)
     goals.accept(goal(tolerances=tolerances(goal=(0.1, 0.1))))
     for now, share in ((10.0, 0.0), (11.0, 0.5), (12.0, 1.0), (12.1, 1.0)):
@@ -249,7 +249,8 @@ def test_a_goal_within_its_tolerance_from_the_start_fails_if_no_joint_has_moved(
         return
     assert progress == (
         Verdict.GOAL_TOLERANCE_VIOLATED,
-        "no joint has moved by more than 0 on a way of 0.05; is what receives the efforts active?",
+        "no joint has moved by more than 0 over a distance of 0.05; is the receiver of the efforts "
+        "active?",
     )
 
 

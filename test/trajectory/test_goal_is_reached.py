@@ -1,4 +1,4 @@
-"""A motion ends where its last point is, whatever it gives besides positions."""
+"""A motion ends at its last point, with any combination of fields."""
 
 import numpy as np
 import pytest

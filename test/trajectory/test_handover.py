@@ -1,4 +1,4 @@
-"""Motions that pass from the thread that plans to the one that follows, and their clock."""
+"""Handover of motions from the planning to the following thread, and their clock."""
 
 import threading
 
@@ -34,7 +34,7 @@ def test_a_motion_is_taken_over_at_its_beginning_and_not_before(follower):
     assert not handover.pending and follower.trajectory is motion.trajectory
 
 
-def test_a_motion_whose_ground_is_gone_is_dropped_and_told(follower):
+def test_a_motion_whose_base_was_replaced_is_dropped_and_reported(follower):
     handover = Handover()
     handover.offer(planned(follower, begin=1.0))
     follower.hold([0.2, 0.2])
@@ -49,7 +49,7 @@ def test_a_stop_forgets_what_was_offered_and_is_pending_until_it_is_taken(follow
     handover.offer(planned(follower, begin=1.0))
     handover.stop()
     assert handover.pending
-    assert handover.take(follower, 1.0)  # the motion, due as well, is not told as dropped
+    assert handover.take(follower, 1.0)  # the motion, due as well, is not reported as dropped
     assert not handover.pending
     assert not follower.sample(1.0 + follower.stop_time + 1e-6).qd.any()
 
@@ -127,7 +127,7 @@ def test_a_clock_goes_on_as_the_other_does_and_back():
     assert clock.nanoseconds(clock.seconds(123456789)) == 123456789
 
 
-def test_a_jump_ahead_has_never_happened_and_one_back_is_told():
+def test_a_forward_jump_is_ignored_and_a_backward_one_is_reported():
     clock = MotionClock(0, 0.0)
     clock.tick(SECOND, 1.0)
     assert clock.tick(100 * SECOND, 1.001) == pytest.approx(99.0)

@@ -1,4 +1,4 @@
-"""Which curve goes through which waypoints."""
+"""Interpolation of waypoints by the given fields."""
 
 import numpy as np
 import pytest
@@ -148,7 +148,7 @@ def test_columns_are_matched_by_name():
 
 
 @given(st.integers(-5, 5), st.floats(-3.0, 3.0), st.floats(-3.0, 3.0))
-def test_a_continuous_joint_begins_at_the_nearest_turn_and_keeps_its_whole_turns(turns, a, b):
+def test_a_continuous_joint_is_shifted_by_the_nearest_multiple_of_2_pi(turns, a, b):
     assume(abs(abs(b - a) - np.pi) > 1e-6)  # both ways round are equally near
     full = 2.0 * np.pi
     w = Waypoints(("a",), [1.0, 2.0], [[b + full * turns], [b + full * (turns + 2)]])

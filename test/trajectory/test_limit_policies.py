@@ -7,7 +7,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.robot import find_robot
 from robot_dynamics.trajectory import Follower, Waypoints
-from robot_dynamics.trajectory.limit_policies import LIMITS, check_finite, check_start
+from robot_dynamics.trajectory.motion_limits import LIMITS, check_finite, check_start
 
 ROBOT = read_urdf(find_robot("planar_2r"))  # 6 and 8 rad/s at most
 DYNAMICS = Dynamics(ROBOT)
@@ -58,12 +58,12 @@ def test_numbers_that_overflow_are_refused():
 @pytest.mark.parametrize(
     ("start", "what"),
     [
-        (20.0, r"ended 977\.000 s ago \(its stamp is 20\.000 s, the clock here says 1000\.000 s\)"),
+        (20.0, r"ended 977\.000 s ago \(its stamp is 20\.000 s, the clock here is 1000\.000 s\)"),
         (1.79e9, r"starts 1789999000 s ahead \(its stamp is 1790000000\.000 s"),
     ],
 )
 def test_a_start_by_another_clock_is_refused_with_both(start, what):
-    with pytest.raises(TrajectoryError, match=what + r".*set use_sim_time alike everywhere"):
+    with pytest.raises(TrajectoryError, match=what + r".*set use_sim_time equally on all nodes"):
         check_start(start, 3.0, 1000.0)
 
 

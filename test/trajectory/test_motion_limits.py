@@ -1,4 +1,4 @@
-"""Whether a robot can follow a motion, and how slow it must be."""
+"""Limits of a motion, and slowing it down to keep them."""
 
 from dataclasses import replace
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.joint import Limits
+from robot_dynamics.robot.joint import JointLimits
 from robot_dynamics.trajectory import Follower, Waypoints, interpolate, polynomial_345
 from robot_dynamics.trajectory.motion_limits import check_limits, slowed_to_fit, violations
 
@@ -21,19 +21,19 @@ def efforts_of(robot):
     return lambda state: dynamics.inverse(*state)
 
 
-def swing(shoulder, elbow, duration):
+def motion(shoulder, elbow, duration):
     return interpolate(polynomial_345(NAMES, [0.0, 0.0], [shoulder, elbow], duration))
 
 
 def test_a_motion_within_all_limits_passes(planar):
-    trajectory = swing(1.0, -1.0, 2.0)
+    trajectory = motion(1.0, -1.0, 2.0)
     assert violations(trajectory, planar, efforts_of(planar)) == []
     check_limits(trajectory, planar, efforts_of(planar))
 
 
 def test_a_position_out_of_range_is_named_with_its_time(planar):
     with pytest.raises(TrajectoryError) as refusal:
-        check_limits(swing(1.0, 1.6, 2.0), planar)
+        check_limits(motion(1.0, 1.6, 2.0), planar)
     assert str(refusal.value) == (
         "trajectory: joint 'elbow' needs position 1.6 rad at 2.000 s, beyond its limit of 1.5 rad; "
         "stay within the joint range"
@@ -43,7 +43,7 @@ def test_a_position_out_of_range_is_named_with_its_time(planar):
 def test_too_high_a_speed_is_named_with_its_time(planar):
     # The 3-4-5 polynomial is fastest half way, at 15/8 of its mean speed: 1.875 * 2 / 1.2
     with pytest.raises(TrajectoryError) as refusal:
-        check_limits(swing(-2.0, 0.0, 1.2), planar)
+        check_limits(motion(-2.0, 0.0, 1.2), planar)
     assert str(refusal.value) == (
         "trajectory: joint 'shoulder' needs velocity -3.125 rad/s at 0.600 s, "
         "beyond its limit of -3 rad/s; slow it down"
@@ -51,7 +51,7 @@ def test_too_high_a_speed_is_named_with_its_time(planar):
 
 
 def test_too_high_an_effort_is_named_with_its_time(planar):
-    trajectory = swing(-1.5, 0.0, 0.5)
+    trajectory = motion(-1.5, 0.0, 0.5)
     found = violations(trajectory, planar, efforts_of(planar))
     shoulder = next(one for one in found if (one.quantity, one.joint) == ("effort", "shoulder"))
     tau = efforts_of(planar)(trajectory.sample(np.linspace(0.0, 0.5, 101)))[:, 0]
@@ -77,7 +77,7 @@ def test_every_joint_and_quantity_is_listed_and_of_each_the_earliest_is_named_fi
 
 
 def test_a_position_out_of_range_is_named_before_speeds_and_efforts_that_are_earlier(planar):
-    trajectory, effort = swing(100.0, 0.0, 2.0), efforts_of(planar)
+    trajectory, effort = motion(100.0, 0.0, 2.0), efforts_of(planar)
     found = violations(trajectory, planar, effort)
     assert [one.quantity for one in found[:2]] == ["position", "velocity"]
     assert {one.quantity for one in found[2:]} == {"effort"}
@@ -106,9 +106,11 @@ def test_a_joint_that_starts_outside_its_range_may_come_back(planar, side):
 
 
 def test_an_effort_limit_of_zero_is_unknown_and_not_a_limit(planar):
-    joints = tuple(replace(joint, limits=Limits(-2.0, 2.0, 3.0, 0.0)) for joint in planar.joints)
+    joints = tuple(
+        replace(joint, limits=JointLimits(-2.0, 2.0, 3.0, 0.0)) for joint in planar.joints
+    )
     unknown = replace(planar, joints=joints)
-    assert violations(swing(1.0, -1.0, 2.0), unknown, efforts_of(planar)) == []
+    assert violations(motion(1.0, -1.0, 2.0), unknown, efforts_of(planar)) == []
 
 
 @given(st.floats(0.1, 1.5), st.floats(0.5, 2.0))

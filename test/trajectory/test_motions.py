@@ -1,4 +1,4 @@
-"""The ready motions: the papers' laws, and motions within the limits of any robot."""
+"""Predefined motions: laws of the papers, and motions within the limits of any robot."""
 
 import numpy as np
 import pytest
@@ -91,10 +91,10 @@ def test_excitation_uses_the_share_of_range_or_speed_that_it_may(robot):
     w = excitation(robot, 10.0, share=0.6, speed_share=0.5)
     limits = robot.limits
     for i in range(robot.dof):
-        swing = np.ptp(w.positions[:, i]) / (limits.upper[i] - limits.lower[i])
+        amplitude = np.ptp(w.positions[:, i]) / (limits.upper[i] - limits.lower[i])
         speed = np.abs(w.velocities[:, i]).max() / limits.velocity[i]
         unlimited = not np.isfinite(limits.upper[i])
-        assert unlimited or swing == pytest.approx(0.6) or speed == pytest.approx(0.5)
+        assert unlimited or amplitude == pytest.approx(0.6) or speed == pytest.approx(0.5)
 
 
 def test_excitation_outside_the_limits_is_refused(planar):

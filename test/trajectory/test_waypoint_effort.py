@@ -1,11 +1,11 @@
-"""Trajectories with effort, for a controller that draws effort by straight lines."""
+"""Trajectories with effort, for a controller that interpolates effort linearly."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.trajectory import State, Trajectory, Waypoints, excitation, interpolate
 from robot_dynamics.trajectory.waypoint_effort import with_effort

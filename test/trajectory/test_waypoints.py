@@ -1,4 +1,4 @@
-"""What enters as a motion, and what is refused, word for word."""
+"""Accepted and refused motions, with the full text of the errors."""
 
 import itertools
 

@@ -13,7 +13,7 @@ from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import find_robot, merge_fixed
 from robot_dynamics.viewer.bodies import Bodies
 
-UNSEEN = 1e-3  # m or rad: seven joints that each may stay behind by what nobody sees
+INVISIBLE = 1e-3  # m or rad: seven joints that each may stay behind by an invisible motion
 
 
 def test_nested_bodies_stand_where_forward_kinematics_has_them(free_port):
@@ -32,8 +32,8 @@ def test_nested_bodies_stand_where_forward_kinematics_has_them(free_port):
         for name, pose in link_poses(tree, q).items():
             if name in places:
                 R, p = places[name]
-                np.testing.assert_allclose(p, pose.translation, atol=UNSEEN)
-                np.testing.assert_allclose(R.as_matrix(), pose.rotation, atol=UNSEEN)
+                np.testing.assert_allclose(p, pose.translation, atol=INVISIBLE)
+                np.testing.assert_allclose(R.as_matrix(), pose.rotation, atol=INVISIBLE)
         assert len(places) == len(tree.links)
     finally:
         server.stop()

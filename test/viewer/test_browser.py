@@ -69,18 +69,18 @@ def tab(browser, view):
 
 
 def picture(tab) -> np.ndarray:
-    """What the tab shows, shape (height, width, 3)."""
+    """Return a screenshot of the tab, shape (height, width, 3)."""
     return np.asarray(Image.open(io.BytesIO(tab.screenshot())).convert("RGB"))
 
 
 def drawn(tab) -> bool:
-    """Whether the middle of the scene holds something as dark or as coloured as a robot is."""
+    """Return whether the middle of the scene is as dark or coloured as a robot."""
     scene = picture(tab)[75:250, 150:230].astype(int)
     return bool((np.ptp(scene, axis=2) > 40).mean() > 0.002)
 
 
 def stands_still(view) -> bool:
-    """Whether no time passes for the arm, beyond the tick that was under way."""
+    """Return whether the time of the arm stands still, after the current tick."""
     at = view.arm.time
     sleep(0.3)
     return view.arm.time == at

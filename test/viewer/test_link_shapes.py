@@ -1,4 +1,4 @@
-"""What links look like, and what stands in where nothing says."""
+"""Shapes of links, and substitutes where the URDF has none."""
 
 import logging
 from pathlib import Path

@@ -20,7 +20,7 @@ from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
-from robot_dynamics.nodes.viewer_requests import SHARE, StackRequests
+from robot_dynamics.nodes.viewer_requests import SHARE, ViewerRequests
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.viewer.effort_causes import CAUSES
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL, SWING, ball
@@ -84,7 +84,7 @@ def test_heavier_links_of_the_page_are_those_of_the_simulated_robot(nodes, viewe
     wait_for(lambda: nodes.simulator.parameters.mass_factor == 1.0, "links as they were")
 
 
-def test_payload_of_the_page_is_shown_and_told_to_the_nodes(nodes, viewer):
+def test_payload_of_the_page_is_shown_and_sent_to_the_nodes(nodes, viewer):
     viewer._controls.payload.value = 1.5
     wait_for(
         lambda: viewer._load.payload is not None and viewer._load.payload.mass == 1.5, "a payload"
@@ -107,8 +107,8 @@ def test_motion_of_the_page_gives_an_arm_that_is_far_away_the_time_to_its_start(
     peer, robot = Peer(domain), read_urdf(find_robot("planar_2r"))
     asker = rclpy.create_node("asker", context=peer.context, namespace="far")
     heard = peer.listen(JointTrajectory, "far/joint_trajectory")
-    requests = StackRequests(asker, robot.tips[0], lambda _: None)
-    wait_for(lambda: asker.count_subscribers("joint_trajectory"), "somebody who listens")
+    requests = ViewerRequests(asker, robot.tips[0], lambda _: None)
+    wait_for(lambda: asker.count_subscribers("joint_trajectory"), "a subscriber")
     requests.choose(SWING, robot, np.zeros(2))
     requests.keep_moving(np.array([0.0, 40.0]), robot)
     wait_for(lambda: heard, "a motion")

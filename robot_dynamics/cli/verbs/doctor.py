@@ -1,4 +1,4 @@
-"""What this machine lacks for ROS 2 and for a loop in real time, each line with what to do.
+"""List what this machine lacks for ROS 2 and for real-time control, each with a remedy.
 
 robot-dynamics doctor
 robot-dynamics doctor --realtime      status 1 as well where something for real time is missing

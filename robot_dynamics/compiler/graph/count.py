@@ -1,4 +1,4 @@
-"""Operation counts, on the graph and never on generated text."""
+"""Operation counts of the expression graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from robot_dynamics.compiler.graph.operations import (
     SIN,
     SUBTRACT,
 )
-from robot_dynamics.text_tables import html_table
+from robot_dynamics.foundation.text_tables import html_table
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
@@ -30,7 +30,7 @@ class OperationCount:
     Args:
         multiplications: Products of two numbers.
         additions: Sums and differences.
-        sines_cosines: Every sine and every cosine is one.
+        sines_cosines: Sines and cosines, each counted separately.
         divisions: Reciprocals; x / y is one reciprocal and one multiplication.
         others: Square roots, exponentials and the like.
 

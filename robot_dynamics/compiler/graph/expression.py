@@ -1,9 +1,9 @@
 """The expression graph: arithmetic on symbols builds nodes, each distinct node once.
 
 A formulation is plain arithmetic on scalars. Called with `Expression` symbols
-instead of floats it leaves a graph of operations behind. Nodes are hash-consed:
-the same operation on the same operands is the same object, so common
-subexpressions never exist twice. Whatever is known already folds on the way:
+instead of floats, it builds a graph of operations. Nodes are hash-consed: the same
+operation on the same operands is the same object, so that common subexpressions
+never exist twice. Known values are folded as nodes are built:
 
 * operations on constants, sums with 0, products with 0 and 1, x - x, c + (1 - c);
 * constant multiples: 2 (3 x) becomes 6 x, and 2 x + 3 x becomes 5 x;
@@ -38,9 +38,9 @@ from robot_dynamics.errors import ArgumentError, TraceError
 class Expression:
     """One node of an expression graph: an input, a constant or an operation.
 
-    Nodes are made by arithmetic on other nodes, on Python numbers and on NumPy
-    arrays, which treat a node as any other scalar object. Operands are always
-    older than the node, so the order of `index` is a topological order.
+    Arithmetic on nodes, Python numbers and NumPy object arrays creates nodes.
+    Operands are always older than the node, so the order of `index` is a
+    topological order.
 
     Attributes:
         op: Kind of node, one of the names in `operations`.
@@ -143,7 +143,7 @@ class Expression:
         return function(operations.ABS, self)
 
     def __floor__(self) -> Expression:
-        """The largest whole number that is not above it."""
+        """The largest integer not above the value."""
         return function(operations.FLOOR, self)
 
     def arctan2(self, x: Any) -> Expression:
@@ -166,10 +166,10 @@ class Expression:
         return ((1.0 - self) * (1.0 + self)).sqrt().arctan2(self)
 
     def conjugate(self) -> Expression:
-        """The number itself: symbols stand for real numbers."""
+        """The expression itself: symbols are real."""
         return self
 
-    # -- a symbol has no value: equations that ask for one cannot be traced -------------------
+    # -- a symbol has no value: equations that need one cannot be traced ----------------------
 
     def _no_value(self, *_: object) -> NoReturn:
         raise TraceError(
@@ -209,7 +209,7 @@ class Graph:
         self.one = self.constant(1.0)
 
     def node(self, op: str, *args: Expression, value: Any = None) -> Expression:
-        """The node of an operation, exactly as given: nothing is folded here."""
+        """Return the node of an operation without folding."""
         key = (op, value, *[a.index for a in args])
         found = self._table.get(key)
         return found if found is not None else self._insert(key, op, args, value)
@@ -236,7 +236,7 @@ class Graph:
         return found if found is not None else self._insert(key, CONSTANT, (), value + 0.0)
 
     def lift(self, value: Any) -> Expression | None:
-        """A node for a number, None for anything that arithmetic does not know."""
+        """Return the node of a number, or None if the value is neither a number nor a node."""
         if type(value) is Expression:
             if value.graph is not self:
                 raise TraceError(f"{value!r} belongs to another trace; trace all symbols together")
@@ -246,7 +246,7 @@ class Graph:
         return None
 
     def forget(self) -> None:
-        """Drop the table, so that nodes which nothing uses are freed."""
+        """Drop the table, so that unused nodes are freed."""
         self._table = {}
 
     def _insert(
@@ -258,7 +258,7 @@ class Graph:
 
 
 def constant_value(x: Expression) -> float | None:
-    """The number that a constant stands for; None for any other node."""
+    """Return the number of a constant node, or None for any other node."""
     if x.op is CONSTANT:
         return x.value
     if x.op is NEGATE and x.args[0].op is CONSTANT:
@@ -359,7 +359,7 @@ def reciprocal(x: Expression) -> Expression:
 
 
 def function(name: str, x: Expression, *others: Expression) -> Expression:
-    """One of `operations.FUNCTIONS` of x; even and odd ones never see a minus sign."""
+    """Apply one of `operations.FUNCTIONS`; minus signs move out of even and odd functions."""
     if name is operations.SELECT:
         return select(x, *others)
     if x.op is NEGATE:
@@ -377,7 +377,7 @@ def function(name: str, x: Expression, *others: Expression) -> Expression:
 
 
 def select(a: Expression, b: Expression, x: Expression, y: Expression) -> Expression:
-    """Either x, where a < b, or y."""
+    """Select x where a < b, else y."""
     if a.op is NEGATE and b.op is NEGATE:
         a, b = b.args[0], a.args[0]
     a_known, b_known = constant_value(a), constant_value(b)

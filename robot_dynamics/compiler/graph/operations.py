@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     ARCTAN2: math.atan2,
     SELECT: lambda a, b, x, y: x if a < b else y,
 }
-"""Functions, with what they are on floats."""
+"""Functions by name, with their evaluation on floats."""
 
 ODD = frozenset({SIN, TANH, ARCTAN2})  # in their first argument
 EVEN = frozenset({COS, ABS})

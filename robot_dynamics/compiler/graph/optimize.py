@@ -2,10 +2,9 @@
 
 A pass takes a program and returns a program; `optimize` runs all of them in
 order. Dead operations and repeated subexpressions need no pass: a program lists
-live nodes only, and a graph holds each distinct node once. A new pass is one
-function, here or in a file of its own, that ends in `trace.rewrite`, and is listed
-in `PASSES`. What passes share stands in `trace`, below this file, so that one in a
-file of its own can be listed here.
+live nodes only, and a graph holds each distinct node once. A new pass is a
+function that ends in `trace.rewrite` and is listed in `PASSES`. Code that passes
+share is in `trace`, so that a pass can have a file of its own without an import cycle.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ Pass = Callable[[Program], Program]
 
 
 def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
-    """Run graph passes in order, keeping the result of each that saves operations.
+    """Run graph passes in order and keep each result that saves operations.
 
-    One that trades additions for as many multiplications is kept as long as there are not more
-    multiplications than in the program that was given.
+    A pass that replaces additions by as many multiplications is kept as long as the program has
+    no more multiplications than the given one.
 
     Args:
         program: The equations.
@@ -52,7 +51,7 @@ def optimize(program: Program, passes: Sequence[Pass] | None = None) -> Program:
 
 
 def factor_sums(program: Program) -> Program:
-    """Factor out what products in a sum share: a x + b y - a z = a (x - z) + b y."""
+    """Factor out common factors of products in a sum: a x + b y - a z = a (x - z) + b y."""
     uses = use_counts(program)
     sums = {s.root.index: s for s in nary_operations(program, uses, (ADD, SUBTRACT))}
 
@@ -76,10 +75,10 @@ def share_products(program: Program) -> Program:
 
 
 def gather_multiples(program: Program) -> Program:
-    """Add up what a sum contains several times, where it has no products: x + y + x = 2 x + y.
+    """Combine equal terms of a sum without products: x + y + x = 2 x + y.
 
-    A multiplication takes the place of an addition, and the two that are left are one fused
-    operation. Beside a product, with which an addition is fused already, nothing would be won.
+    A multiplication replaces an addition, and the remaining pair is one fused operation. In a sum
+    with a product nothing would be saved, because the addition is already fused with the product.
     """
     uses = use_counts(program)
     multiples: dict[int, dict[Expression, int]] = {}  # how often a sum contains each of its terms
@@ -125,7 +124,7 @@ class _Product:
 
 
 def _best_factor(products: list[_Product]) -> Expression | None:
-    """The factor that most products share, if at least two do."""
+    """Return the factor that most products share, or None if no two share one."""
     found = {f.index: f for p in products if len(p.factors) > 1 for f in p.factors}
     count = Counter(
         index
@@ -179,10 +178,10 @@ def _share_pairs(
     ops: tuple[str, ...],
     combine: Callable[[Expression, Expression], Expression],
 ) -> Program:
-    """Give every pair of terms that several sums or products contain a node of its own, greedily.
+    """Compute pairs of terms that several sums or products contain once, most frequent first.
 
-    The most frequent pair first. A pair gets a number like a term and may be part of a later
-    pair. Pairs are numbered downwards from -1, terms are numbered by their nodes.
+    A pair gets a number like a term and may be part of a later pair. Pairs are numbered
+    downwards from -1, terms by their nodes.
     """
     uses = use_counts(program)
     content = {
@@ -232,7 +231,7 @@ def _share_pairs(
         for number, minus in content[node.index]:
             term = negate(value(number)) if minus else value(number)
             total = term if total is None else combine(total, term)
-        assert total is not None  # a operation has terms
+        assert total is not None  # every sum or product has terms
         return total
 
     return rewrite(program, rule)
@@ -250,7 +249,7 @@ def _pairs_among(terms: list[tuple[int, bool]]) -> set[_Pair]:
 def _replace_pair(
     terms: list[tuple[int, bool]], pair: _Pair, number: int
 ) -> list[tuple[int, bool]]:
-    """Put one term, the pair, in the place of its two members."""
+    """Replace two terms by the pair that they form."""
     first, second, differ = pair
     rest = list(terms)
     for k, (term, minus) in enumerate(rest):

@@ -1,12 +1,12 @@
-"""Superword-level parallelism: isomorphic operations side by side in the lanes of short vectors.
+"""Superword-level parallelism: isomorphic operations in the SIMD lanes of short vectors.
 
-Equal limbs, the arms of a humanoid or the legs of a quadruped, have the same equations on other
-numbers. Two nodes have the same *shape* if their operations have, and those of their operands:
-a sum and a difference count as one operation, and which input, which constant and which sign is
-left out. Nodes of one shape are equally high above the inputs, so that whichever of them are
-packed together, no vector ever waits for itself.
+Equal limbs, such as the arms of a humanoid or the legs of a quadruped, have the same equations
+with different numbers. Two nodes have the same *shape* if their operation and the shapes of their
+operands agree. A sum and a difference count as the same operation; inputs, constants and signs are
+ignored. Nodes of one shape have the same height above the inputs, so that no pack depends on
+itself.
 
-Nothing of this changes an equation: `find_packs` only says which nodes share an instruction.
+`find_packs` changes no equation: it only selects the nodes that share an instruction.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from robot_dynamics.compiler.graph.trace import Program
 _ARITHMETIC = (ADD, SUBTRACT, MULTIPLY)
 
 _LEAST_SAVED = 0.1
-"""Instructions to save, of the sums and products: derivatives of arms cost some, those of a
-humanoid save 0.32, those of four legs 0.72."""
+"""Share of the sums and products that packing must save. Derivatives of arms lose instructions;
+those of a humanoid save 0.32, those of a quadruped 0.72."""
 
 Signed = tuple[Expression, bool]
-"""A node, and whether it stands there with the other sign."""
+"""A node, and whether it is negated."""
 
 
 @dataclass(frozen=True, eq=False)
-class Operand:
+class PackOperand:
     """One side of the operations of a pack.
 
     Args:
-        nodes: What stands in the lanes; never a change of sign.
-        negative: Which of them stand there with the other sign.
+        nodes: Node of each SIMD lane; never a change of sign.
+        negative: Whether each of them is negated.
     """
 
     nodes: tuple[Expression, ...]
@@ -55,18 +55,18 @@ class Pack:
     """Isomorphic operations, all sums or all products; a difference is a sum with a sign.
 
     Args:
-        nodes: One operation to a lane.
+        nodes: Operation of each SIMD lane.
         left: Their first operands.
         right: Their second operands.
     """
 
     nodes: tuple[Expression, ...]
-    left: Operand
-    right: Operand
+    left: PackOperand
+    right: PackOperand
 
     @property
     def multiplies(self) -> bool:
-        """Whether these are products."""
+        """True for products, False for sums."""
         return self.nodes[0].op == MULTIPLY
 
 
@@ -76,8 +76,8 @@ class Packing:
 
     Args:
         packs: All of them, operands first.
-        place: Pack and lane of every packed node, by its index.
-        negations: The nodes that change the sign of a packed node, by the index of that.
+        place: Pack and SIMD lane of every packed node, by its index.
+        negations: Nodes that negate a packed node, by the index of the packed node.
     """
 
     packs: tuple[Pack, ...] = ()
@@ -85,7 +85,7 @@ class Packing:
     negations: dict[int, Expression] = field(default_factory=dict)
 
     def pack_of(self, nodes: tuple[Expression, ...]) -> Pack | None:
-        """The pack that has just these nodes in these lanes."""
+        """Return the pack with exactly these nodes in this order, or None."""
         pack, _ = self.place.get(nodes[0].index, (None, 0))
         if pack is None or len(pack.nodes) != len(nodes):
             return None
@@ -93,11 +93,11 @@ class Packing:
         return pack if same else None
 
     def in_order(self, nodes: Iterable[Expression], done: set[int]) -> Iterator[Expression | Pack]:
-        """Nodes and packs, each after what it needs and else in the order of the nodes.
+        """Yield nodes and packs, each after its operands, otherwise in the order of the nodes.
 
         Args:
-            nodes: What is wanted, operands first.
-            done: Nodes that are there already, by their index; those given out come in.
+            nodes: Nodes to compute, operands first.
+            done: Indices of nodes already computed; yielded nodes are added.
         """
         for root in nodes:
             stack = [root]
@@ -115,17 +115,17 @@ class Packing:
                     yield pack or node
 
     def with_negations(self, pack: Pack) -> list[Expression]:
-        """The nodes of a pack, each with its negation: signs cost nothing."""
+        """Return the nodes of a pack and their negations, which cost nothing."""
         negated = (self.negations.get(x.index) for x in pack.nodes)
         return [*pack.nodes, *(x for x in negated if x is not None)]
 
 
 def find_packs(program: Program, width: int) -> Packing:
-    """Pack operations where vectors, scalars and the moves between them are clearly fewer.
+    """Pack operations if vectors, scalars and moves between them are clearly fewer in total.
 
     Args:
         program: The equations.
-        width: Lanes of the widest vector.
+        width: SIMD lanes of the widest vector.
     """
     shape, height, joint = _shapes(program)
     by_shape: dict[int, list[Expression]] = defaultdict(list)
@@ -146,7 +146,7 @@ def find_packs(program: Program, width: int) -> Packing:
 
 
 def _moves(program: Program, packing: Packing) -> int:
-    """Scalars that are put into lanes, and lanes that scalar operations take out."""
+    """Count scalars inserted into vectors and scalars extracted from them."""
     sides = (side for pack in packing.packs for side in (pack.left, pack.right))
     gathered = {
         tuple(x.index for x in side.nodes)
@@ -159,7 +159,7 @@ def _moves(program: Program, packing: Packing) -> int:
 
 
 def _shapes(program: Program) -> tuple[dict[int, int], dict[int, int], dict[int, int]]:
-    """Of every node, by its index: number of its shape, height, last joint that it depends on."""
+    """Return shape number, height and last joint that a node depends on, by index of the node."""
     shape: dict[int, int] = {}
     height: dict[int, int] = {}
     joint: dict[int, int] = {}
@@ -186,7 +186,7 @@ def _shapes(program: Program) -> tuple[dict[int, int], dict[int, int], dict[int,
 def _seeds(
     nodes: Iterable[Expression], joint: dict[int, int], width: int
 ) -> Iterator[tuple[Expression, ...]]:
-    """Tuples of nodes of different joints, which limbs have in the same order."""
+    """Yield tuples of nodes of different joints; equal limbs have them in the same order."""
     by_joint: dict[int, list[Expression]] = defaultdict(list)
     for node in nodes:
         by_joint[joint[node.index]].append(node)
@@ -200,7 +200,7 @@ def _seeds(
 def _pack_with_operands(
     seed: tuple[Expression, ...], shape: dict[int, int], place: dict[int, tuple[Pack, int]]
 ) -> None:
-    """Pack nodes of one shape, then their operands, lane by lane, as far as none is packed yet."""
+    """Pack nodes of one shape, then their operands lane by lane, as long as none is packed yet."""
     waiting = [seed]
     while waiting:
         nodes = waiting.pop()
@@ -213,7 +213,9 @@ def _pack_with_operands(
             crossed = _crossed(first, (left, right), shape, place)
             sides.append((right, left) if crossed else (left, right))
         lefts, rights = zip(*sides, strict=True)
-        pack = Pack(nodes, Operand(*zip(*lefts, strict=True)), Operand(*zip(*rights, strict=True)))
+        pack = Pack(
+            nodes, PackOperand(*zip(*lefts, strict=True)), PackOperand(*zip(*rights, strict=True))
+        )
         place.update((x.index, (pack, lane)) for lane, x in enumerate(nodes))
         waiting += pack.right.nodes, pack.left.nodes
 
@@ -224,7 +226,7 @@ def _operands(node: Expression) -> tuple[Signed, Signed]:
 
 
 def unsigned(x: Expression) -> Signed:
-    """A node without its sign, and whether it had one."""
+    """Return a node without its negation, and whether it was negated."""
     return (x.args[0], True) if x.op == NEGATE else (x, False)
 
 
@@ -234,7 +236,7 @@ def _crossed(
     shape: dict[int, int],
     place: dict[int, tuple[Pack, int]],
 ) -> bool:
-    """Whether the operands of a lane fit those of the first lane the other way round."""
+    """Return True if swapped operands match those of the first lane better."""
     (p, _), (q, _) = first
     (a, _), (b, _) = here
     if shape[p.index] != shape[q.index]:
@@ -245,3 +247,81 @@ def _crossed(
         return x is y or (len(packs) == 2 and packs[0] is packs[1])
 
     return (share(b, p) or share(a, q)) and not (share(a, p) or share(b, q))
+
+
+# -- signs of SIMD lanes -------------------------------------------------------------------------
+
+Source = PackOperand | tuple[int, ...]
+"""A vector whose signs are free: constants of one operand, or scalars, by their indices."""
+
+Equation = int
+"""A sum over the field of two elements: bit 0 is the constant 1, bit k the unknown k."""
+
+
+class LaneSigns:
+    """The signs of all free vectors of a program; the first lane of each keeps its sign.
+
+    Left and right limbs are mirror images: where one side adds, the other subtracts, and one
+    vector instruction cannot do both. But a vector of constants, or one assembled from scalars,
+    may store any lane negated. A product multiplies the signs of its operands; a sum requires the
+    signs of its operands to differ equally in all lanes. These are linear equations over the field
+    of two elements. They are added one by one. An equation that contradicts earlier ones is
+    dropped and costs a change of sign where the vector is used.
+
+    Args:
+        packing: Packs of the program.
+    """
+
+    def __init__(self, packing: Packing) -> None:
+        self._unknowns: dict[tuple[Source, int], int] = {}
+        self._equations: dict[int, Equation] = {}  # by the last unknown of each
+        self._packing = packing
+        self._of: dict[Pack, list[Equation]] = {}
+        for pack in packing.packs:
+            left, right = self._signs(pack.left), self._signs(pack.right)
+            both = [a ^ b for a, b in zip(left, right, strict=True)]
+            if not pack.multiplies:
+                for of_lane in both[1:]:
+                    self._take_up(of_lane ^ both[0])
+            self._of[pack] = both if pack.multiplies else left
+        self._solution = self._solve()
+
+    def chosen(self, operand: PackOperand) -> tuple[bool, ...]:
+        """Return, for each SIMD lane of a free vector, whether it holds the negated node."""
+        source = source_of(operand)
+        unknowns = [self._unknowns.get((source, lane), 0) for lane in range(len(operand.nodes))]
+        return tuple(k > 0 and bool(self._solution >> k & 1) for k in unknowns)
+
+    def _signs(self, operand: PackOperand) -> list[Equation]:
+        """Return the sign of every SIMD lane as an equation."""
+        pack = self._packing.pack_of(operand.nodes)
+        signs = self._of[pack] if pack is not None else self._free(source_of(operand), operand)
+        return [sign ^ minus for sign, minus in zip(signs, operand.negative, strict=True)]
+
+    def _free(self, source: Source, operand: PackOperand) -> list[Equation]:
+        places = [(source, lane) for lane in range(1, len(operand.nodes))]
+        return [0, *(1 << self._unknowns.setdefault(p, len(self._unknowns) + 1) for p in places)]
+
+    def _take_up(self, equation: Equation) -> None:
+        """Require a sum to be zero, unless it contradicts the equations so far."""
+        while equation > 1:
+            last = equation.bit_length() - 1
+            if last not in self._equations:
+                self._equations[last] = equation
+                return
+            equation ^= self._equations[last]
+
+    def _solve(self) -> Equation:
+        """Return the unknowns that are 1, and the constant; undetermined unknowns are 0."""
+        solution = 1
+        for last in sorted(self._equations):
+            if (self._equations[last] & solution).bit_count() % 2:
+                solution |= 1 << last
+        return solution
+
+
+def source_of(operand: PackOperand) -> Source:
+    """Return the identity of a free vector; constants are distinct at every use."""
+    if all(x.op == CONSTANT for x in operand.nodes):
+        return operand
+    return tuple(x.index for x in operand.nodes)

@@ -1,7 +1,7 @@
-"""Choices between two values, on any scalar: equations must not branch, but may select.
+"""Elementwise selection between two values, for equations, which must not branch.
 
-Numbers, arrays and symbols alike, elementwise, and the same to the last bit in every back end:
-a comparison with NaN is false, and zeros are equal whatever their sign.
+Numbers, arrays and symbols give the same bits in every back end: a comparison with NaN is
+false, and 0.0 equals -0.0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from robot_dynamics.compiler.graph.operations import SELECT
 
 
 def select(a: Any, b: Any, x: Any, y: Any) -> Any:
-    """Either x, where a < b, or y; both are computed."""
+    """Select x where a < b, else y; both are computed."""
     for value in (a, b, x, y):
         if _symbolic(value):
             return _SELECT(a, b, x, y)
@@ -23,7 +23,7 @@ def select(a: Any, b: Any, x: Any, y: Any) -> Any:
 
 
 def _symbolic(value: Any) -> bool:
-    """Whether there are symbols in it; numbers and arrays of them are told fast."""
+    """Return whether a value holds symbols; fast for numbers and arrays of numbers."""
     if isinstance(value, (float, int)):
         return False
     dtype = value.dtype if isinstance(value, np.ndarray) else np.asarray(value).dtype
@@ -46,7 +46,7 @@ def clip(x: Any, lower: Any, upper: Any) -> Any:
 
 
 def rounded(x: Any) -> Any:
-    """The whole number next to x; of two that are as near the larger."""
+    """Round to the nearest integer, halves upwards."""
     return np.floor(x + 0.5)
 
 

@@ -1,9 +1,9 @@
 """Equations become a program: the live nodes of an expression graph, in order.
 
 `trace` calls a function with arrays of symbols; the arrays that it returns are
-the outputs. A `Program` is what every pass takes and returns and what every back
-end reads. Passes and back ends reach the operands of a node in one way only,
-`node.args`, and visit nodes in one order only, `program.nodes`.
+the outputs. Every pass takes and returns a `Program`, and every back end reads
+one. They access the operands of a node only by `node.args` and visit nodes only in
+the order of `program.nodes`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from robot_dynamics.compiler.graph.operations import (
     SUBTRACT,
 )
 from robot_dynamics.errors import ArgumentError, TraceError
-from robot_dynamics.lazy import cached_property
+from robot_dynamics.foundation.lazy import cached_property
 
 Shape = tuple[int, ...]
 
@@ -118,16 +118,16 @@ def trace(
 
     Args:
         name: Name of the program, an identifier.
-        equations: Plain arithmetic on arrays of any scalar. It is called with one keyword
-            argument per input, and returns one array or several by name.
+        equations: Plain arithmetic on arrays of any scalar. It takes one keyword argument per
+            input and returns one array, or several by name.
         inputs: Name and shape of every argument.
 
     Returns:
-        The program. A single array that the function does not name is called "result".
+        The program. A single unnamed array becomes the output "result".
 
     Raises:
-        TraceError: If the function branches on a value or returns something else than numbers.
-        ArgumentError: If a name cannot be a name in generated code.
+        TraceError: If the function branches on a value or returns anything but numbers.
+        ArgumentError: If a name cannot be used in generated code.
     """
     graph = Graph()
     arrays = {
@@ -148,12 +148,12 @@ Rewritten = Mapping[int, Expression]
 
 
 def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression]) -> Program:
-    """Build a program anew, node by node: the frame of every graph pass.
+    """Rebuild a program node by node; every graph pass ends in this function.
 
     Args:
         program: The program to rewrite.
         rule: Called with every operation, operands first, and the new versions so far; returns
-            its new version. `rebuilt` is the rule that changes nothing.
+            the new version. `rebuilt` is the identity rule.
     """
     graph = Graph()
     new: dict[int, Expression] = {}
@@ -175,7 +175,7 @@ def rewrite(program: Program, rule: Callable[[Expression, Rewritten], Expression
 
 
 def rebuilt(node: Expression, new: Rewritten) -> Expression:
-    """The same operation on the new operands, folded if they allow it."""
+    """Apply the same operation to the new operands, with folding."""
     operands = [new[a.index] for a in node.args]
     if node.op == ADD:
         return add(*operands)
@@ -203,7 +203,7 @@ def live_nodes(roots: Iterable[Expression]) -> tuple[Expression, ...]:
 
 
 def use_counts(program: Program) -> dict[int, int]:
-    """How often every live node is used, by its index: as an operand and as an output."""
+    """Count the uses of every live node, as operand and as output, by its index."""
     uses = {node.index: 0 for node in program.nodes}
     for node in program.nodes:
         for operand in node.args:
@@ -221,7 +221,7 @@ def array_of(items: Iterable[Any], shape: Shape) -> npt.NDArray[Any]:
     return array.reshape(shape)
 
 
-# Words of C and C++ that Python does not keep for itself, and names in generated source
+# Keywords of C and C++ that are not keywords of Python, and names in generated source
 _RESERVED = re.compile(
     r"t\d+|atan2f?|arctan2|where|(a?(sin|cos|tan)h?|sqrt|cbrt|hypot|pow|exp2?|log(10|2|1p|b)?|fabs|fmod|floor|ceil)f?|"
     r"abs|alignas|alignof|asm|auto|bitand|bitor|bool|case|catch|char|compl|concept|const|constexpr|"
@@ -233,10 +233,10 @@ _RESERVED = re.compile(
 
 
 def check_identifier(name: str) -> None:
-    """Refuse a name that generated source could not use.
+    """Check that generated source can use a name.
 
     Raises:
-        ArgumentError: If it is not an identifier, or is one that generated source uses itself.
+        ArgumentError: If it is not an identifier, or generated source uses it already.
     """
     plain = name.isidentifier() and name.isascii() and not name.startswith("_")
     if not plain or keyword.iskeyword(name):
@@ -259,11 +259,11 @@ def _output(graph: Graph, name: str, values: Any) -> Output:
 
 @dataclass(frozen=True)
 class NaryOperation:
-    """A sum of many terms or a product of many factors, seen as one operation.
+    """A sum of many terms or a product of many factors, treated as one operation.
 
     Args:
-        root: The last operation; the others are used by it only.
-        terms: Operands that are of other kinds, each with True if it is subtracted.
+        root: The last operation; no node outside uses the others.
+        terms: Operands that are not part of it, each with True if it is subtracted.
     """
 
     root: Expression
@@ -273,7 +273,7 @@ class NaryOperation:
 def nary_operations(
     program: Program, uses: dict[int, int], ops: tuple[str, ...]
 ) -> list[NaryOperation]:
-    """Every longest sum or product of these kinds of operations, in order of their roots."""
+    """List the maximal sums or products of these kinds of operations, in order of their roots."""
     inner = {
         operand.index
         for node in program.nodes
@@ -304,7 +304,7 @@ def _terms(
 
 
 def factors(term: Expression, uses: dict[int, int]) -> tuple[Expression, ...]:
-    """Factors of a product that only one sum uses; any other term is its own single factor."""
+    """Return the factors of a product that only one sum uses; any other term is one factor."""
     if term.op != MULTIPLY or uses[term.index] > 1:
         return (term,)
     return tuple(f for operand in term.args for f in factors(operand, uses))

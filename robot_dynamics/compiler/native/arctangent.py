@@ -1,20 +1,20 @@
 """The angle of a point in vector instructions, as LLVM text.
 
-Without a branch, at most 2 units in the last place from the truth: |y| and |x| in order of size,
-a <= b, give t = a / b in [0, 1]. Above 1/2 the angle is pi/4 plus that of (a - b) / (a + b), so
-that a polynomial on [-1/3, 1/2] is short: atan(z) = z + z^3 P(z^2). What remains are multiples of
-pi/4, in two parts. Zeros, their signs, infinities and NaN give what the C library gives.
+No branch; the error is at most 2 units in the last place. With a <= b the sorted |y| and |x|,
+t = a / b is in [0, 1]. Above 1/2 the angle is pi/4 plus that of (a - b) / (a + b), so that a short
+polynomial on [-1/3, 1/2] suffices: atan(z) = z + z^3 P(z^2). Multiples of pi/4 are added in two
+parts. Zeros, their signs, infinities and NaN give the same results as the C library.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.native.ir import Code, Lanes, by_lane, lane, packed
+from robot_dynamics.compiler.native.ir import Code, SimdType, by_lane, lane, packed
 
 
 @dataclass(frozen=True)
-class _Format:
+class _ArctangentFormat:
     """Constants of one floating-point format."""
 
     quarter: tuple[float, float]  # pi/4 = sum of the parts
@@ -24,7 +24,7 @@ class _Format:
 
 
 _FORMATS = {
-    "double": _Format(
+    "double": _ArctangentFormat(
         quarter=(0.7853981633974483, 3.061616997868383e-17),
         tiny=5e-324,
         huge=2.0**1000,
@@ -44,7 +44,7 @@ _FORMATS = {
             -0.009215792047089858,
         ),
     ),
-    "float": _Format(
+    "float": _ArctangentFormat(
         quarter=(0.7853981852531433, -2.1855695000931213e-08),
         tiny=2.0**-149,
         huge=2.0**120,
@@ -60,32 +60,32 @@ _FORMATS = {
 }
 
 
-def arctangent(code: Code, lanes: Lanes, y: str, x: str, fused: bool) -> str:
+def arctangent(code: Code, lanes: SimdType, y: str, x: str, fused: bool) -> str:
     """Write the angle of the point (x, y).
 
     Args:
-        code: Where to write.
+        code: Code of the function.
         lanes: Type of the values.
         y: Second coordinate.
         x: First coordinate.
-        fused: True if the machine multiplies and adds in one rounding; else the C library is asked.
+        fused: True if the machine multiplies and adds in one rounding; else the C library is used.
     """
     return _polynomial(code, lanes, y, x) if fused else by_lane(code, lanes, "atan2", y, x)
 
 
 def packed_arctangent(
-    code: Code, lanes: Lanes, width: int, points: list[tuple[str, str]], fused: bool
+    code: Code, lanes: SimdType, width: int, points: list[tuple[str, str]], fused: bool
 ) -> list[str]:
     """Write the angles of several points (y, x) of scalars, `width` of them to a vector."""
     if len(points) < 2 or not fused:
         return [arctangent(code, lanes, y, x, fused) for y, x in points]
-    wide = Lanes(lanes.scalar, width)
+    wide = SimdType(lanes.scalar, width)
     columns = [packed(code, wide, list(scalars)) for scalars in zip(*points, strict=True)]
     angles = [arctangent(code, wide, y, x, fused) for y, x in zip(*columns, strict=True)]
     return [lane(code, wide, angles[k // width], k) for k in range(len(points))]
 
 
-def _polynomial(code: Code, lanes: Lanes, y: str, x: str) -> str:
+def _polynomial(code: Code, lanes: SimdType, y: str, x: str) -> str:
     f, kind, number, flags = _FORMATS[lanes.scalar], lanes.type, lanes.number, lanes.of("i1")
 
     def call(name: str, *operands: str) -> str:

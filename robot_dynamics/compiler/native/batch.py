@@ -18,16 +18,16 @@ from collections.abc import Mapping
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.native.arctangent import arctangent
 from robot_dynamics.compiler.native.entry.entry_code import EntryWriter, finish
-from robot_dynamics.compiler.native.ir import Code, Lanes, argument
+from robot_dynamics.compiler.native.ir import Code, SimdType, argument
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
-from robot_dynamics.compiler.native.rows import rows_at
+from robot_dynamics.compiler.native.rows import SampleRows
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
 
 _MOST_STACK_BYTES = 65_536  # bytes; threads of some platforms have little
 
 
-def batch_functions(program: Program, lanes: Lanes, host: Host, finite: bool) -> list[str]:
+def batch_functions(program: Program, lanes: SimdType, host: Host, finite: bool) -> list[str]:
     """Write `block`, `remainder` and `batch`.
 
     Both take a list of addresses: inputs first, then outputs.
@@ -56,7 +56,7 @@ def batch_functions(program: Program, lanes: Lanes, host: Host, finite: bool) ->
 
 def _block(
     program: Program,
-    lanes: Lanes,
+    lanes: SimdType,
     host: Host,
     sizes: dict[str, int],
     results: dict[str, int],
@@ -64,7 +64,9 @@ def _block(
 ) -> str:
     code = Code(host.typed_pointers)
     check = FiniteCheck(code, lanes) if finite else None
-    rows = {name: rows_at(code, lanes, argument(name), size, check) for name, size in sizes.items()}
+    rows = {
+        name: SampleRows(code, lanes, argument(name), size, check) for name, size in sizes.items()
+    }
     outputs = emit_body(
         code,
         program,
@@ -83,13 +85,13 @@ def _block(
         code.do("ret i1 true")
         code.label("write")
     for name, values in outputs.items():
-        rows_at(code, lanes, argument(name), results[name]).store(values)
+        SampleRows(code, lanes, argument(name), results[name]).store(values)
     code.do("ret i1 false")
     parameters = ", ".join(f"i64 {argument(name)}" for name in (*sizes, *results))
     return code.function(f"define internal i1 @block({parameters})", "noinline")
 
 
-def _remainder(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
+def _remainder(lanes: SimdType, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
     """Write `i1 remainder(count, addresses)`: fewer samples than a block, beside the arrays."""
     code = Code(host.typed_pointers)
     sample = {name: size * lanes.bytes for name, size in {**sizes, **results}.items()}
@@ -125,7 +127,7 @@ def _remainder(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[st
     return code.function(signature, "noinline")
 
 
-def _batch(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
+def _batch(lanes: SimdType, host: Host, sizes: dict[str, int], results: dict[str, int]) -> str:
     """Write the loop over blocks."""
     code = Code(host.typed_pointers)
     width, everything = lanes.width, {**sizes, **results}
@@ -167,7 +169,7 @@ def _batch(lanes: Lanes, host: Host, sizes: dict[str, int], results: dict[str, i
 def batch_entry(
     inputs: Mapping[str, Shape],
     outputs: Mapping[str, Shape],
-    lanes: Lanes,
+    lanes: SimdType,
     release_from: int,
     typed_pointers: bool,
 ) -> list[str]:

@@ -1,21 +1,21 @@
 """Object code on disk, so that a robot is compiled once per machine.
 
-One file per piece of code, named by a hash of everything that the code depends
-on. A file is written beside its place and renamed into it, so that nobody ever
-reads half of one. Its digest, of the name and the content, is verified on reading:
-a file that is damaged, or that lies under another's name, is as good as none.
+Each piece of code has one file, named by a hash of everything that the code depends
+on. A file is written under a temporary name and renamed, so that no process reads an
+incomplete file. Its digest of name and content is verified on reading; a damaged or
+renamed file is ignored.
 
-Code from this folder will be run. So the folder and every file must belong to the
-user and be writable by nobody else, a file must be a file and no link, and all that
-is looked at on the descriptors that are read. What is not so is built again; a folder
-that cannot be used means no cache, with a warning if the user has chosen it. The
-digest is no signature: who can write as the user can do as the user anyway.
+Code from this folder is executed. The folder and every file must therefore belong to
+the user and be writable only by the user, and a file must not be a link. These checks
+use the descriptors that are read. A file that fails them is compiled again. An
+unusable folder disables the cache, with a warning if the user has set it. The digest
+is not a signature: a process that can write as the user needs no forged kernel.
 
-A key is made of contents of source files and not of their times: other contents with the same
-times and sizes make other machine code (reproducible builds set all times to one).
+Keys depend on the contents of source files, not on their times, because reproducible
+builds give all files the same time.
 
-The folder is $ROBOT_DYNAMICS_CACHE (empty: no cache), else the platform's place
-for caches of the user: $XDG_CACHE_HOME/robot_dynamics or ~/.cache/robot_dynamics.
+The folder is $ROBOT_DYNAMICS_CACHE (empty: no cache), else the user's cache folder of
+the platform: $XDG_CACHE_HOME/robot_dynamics or ~/.cache/robot_dynamics.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.native.llvm import Host
-from robot_dynamics.lazy import imported
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.version import __version__
 
 _log = logging.getLogger(__name__)
 
 _MAGIC = b"robot_dynamics kernel 2\n"
 _SUFFIX, _UNFINISHED = ".kernel", ".tmp"
-# A pipe must not keep the reader waiting for a writer
+# Non-blocking, so that a pipe does not make the reader wait for a writer
 _READ_NO_LINK = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-_LARGEST_BYTES = 256 * 2**20  # bytes; beyond, the oldest files go until half of it is left
-_ABANDONED_S = 3600.0  # s; an unfinished file that old belongs to a process that was killed
+_LARGEST_BYTES = 256 * 2**20  # bytes; above it, the oldest files are deleted down to half of it
+_ABANDONED_S = 3600.0  # s; an unfinished file of this age was left by a killed process
 
 
 def folder() -> Path | None:
-    """The folder of the cache; None if there is to be none."""
+    """Return the folder of the cache, or None if there is no cache."""
     chosen = os.environ.get("ROBOT_DYNAMICS_CACHE")
     if chosen is not None:
         return Path(os.path.expanduser(chosen)) if chosen else None
@@ -67,12 +67,12 @@ def folder() -> Path | None:
 
 
 def key_of(*parts: str) -> str:
-    """Name of the code that is made from these parts."""
+    """Return the key of code that depends on these parts."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
 def load(key: str) -> tuple[dict[str, Any], bytes] | None:
-    """Metadata and object code stored under a key; None if there are none or they are damaged."""
+    """Return metadata and object code of a key, or None if they are missing or damaged."""
     place = folder()
     if place is None:
         return None
@@ -81,26 +81,26 @@ def load(key: str) -> tuple[dict[str, Any], bytes] | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        _say_once(f"kernels are not kept in {place}: {error.strerror}")
+        _say_once(f"kernels are not cached in {place}: {error.strerror}")
         return None
     if content is None:
         return None
     start = len(_MAGIC) + hashlib.sha256().digest_size
     digest, payload = content[len(_MAGIC) : start], content[start:]
     if content[: len(_MAGIC)] != _MAGIC or _digest(key, payload) != digest:
-        _log.debug("kernel %s on disk is damaged; it is built again", key)
+        _log.debug("kernel %s on disk is damaged and is compiled again", key)
         return None
     text, _, code = payload.partition(b"\n")
     return json.loads(text), code
 
 
 def _digest(key: str, payload: bytes) -> bytes:
-    """What tells a whole file of that name from any other."""
+    """Hash the key and the content of a file."""
     return hashlib.sha256(key.encode() + b"\n" + payload).digest()
 
 
 def _read(place: Path, name: str) -> bytes | None:
-    """The content of a file that only the user can have written, else None."""
+    """Return the content of a file that only the user can have written, else None."""
     if not hasattr(os, "geteuid"):  # Windows: the user's profile is private
         return (place / name).read_bytes()
     folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -111,20 +111,20 @@ def _read(place: Path, name: str) -> bytes | None:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        _log.debug("kernel %s on disk is a link; it is built again", name)
+        _log.debug("kernel %s on disk is a link and is compiled again", name)
         return None
     finally:
         os.close(folder)
     with os.fdopen(descriptor, "rb") as file:
         state = os.fstat(descriptor)
         if not (stat.S_ISREG(state.st_mode) and _only_mine(state)):
-            _log.debug("kernel %s on disk may be of others; it is built again", name)
+            _log.debug("kernel %s on disk may be from another user and is compiled again", name)
             return None
         return file.read()
 
 
 def store(key: str, about: Mapping[str, Any], code: bytes) -> None:
-    """Keep metadata and object code under a key; if that is not possible, say so once."""
+    """Store metadata and object code under a key; log a failure once."""
     place = folder()
     if place is None:
         return
@@ -138,31 +138,31 @@ def store(key: str, about: Mapping[str, Any], code: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(_MAGIC + _digest(key, payload) + payload)
         unfinished.replace(place / (key + _SUFFIX))
-        _make_room(place)
+        _evict_oldest(place)
     except OSError as error:
-        _say_once(f"kernels are not kept in {place}: {error.strerror}")
+        _say_once(f"kernels are not cached in {place}: {error.strerror}")
         with contextlib.suppress(OSError):
             unfinished.unlink()
 
 
 def _is_private(place: Path, state: os.stat_result) -> bool:
-    """True if only the user can write to a folder."""
+    """Return whether only the user can write to a folder."""
     if not hasattr(os, "geteuid") or _only_mine(state):
         return True
-    _say_once(f"kernels are not kept in {place}: others can write there; 'chmod 700' it")
+    _say_once(f"kernels are not cached in {place}: others can write there; 'chmod 700' it")
     return False
 
 
 def _only_mine(state: os.stat_result) -> bool:
-    """True if the user owns it and nobody else can write to it."""
+    """Return whether the user owns a file and only the user can write to it."""
     return state.st_uid == os.geteuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def _make_room(place: Path) -> None:
-    """Delete the oldest files when there are too many, and what killed processes left."""
+def _evict_oldest(place: Path) -> None:
+    """Delete the oldest files above the size limit, and files that killed processes left."""
     files, now = [], time.time()
     for entry in os.scandir(place):
-        with contextlib.suppress(OSError):  # another process may be tidying up too
+        with contextlib.suppress(OSError):  # another process may delete files too
             state = entry.stat()
             if entry.name.endswith(_SUFFIX):
                 files.append((state.st_mtime, state.st_size, entry.path))
@@ -180,22 +180,23 @@ def _make_room(place: Path) -> None:
 
 @lru_cache(maxsize=64)
 def _say_once(message: str) -> None:
-    """Of the default folder nobody needs to know; who has named another one expects it to work."""
+    """Log a message once: as a warning if the user has chosen the folder, else for debugging."""
     chosen = os.environ.get("ROBOT_DYNAMICS_CACHE")
     _log.log(logging.WARNING if chosen else logging.DEBUG, message)
 
 
-# -- what machine code depends on beside the equations, as parts of its key --------------------
+# -- parts of a key besides the equations -------------------------------------------------------
 
-ROOMS = (
-    *("spatial", "robot", "algorithms", "formulations", "coordinates", "papers", "reduction"),
+PACKAGES = (
+    *("foundation", "dynamics"),
+    *("spatial", "robot", "algorithms", "formulations", "papers", "reduction"),
     *("compiler", "kinematics", "control", "simulation"),
 )
-"""Folders that an equation, or the code made of it, can come from; and files beside them."""
+"""Packages whose sources can change an equation or its machine code; root modules count too."""
 
 
 def environment(host: Host) -> tuple[str, ...] | None:
-    """Versions, processor and binary interfaces; None if the sources cannot be read."""
+    """Return sources, versions, processor and binary interfaces; None if sources are unreadable."""
     sources = source_fingerprint()
     if sources is None:
         return None
@@ -206,7 +207,7 @@ def environment(host: Host) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=1)
 def source_fingerprint() -> str | None:
-    """Fingerprint of the sources of this package; None if they cannot be read."""
+    """Return the fingerprint of this package's sources, or None if they cannot be read."""
     package: Any = Path(__file__).parents[2]
     if not package.is_dir():  # in a zip file
         package = imported("importlib.resources").files("robot_dynamics")
@@ -214,7 +215,7 @@ def source_fingerprint() -> str | None:
 
 
 def fingerprint_of(package: Any) -> str | None:
-    """Fingerprint of the sources in a folder like that of this package, a path or traversable."""
+    """Return the fingerprint of the sources in a package folder, a path or a traversable."""
     h = hashlib.sha256()
     found = False
     try:
@@ -231,7 +232,7 @@ def _sources(package: Any) -> Iterator[tuple[str, Any]]:
     for entry in package.iterdir():
         if entry.name.endswith(".py"):
             yield entry.name, entry
-        elif entry.name in ROOMS:
+        elif entry.name in PACKAGES:
             yield from _python_files(entry, entry.name)
 
 

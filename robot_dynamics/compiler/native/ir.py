@@ -1,8 +1,8 @@
-"""Writing LLVM's textual language: values, memory, functions and modules.
+"""Writers of LLVM text: values, memory, functions and modules.
 
-Only what every LLVM from 14 on reads is written: addresses are plain 64-bit integers
-that become pointers at a load or store, because pointer types changed with LLVM 15,
-and constant vectors are written out, because `splat` came with LLVM 19.
+The text is valid for LLVM 14 and later. Addresses are plain 64-bit integers that
+become pointers at a load or store, because pointer types changed with LLVM 15.
+Constant vectors are written out, because `splat` came with LLVM 19.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from robot_dynamics.compiler.graph.operations import ABS, FLOOR, SQRT
 from robot_dynamics.compiler.native.llvm import LIBRARY_FUNCTIONS
 
 INTRINSICS = {SQRT: "sqrt", ABS: "fabs", FLOOR: "floor"}
-"""Operations that LLVM has by name."""
+"""Operations that LLVM has as intrinsics, with their names."""
 
 
 @dataclass(frozen=True)
-class Lanes:
-    """A type of number: `width` scalars side by side; width 1 is the plain scalar.
+class SimdType:
+    """A numeric type of `width` SIMD lanes; width 1 is the plain scalar.
 
     Args:
         scalar: "double" or "float".
-        width: Number of lanes.
+        width: Number of SIMD lanes.
     """
 
     scalar: str
@@ -59,12 +59,12 @@ class Lanes:
 
     @property
     def suffix(self) -> str:
-        """How intrinsic functions call the type."""
+        """Suffix of intrinsic functions of the type."""
         letter = f"f{self.bits}"
         return letter if self.width == 1 else f"v{self.width}{letter}"
 
     def of(self, scalar: str) -> str:
-        """As many lanes of another scalar type."""
+        """LLVM type of as many SIMD lanes of another scalar."""
         return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
 
     def number(self, value: float) -> str:
@@ -82,7 +82,7 @@ class Lanes:
 
 
 def number_text(value: float, scalar: str) -> str:
-    """A constant as LLVM reads it without rounding: the bits of a double, also for a float."""
+    """Write a constant exactly, as the bits of a double, also for a float."""
     if scalar == "float":
         value = float(np.float32(value))
     return f"0x{struct.unpack('Q', struct.pack('d', value))[0]:016X}"
@@ -101,18 +101,18 @@ class Code:
         self._count = 0
 
     def fresh(self, stem: str = "v") -> str:
-        """A name that no other value or label has, without its % sign."""
+        """Return an unused name for a value or label, without its % sign."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def let(self, instruction: str) -> str:
-        """Append an instruction; returns the name of its value."""
+        """Append an instruction and return the name of its value."""
         name = "%" + self.fresh()
         self.lines.append(f"  {name} = {instruction}")
         return name
 
     def do(self, instruction: str) -> None:
-        """Append an instruction without a value."""
+        """Append an instruction that has no value."""
         self.lines.append(f"  {instruction}")
 
     def equal(self, kind: str, a: str, b: str) -> str:
@@ -135,7 +135,7 @@ class Code:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
 
     def branch_rarely(self, condition: str, yes: str, no: str) -> None:
-        """Go to one of two blocks, of which the first is laid out of the way."""
+        """Go to one of two blocks, of which the first is unlikely and placed out of line."""
         self.do(f"br i1 {condition}, label %{yes}, label %{no}, !prof !0")
 
     def pointer(self, pointee: str) -> str:
@@ -143,7 +143,7 @@ class Code:
         return f"{pointee}*" if self.typed_pointers else "ptr"
 
     def at(self, address: str, pointee: str, offset: int = 0) -> str:
-        """A typed pointer to `address` + `offset` bytes, with its type in front."""
+        """Return a typed pointer to `address` + `offset` bytes, preceded by its type."""
         if offset:
             address = self.let(f"add i64 {address}, {offset}")
         pointer = self.pointer(pointee)
@@ -186,23 +186,23 @@ class Code:
         return f"@llvm.mem{what}{f'.{suffix}' * places}.i64"
 
     def function(self, signature: str, attributes: str = "") -> str:
-        """The finished function, e.g. of the signature `define void @f(i64 %x)`.
+        """Return the finished function, e.g. of the signature `define void @f(i64 %x)`.
 
-        No exception of C++ goes through it, so it brings no table for unwinding: those are known
-        to the whole process, and looking one up, for an exception of any other library, has
-        crashed after code was let go (libgcc of GCC 13 and later).
+        No C++ exception passes through it, so it has no unwind table. Unwind tables are registered
+        for the whole process, and with libgcc of GCC 13 and later the lookup for an exception of
+        any other library has crashed after the code was freed.
         """
         body = "\n".join(self.lines)
         return f"{signature} nounwind {attributes} {{\nentry:\n{body}\n}}\n"
 
 
 def argument(name: str) -> str:
-    """The parameter of a native function that holds the address of an input or output."""
+    """Return the parameter of a native function that holds the address of an input or output."""
     return f"%at_{name}"
 
 
-def by_lane(code: Code, lanes: Lanes, function: str, *operands: str) -> str:
-    """Call a function of the C library, of doubles, for every lane."""
+def by_lane(code: Code, lanes: SimdType, function: str, *operands: str) -> str:
+    """Call a C library function of doubles for every SIMD lane."""
     result = "undef"
     for i in range(lanes.width):
         given = []
@@ -220,8 +220,8 @@ def by_lane(code: Code, lanes: Lanes, function: str, *operands: str) -> str:
     return result
 
 
-def packed(code: Code, wide: Lanes, scalars: list[str]) -> list[str]:
-    """Scalars side by side in vectors, the last of them filled up with zeros."""
+def packed(code: Code, wide: SimdType, scalars: list[str]) -> list[str]:
+    """Pack scalars into vectors; zeros fill up the last one."""
     vectors = []
     for start in range(0, len(scalars), wide.width):
         vector = wide.number(0.0)
@@ -231,21 +231,21 @@ def packed(code: Code, wide: Lanes, scalars: list[str]) -> list[str]:
     return vectors
 
 
-def lane(code: Code, wide: Lanes, vector: str, k: int) -> str:
-    """The scalar that was packed as number k, out of its vector."""
+def lane(code: Code, wide: SimdType, vector: str, k: int) -> str:
+    """Extract packed scalar number k from its vector."""
     return code.let(f"extractelement {wide.type} {vector}, i32 {k % wide.width}")
 
 
-def any_lane(code: Code, lanes: Lanes, flags: str) -> str:
-    """True (i1) if any of a vector of flags is true."""
+def any_lane(code: Code, lanes: SimdType, flags: str) -> str:
+    """Return true (i1) if any flag of a vector is true."""
     if lanes.width == 1:
         return flags
     bits = code.let(f"bitcast {lanes.of('i1')} {flags} to i{lanes.width}")
     return code.let(f"icmp ne i{lanes.width} {bits}, 0")
 
 
-def module(functions: Iterable[str], types: Iterable[Lanes], typed_pointers: bool) -> str:
-    """A complete module: functions, and declarations of whatever they may call."""
+def module(functions: Iterable[str], types: Iterable[SimdType], typed_pointers: bool) -> str:
+    """Write a complete module: the functions, and declarations of all that they may call."""
     spelling = Code(typed_pointers)
     byte = spelling.pointer("i8")
     lines = [

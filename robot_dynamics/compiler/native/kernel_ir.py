@@ -1,4 +1,4 @@
-"""The pieces of a kernel as modules in LLVM's language: one sample, or many, and their entries."""
+"""The modules of a kernel as LLVM text: one sample, many samples, and their entries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robot_dynamics.compiler.native.arctangent import packed_arctangent
 from robot_dynamics.compiler.native.batch import batch_entry, batch_functions
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.entry_code import single_entry
-from robot_dynamics.compiler.native.ir import Code, Lanes, argument, module
+from robot_dynamics.compiler.native.ir import Code, SimdType, argument, module
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.packed_values import PackedValues
 from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
@@ -22,34 +22,34 @@ from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_c
 
 
 def single_ir(program: Program, host: Host, finite: bool, scalar: str, at_once: bool) -> str:
-    """The module for one sample.
+    """Write the module for one sample.
 
     Args:
         program: The equations.
-        host: The machine it is for.
+        host: The target machine.
         finite: Refuse NaN and infinity in arguments.
         scalar: "double" or "float".
-        at_once: Write results as soon as they are known.
+        at_once: Store results as soon as they are known.
     """
     functions = single_functions(program, host, finite, scalar, at_once)
     if native_entry.available():
         shapes = _shapes(program)
         functions += single_entry(program.inputs, shapes, scalar, host.typed_pointers)
-    lanes = Lanes(scalar), Lanes(scalar, host.lanes(scalar))
+    lanes = SimdType(scalar), SimdType(scalar, host.lanes(scalar))
     return module(functions, lanes, host.typed_pointers)
 
 
 def batch_ir(program: Program, host: Host, finite: bool, scalar: str, release_from: int) -> str:
-    """The module for many samples.
+    """Write the module for many samples.
 
     Args:
         program: The equations.
-        host: The machine it is for.
+        host: The target machine.
         finite: Refuse NaN and infinity in arguments.
         scalar: "double" or "float".
-        release_from: Number of samples from which the entry lets other threads run.
+        release_from: Number of samples from which the entry releases the global lock.
     """
-    lanes = Lanes(scalar, host.lanes(scalar))
+    lanes = SimdType(scalar, host.lanes(scalar))
     functions = batch_functions(program, lanes, host, finite)
     if native_entry.available():
         shapes = _shapes(program)
@@ -66,18 +66,18 @@ def single_functions(
 ) -> list[str]:
     """Write `i32 single(addresses of inputs, then of outputs)`.
 
-    It reads every input before it writes an output, so an output may lie on an input. It
-    returns 1, and writes nothing, if an input is not finite and that is to be checked.
+    It reads every input before it writes an output, so an output may share memory with an input.
+    With `finite`, it returns 1 and writes nothing if an input is not finite.
 
     Args:
         program: The equations.
-        host: The machine.
+        host: The target machine.
         finite: Check inputs.
         scalar: Type of numbers, "double" or "float".
-        at_once: Write results as soon as they are known, so that those of a large matrix need not
-            be kept on the stack until the end.
+        at_once: Store results as soon as they are known, so that those of a large matrix do not
+            stay on the stack until the end.
     """
-    lanes, width = Lanes(scalar), host.lanes(scalar)
+    lanes, width = SimdType(scalar), host.lanes(scalar)
     code = Code(host.typed_pointers)
 
     def load(name: str, i: int) -> str:
@@ -109,7 +109,7 @@ def single_functions(
                 code.store(lanes.type, value, argument(name), i * lanes.bytes, lanes.bytes)
     code.do("ret i32 0")
     parameters = ", ".join(f"i64 {argument(name)}" for name in (*program.inputs, *program.outputs))
-    types = dict.fromkeys([lanes, Lanes(scalar, width)])
+    types = dict.fromkeys([lanes, SimdType(scalar, width)])
     return [
         *(exact_functions(t, host.typed_pointers) for t in types),
         code.function(f"define i32 @single({parameters})", "nounwind"),
@@ -117,15 +117,15 @@ def single_functions(
 
 
 Place = tuple[str, int]
-"""Array and entry, row by row."""
+"""Array and flat index of an entry."""
 
 
 def _places(shapes: Mapping[str, Shape]) -> list[Place]:
     return [(name, i) for name, shape in shapes.items() for i in range(math.prod(shape))]
 
 
-def _refuse_non_finite(code: Code, lanes: Lanes, inputs: Iterable[str]) -> None:
-    """Return 1 where an input is NaN or infinite."""
+def _refuse_non_finite(code: Code, lanes: SimdType, inputs: Iterable[str]) -> None:
+    """Write code that returns 1 if an input is NaN or infinite."""
     check = FiniteCheck(code, lanes)
     for x in inputs:
         check.add(x)
@@ -136,15 +136,15 @@ def _refuse_non_finite(code: Code, lanes: Lanes, inputs: Iterable[str]) -> None:
 
 
 class _WrittenValues(PackedValues):
-    """Values that go to the outputs as soon as they are known; zeros, side by side.
+    """Values that are stored to the outputs as soon as they are known; zeros several at a time.
 
     Args:
         program: The equations.
-        packing: Their packs.
-        inputs: Every input, loaded before anything is written.
-        code: Where to write.
+        packing: Packs of the program.
+        inputs: Every input, loaded before the first store.
+        code: Code of the function.
         lanes: Type of every value.
-        width: Zeros to write at a time.
+        width: Zeros to store at a time.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class _WrittenValues(PackedValues):
         packing: Packing,
         inputs: Mapping[Place, str],
         code: Code,
-        lanes: Lanes,
+        lanes: SimdType,
         width: int,
     ) -> None:
         super().__init__(lambda name, i: inputs[name, i], code, lanes, packing)
@@ -188,7 +188,7 @@ class _WrittenValues(PackedValues):
             while targets[count : count + 1] == [(name, first + count)] and count < most:
                 count += 1
             del targets[:count]
-            side_by_side = Lanes(self._lanes.scalar, count)
+            side_by_side = SimdType(self._lanes.scalar, count)
             value = side_by_side.number(0.0) if count > 1 else self.use(node)
             place = first * side_by_side.bytes
             self._code.store(side_by_side.type, value, argument(name), place, side_by_side.bytes)

@@ -1,7 +1,7 @@
 """The LLVM toolchain, through llvmlite: text to object code, object code to addresses.
 
-llvmlite 0.41 (LLVM 14) is the oldest that works. Nothing is imported or
-initialised before the first kernel asks for it.
+llvmlite 0.41 (LLVM 14) is the oldest supported version. It is imported and
+initialised for the first kernel, not before.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
-from robot_dynamics import lazy
 from robot_dynamics.errors import BackendError
+from robot_dynamics.foundation import lazy
 
 OLDEST = (0, 41)
 
 LIBRARY_FUNCTIONS = {"sin": 1, "cos": 1, "exp": 1, "tanh": 1, "floor": 1, "atan2": 2}
-"""Functions of the C library that native code may call, all of so many doubles."""
+"""C library functions that native code may call, with their number of arguments, all doubles."""
 
 MEMORY_FUNCTIONS = ("malloc", "free", "memcpy", "memset")
-"""Functions of the C library for memory; LLVM calls the last two for its intrinsics."""
+"""C library functions for memory; LLVM calls the last two for its intrinsics."""
 
-_LARGE_TEXT = 100_000  # characters; compiling that takes far longer than tidying up after it
+_LARGE_TEXT = 100_000  # characters; compiling that takes far longer than returning its memory
 
 _HAVE_SCHEDULER = range(16, 23)
 """Versions of LLVM that are known to have the option of `_in_order_of_text`."""
 
-# LLVM's global context is not for two threads at once, and a fork waits until nobody compiles.
+# LLVM's global context is not thread-safe. A fork waits until no thread compiles.
 _lock = lazy.lock
 _library_numbers = itertools.count()
 
-# A fork also waits until nobody frees what was compiled, under llvmlite's own lock: always the
-# second of the two to be taken.
+# llvmlite's own lock: a fork also waits until no thread frees compiled code. It is always taken
+# after `_lock`.
 _foreign: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
 
 
@@ -65,10 +65,10 @@ class Host:
 
     Args:
         llvm: Versions of llvmlite and LLVM.
-        cpu: Name that LLVM has for the processor.
-        features: Its features, as LLVM reads them.
+        cpu: LLVM's name of the processor.
+        features: Processor features in LLVM's format.
         vector_bits: Width of a vector register.
-        fused: True if it multiplies and adds in one rounding.
+        fused: True if the processor multiplies and adds in one rounding.
         typed_pointers: True for LLVM before 16.
     """
 
@@ -80,7 +80,7 @@ class Host:
     typed_pointers: bool
 
     def lanes(self, scalar: str) -> int:
-        """Number of values of that type in a vector register."""
+        """Return the number of SIMD lanes of a scalar type in a vector register."""
         return self.vector_bits // (64 if scalar == "double" else 32)
 
 
@@ -89,7 +89,7 @@ def host() -> Host:
     """Describe this machine.
 
     Raises:
-        BackendError: If llvmlite is absent or too old, or the machine is not one of 64 bits.
+        BackendError: If llvmlite is absent or too old, or Python is not 64-bit.
     """
     binding = _binding()
     version = import_module("llvmlite").__version__
@@ -116,10 +116,10 @@ def compile_object(ir: str, level: int = 2, scheduled: bool = True) -> bytes:
     """Compile a module to relocatable object code for this machine.
 
     Args:
-        ir: The module in LLVM's textual language.
+        ir: The module as LLVM text.
         level: Optimisation level of the code generator, 0 to 3.
-        scheduled: Let LLVM move operations; else they stay in the order of the text, where that
-            can be had. Results are the same bit for bit.
+        scheduled: Let LLVM reorder operations; else they stay in the order of the text, where LLVM
+            supports it. Results are the same bit for bit.
 
     Raises:
         BackendError: If LLVM cannot compile it.
@@ -140,10 +140,10 @@ def compile_object(ir: str, level: int = 2, scheduled: bool = True) -> bytes:
 
 @contextlib.contextmanager
 def _in_order_of_text(binding: Any) -> Iterator[None]:
-    """Compile without LLVM's scheduler of machine code.
+    """Compile without LLVM's machine scheduler.
 
-    The option is one of the whole process, so that it is put back. LLVM ends the process at an
-    option that it does not know, and before version 15 at one that is given twice.
+    The option belongs to the whole process and is reset afterwards. LLVM ends the process at an
+    unknown option, and before version 15 at a repeated one.
     """
     measured = platform.machine().lower() in ("x86_64", "amd64")
     if not measured or binding.llvm_version_info[0] not in _HAVE_SCHEDULER:
@@ -157,7 +157,7 @@ def _in_order_of_text(binding: Any) -> Iterator[None]:
 
 
 def _return_memory() -> None:
-    """Give the megabytes that LLVM has freed back to the system, where the C library can."""
+    """Return the memory that LLVM has freed to the system, if the C library supports it."""
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
@@ -169,12 +169,12 @@ class Loaded:
 
     Args:
         code: Relocatable object code.
-        symbols: Names of the functions and variables that are asked for.
+        symbols: Names of the functions and variables to export.
         imports: Addresses of functions that the code calls, besides the C library's.
 
     Attributes:
-        kept: Objects of Python that the code refers to and changes; see `entry`.
-        following: A function of Python that the code refers to, or None.
+        kept: Python objects that the code refers to and changes; see `native.entry`.
+        following: Python function that the code refers to, or None.
 
     Raises:
         BackendError: If LLVM cannot link it.
@@ -199,14 +199,14 @@ class Loaded:
                 raise BackendError(f"LLVM cannot load the code of a kernel: {error}") from None
 
     def address(self, symbol: str) -> int:
-        """Where a symbol lies."""
+        """Return the address of a symbol."""
         return int(self._tracker[symbol])
 
 
 @lru_cache(maxsize=1)
 def _binding() -> Any:
     """llvmlite.binding, initialised."""
-    with _lock:  # Python's own lock on a module that is being imported does not survive a fork
+    with _lock:  # Python's import locks do not survive a fork
         return _imported()
 
 
@@ -226,7 +226,7 @@ def _imported() -> Any:
         )
     if sys.maxsize <= 2**32:
         raise BackendError("native code needs a 64-bit Python")
-    global _foreign  # noqa: PLW0603 - what a fork waits for, once there is such
+    global _foreign  # noqa: PLW0603 - known only after the import
     _foreign = getattr(binding.ffi.lib, "_lock", _foreign)
     with contextlib.suppress(RuntimeError):  # newer ones refuse: they initialise themselves
         binding.initialize()
@@ -250,7 +250,7 @@ def _jit() -> Any:
 
 @lru_cache(maxsize=1)
 def _library_addresses() -> dict[str, int]:
-    """Where the C library's functions lie in this process."""
+    """Return the addresses of the C library's functions in this process."""
     if sys.platform == "win32":
         library = ctypes.CDLL("ucrtbase")
     else:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import refuse_non_finite
 from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import (
@@ -32,7 +31,8 @@ from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.native_entry import builtin_function, follow_with
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.lazy import cached_property, imported
+from robot_dynamics.foundation.arrays import refuse_non_finite
+from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 # Durations in operations; a vector of eight doubles does about ten of them per nanosecond
-_OPERATIONS_PER_BLOCK = 200_000_000  # a few ms, after which Ctrl-C is heard
+_OPERATIONS_PER_BLOCK = 200_000_000  # a few ms, after which Ctrl-C is handled
 _OPERATIONS_FOR_THREADS = 20_000_000  # handing work to a thread costs tens of microseconds
 _OPERATIONS_FOR_RELEASE = 200_000  # releasing the global lock costs a fraction of a microsecond
 
@@ -101,7 +101,7 @@ class NativeKernel(Kernel):
 
     @property
     def program(self) -> Program:
-        """The equations; made again if the code came from disk."""
+        """Return the equations, traced again if the code came from disk."""
         return self._builder.program
 
     def __call__(
@@ -121,7 +121,7 @@ class NativeKernel(Kernel):
         return self.results(call.finish())
 
     def _own_entry(self, unusual: Callable[..., Results] | None = None) -> Callable[..., Results]:
-        """The native entry that takes the place of `__call__`, or the one that it tries."""
+        """Return the native entry that replaces `__call__`, or the one that it tries."""
         unusual = unusual or functools.partial(NativeKernel.__call__, self)
         signature = f"({', '.join(self.inputs)}, /, *, out=None, threads=None)"
         text = "Evaluate compiled equations; see `Kernel`."
@@ -142,7 +142,7 @@ class NativeKernel(Kernel):
         return self._entry_of("double", signature, text, unusual)
 
     def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
-        """Make arrays of the arguments and try the entries on them; None if they decline."""
+        """Make arrays of the arguments and call an entry on them; return None if it declines."""
         if any(hasattr(a, "mask") for a in arrays):  # an array without it would be another one
             return None
         try:
@@ -207,7 +207,7 @@ class NativeKernel(Kernel):
         raise ArgumentError("an argument changed while the equations read it; pass a copy")
 
     def _batch(self, scalar: str) -> _Batch:
-        """The code for many samples, built on first use."""
+        """Return the code for many samples, built on first use."""
         if scalar not in self._batches:
             self._batches[scalar] = _Batch(self, self._builder, scalar)
         return self._batches[scalar]
@@ -234,7 +234,7 @@ class _Batch:
 
 
 def _decline(*_: Any, **__: Any) -> None:
-    """What an entry answers that leaves unusual calls to its caller."""
+    """Return None: the answer of an entry that leaves unusual calls to its caller."""
 
 
 class _Builder:
@@ -259,13 +259,13 @@ class _Builder:
         return program_of(self._given)
 
     def check_finite(self, names: Iterable[str], arrays: Iterable[npt.NDArray[Any]]) -> None:
-        """Refuse what is not finite, where no code does."""
+        """Refuse entries that are not finite, where no code does."""
         if self._finite:
             for name, array in zip(names, arrays, strict=True):
                 refuse_non_finite(name, array)
 
     def single(self, scalar: str = "double") -> tuple[Mapping[str, Any], llvm.Loaded]:
-        """The code for one sample, and what there is to know about the kernel."""
+        """Return the facts about the kernel, and the code for one sample."""
 
         def ir() -> str:
             at_once = _better_in_order(self.program)
@@ -276,7 +276,7 @@ class _Builder:
         return self._piece(what, ["single"], ir)
 
     def batch(self, scalar: str, release_from: int) -> llvm.Loaded:
-        """The code for many samples."""
+        """Return the code for many samples."""
 
         def ir() -> str:
             arguments = self.program, self._host, self._finite, scalar, release_from
@@ -287,7 +287,7 @@ class _Builder:
     def _piece(
         self, what: str, symbols: list[str], ir: Callable[[], str]
     ) -> tuple[Mapping[str, Any], llvm.Loaded]:
-        """Object code from disk, else from the compiler."""
+        """Return object code from disk, else from the compiler."""
         imports = {}
         if native_entry.available():
             symbols = [*symbols, "call", "objects"]
@@ -312,14 +312,14 @@ class _Builder:
 
 
 def _better_in_order(program: Program) -> bool:
-    """Whether the code of one sample is faster in the order of the equations."""
+    """Return whether the code of one sample is faster in the order of the equations."""
     matrix = any(len(output.shape) == 2 for output in program.outputs.values())
     divides = operation_count(program).divisions > 0
     return matrix and not divides and len(program.nodes) > _NODES_UNSCHEDULED
 
 
 def _writer() -> Any:
-    """What writes code; a kernel that is found on disk does without."""
+    """Import the writer of code; a kernel that is found on disk does without it."""
     return imported("robot_dynamics.compiler.native.kernel_ir")
 
 
@@ -327,7 +327,7 @@ _SCALARS = {"d": "double", "f": "float"}
 
 
 def _about(program: Program) -> dict[str, Any]:
-    """What a kernel needs to know about its program, as JSON keeps it."""
+    """Return the facts that a kernel needs about its program, for JSON."""
     return {
         "name": program.name,
         "inputs": dict(program.inputs),
@@ -337,7 +337,7 @@ def _about(program: Program) -> dict[str, Any]:
 
 
 def _function(code: llvm.Loaded, symbol: str, result: Any, integers: int) -> Callable[..., Any]:
-    """A native function of integers that lets other threads run."""
+    """Return a native function of integers that lets other threads run."""
     prototype = ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * integers)
     return prototype(code.address(symbol))
 

@@ -1,4 +1,4 @@
-"""Isomorphic operations of a program as vector instructions, beside its scalars."""
+"""Packed operations of a program as LLVM vector instructions."""
 
 from __future__ import annotations
 
@@ -6,31 +6,38 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from robot_dynamics.compiler.graph.expression import Expression
-from robot_dynamics.compiler.graph.lane_signs import LaneSigns, Source, source_of
 from robot_dynamics.compiler.graph.operations import CONSTANT, MULTIPLY
-from robot_dynamics.compiler.graph.packing import Operand, Pack, Packing, unsigned
-from robot_dynamics.compiler.native.ir import Code, Lanes, number_text
+from robot_dynamics.compiler.graph.packing import (
+    LaneSigns,
+    Pack,
+    Packing,
+    PackOperand,
+    Source,
+    source_of,
+    unsigned,
+)
+from robot_dynamics.compiler.native.ir import Code, SimdType, number_text
 from robot_dynamics.compiler.native.program_ir import Values
 
 
 class _Vector(NamedTuple):
-    """A value of several lanes, and which of them hold the negative of their node."""
+    """A vector value, and for each SIMD lane whether it holds the negated node."""
 
     name: str
     negative: tuple[bool, ...]
 
 
 def _differ(some: Sequence[bool], others: Sequence[bool]) -> tuple[bool, ...]:
-    """Lanes of which one is negative and the other is not."""
+    """Mark the SIMD lanes where the signs differ."""
     return tuple(x != y for x, y in zip(some, others, strict=True))
 
 
 class PackedValues(Values):
-    """Values of one program, those of packs in the lanes of vectors.
+    """Values of one program; nodes of packs are SIMD lanes of vectors.
 
     Args:
         load_input: See `Values`.
-        code: Where to write.
+        code: Code of the function.
         lanes: Type of a scalar.
         packing: The packs of the program.
     """
@@ -39,7 +46,7 @@ class PackedValues(Values):
         self,
         load_input: Callable[[str, int], str],
         code: Code,
-        lanes: Lanes,
+        lanes: SimdType,
         packing: Packing,
     ) -> None:
         super().__init__(load_input)
@@ -60,7 +67,7 @@ class PackedValues(Values):
             self._vectors[pack] = self._sum(pack, left, right)
 
     def use(self, node: Expression) -> str:
-        """See `Values`; a lane is taken out of its vector when it is first asked for."""
+        """See `Values`; a SIMD lane is extracted at its first use."""
         if node.index not in self.known:
             self.known[node.index] = self._lane(*unsigned(node))
         return self.known[node.index]
@@ -70,11 +77,11 @@ class PackedValues(Values):
         return self.use(node)
 
     def _sum(self, pack: Pack, left: _Vector, right: _Vector) -> _Vector:
-        """A sum, or a difference where fewer signs change so; it has the signs of the left."""
+        """Write a sum, or a difference if that changes fewer signs, with the signs of the left."""
         kind, differ = self._kind(len(pack.nodes)).type, _differ(left.negative, right.negative)
         subtracts = 2 * sum(differ) > len(differ)
         wrong = tuple(x != subtracts for x in differ)
-        # A product that is changed does not fuse with its sum
+        # A product whose sign is changed does not fuse with its sum
         if pack.right.nodes[0].op == MULTIPLY and pack.left.nodes[0].op != MULTIPLY:
             left = _Vector(self._changed(left.name, wrong), _differ(left.negative, wrong))
         else:
@@ -93,8 +100,8 @@ class PackedValues(Values):
             name = self._opposite[pack]
         return self._code.let(f"extractelement {kind} {name}, i32 {lane}")
 
-    def _operand(self, operand: Operand) -> _Vector:
-        """A vector of the operands, with the signs that they have in it."""
+    def _operand(self, operand: PackOperand) -> _Vector:
+        """Return the vector of the operands, and their signs in it."""
         pack = self._packing.pack_of(operand.nodes)
         if pack is not None:
             name, negative = self._vectors[pack]
@@ -105,8 +112,8 @@ class PackedValues(Values):
             name, _ = self._gathered[source]
         return _Vector(name, _differ(negative, operand.negative))
 
-    def _put_together(self, operand: Operand, negative: Sequence[bool]) -> str:
-        """A vector of constants or of scalars."""
+    def _put_together(self, operand: PackOperand, negative: Sequence[bool]) -> str:
+        """Assemble a vector from constants or scalars."""
         kind, nodes = self._kind(len(operand.nodes)), operand.nodes
         if all(x.op == CONSTANT for x in nodes):
             signs = (-1.0 if minus else 1.0 for minus in negative)
@@ -126,7 +133,7 @@ class PackedValues(Values):
         return self._changed(name, negative)
 
     def _changed(self, name: str, lanes: Sequence[bool]) -> str:
-        """A vector with the other sign in some lanes."""
+        """Change the sign of some SIMD lanes of a vector."""
         if not any(lanes):
             return name
         kind = self._kind(len(lanes))
@@ -135,5 +142,5 @@ class PackedValues(Values):
         whole = self._code.let(f"xor {kind.integer} {whole}, <{', '.join(bits)}>")
         return self._code.let(f"bitcast {kind.integer} {whole} to {kind.type}")
 
-    def _kind(self, count: int) -> Lanes:
-        return Lanes(self._lanes.scalar, count)
+    def _kind(self, count: int) -> SimdType:
+        return SimdType(self._lanes.scalar, count)

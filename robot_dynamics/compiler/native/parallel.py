@@ -1,4 +1,4 @@
-"""Many samples on several threads, in blocks between which Ctrl-C is heard."""
+"""Run many samples on several threads, in blocks between which Ctrl-C is handled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Work = Callable[[int, int], int]
 
 
 def processors() -> int:
-    """Number of processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -57,12 +57,12 @@ def run_blocks(work: Work, count: int, block: int, threads: int) -> int | None:
     except BaseException:
         stop.set()
         raise
-    finally:  # nobody may write to the arrays after this function
+    finally:  # no thread may write to the arrays after this function
         finished = [helper.result() for helper in helpers]
     return next((at for at in [*given_up, *finished] if at is not None), None)
 
 
 @lru_cache(maxsize=1)
 def _pool(process: int) -> ThreadPoolExecutor:
-    """The helper threads of this process; a forked child has none of its parent's."""
+    """Return the helper threads of this process; a forked child has none of its parent's."""
     return ThreadPoolExecutor(max(1, processors() - 1), thread_name_prefix="robot_dynamics")

@@ -1,4 +1,4 @@
-"""The operations of a program in LLVM's language, and the check of the numbers that it reads."""
+"""The operations of a program as LLVM text, and the check that its inputs are finite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from robot_dynamics.compiler.graph.operations import (
 )
 from robot_dynamics.compiler.graph.packing import Pack, Packing
 from robot_dynamics.compiler.graph.trace import Program, live_nodes
-from robot_dynamics.compiler.native.ir import INTRINSICS, Code, Lanes, any_lane, by_lane
+from robot_dynamics.compiler.native.ir import INTRINSICS, Code, SimdType, any_lane, by_lane
 from robot_dynamics.errors import BackendError
 
 SineCosine = Callable[[Code, list[str]], list[tuple[str, str]]]
@@ -32,10 +32,10 @@ Arctangent = Callable[[Code, list[tuple[str, str]]], list[str]]
 
 
 class Values:
-    """The names of what was written so far, by node.
+    """The LLVM names of the nodes written so far.
 
     Args:
-        load_input: Gives the value of an input entry, by name and flat position; called once for
+        load_input: Writes the load of an input entry, by name and flat position; called once for
             every entry that is used.
     """
 
@@ -44,30 +44,30 @@ class Values:
         self.known: dict[int, str] = {}
 
     def enter(self, node: Expression) -> None:
-        """An input, before anything that uses it."""
+        """Load an input, before any operation that uses it."""
         self.known[node.index] = self._load_input(*node.value)
 
     def define(self, node: Expression, name: str) -> None:
-        """The name of another node."""
+        """Set the name of an operation."""
         self.known[node.index] = name
 
     def define_pack(self, pack: Pack) -> None:
-        """The nodes of a pack; only `PackedValues` write them."""
+        """Write the nodes of a pack; only `PackedValues` implements it."""
         raise NotImplementedError
 
     def use(self, node: Expression) -> str:
-        """The name of a node that an operation uses."""
+        """Return the name of an operand."""
         return self.known[node.index]
 
     def result(self, node: Expression) -> str:
-        """The name of a node that is an output."""
+        """Return the name of an output."""
         return self.known[node.index]
 
 
 def emit_body(
     code: Code,
     program: Program,
-    lanes: Lanes,
+    lanes: SimdType,
     values: Values,
     sine_cosine: SineCosine,
     arctangent: Arctangent,
@@ -75,24 +75,24 @@ def emit_body(
 ) -> dict[str, list[str]]:
     """Write the operations of a program.
 
-    All sines and cosines whose angles are known come first, in one go: that lets them share
+    All sines and cosines whose angles are known come first and together, so that they share
     vector instructions and one test for huge angles. Angles that depend on other sines follow.
-    So do arctangents, after the sines that are known with them.
+    Arctangents come after the sines that are known with them.
 
-    Products and sums carry the `contract` flag: LLVM may join a product and a sum into one fused
-    operation, which is faster and rounds once. Nothing else is allowed to change results.
+    Products and sums carry the `contract` flag: LLVM may fuse a product and a sum, which is faster
+    and rounds once. No other flag may change results.
 
     Args:
-        code: Where to write.
+        code: Code of the function.
         program: The equations.
         lanes: Type of every value.
-        values: Where values are kept.
+        values: Names of the values.
         sine_cosine: Writes sines and cosines.
         arctangent: Writes arctangents.
         packing: Operations that share an instruction; by default none do.
 
     Returns:
-        The values of the entries of every output.
+        Names of the entries of every output.
     """
     waves: dict[int, tuple[str, str]] = {}  # sine and cosine, by the index of the angle
     packing = packing or Packing()
@@ -131,9 +131,9 @@ def emit_body(
 
 
 def function_levels(program: Program) -> list[tuple[list[Expression], list[Expression]]]:
-    """Arguments of sines and cosines, and arctangents, in the order in which they are known.
+    """Sort angles of sines and cosines, and arctangents, into levels of dependence.
 
-    First those that depend on no other such function, then those that depend on them, and so on.
+    The first level depends on no other such function, the next one only on the first, and so on.
     """
     level: dict[int, int] = {}
     levels: list[tuple[dict[int, Expression], list[Expression]]] = []
@@ -156,8 +156,8 @@ _ARITHMETIC = {ADD: "fadd contract", SUBTRACT: "fsub contract", MULTIPLY: "fmul 
 _LIBRARY = (EXP, TANH)
 
 
-def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> str:
-    """Write one operation other than a sine, cosine or arctangent; returns its value."""
+def emit_operation(code: Code, lanes: SimdType, op: str, operands: list[str]) -> str:
+    """Write one operation other than a sine, cosine or arctangent; return its name."""
     kind, x = lanes.type, operands[0]
     if op in _ARITHMETIC:
         return code.let(f"{_ARITHMETIC[op]} {kind} {x}, {operands[1]}")
@@ -177,13 +177,13 @@ def emit_operation(code: Code, lanes: Lanes, op: str, operands: list[str]) -> st
 
 
 class FiniteCheck:
-    """Finds out whether any of many values is infinite or not a number.
+    """Test whether any of many values is infinite or not a number.
 
-    0 x is 0 for every number and nan otherwise, and a sum with nan is nan. There are four
-    sums, so that additions need not wait for each other.
+    0 x is 0 for every finite x and NaN otherwise, and a sum with NaN is NaN. Four separate sums
+    shorten the chain of additions.
     """
 
-    def __init__(self, code: Code, lanes: Lanes) -> None:
+    def __init__(self, code: Code, lanes: SimdType) -> None:
         self.code = code
         self.lanes = lanes
         self._zero = lanes.number(0.0)
@@ -191,7 +191,7 @@ class FiniteCheck:
         self._count = 0
 
     def add(self, x: str) -> None:
-        """Write the test of one more value."""
+        """Write the test of a further value."""
         kind, k = self.lanes.type, self._count % 4
         product = self.code.let(f"fmul contract {kind} {x}, {self._zero}")
         self._sums[k] = self.code.let(f"fadd contract {kind} {product}, {self._sums[k]}")

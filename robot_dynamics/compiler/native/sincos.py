@@ -1,8 +1,8 @@
 """Sine and cosine in vector instructions, as LLVM text.
 
 For |x| < 1e5 both come from one reduction and two short polynomials, without a
-branch, at most 2 units in the last place from the truth. If any lane is larger,
-infinite or not a number, the whole group goes through the C library.
+branch; the error is at most 2 units in the last place. If any SIMD lane is larger,
+infinite or not a number, the C library computes the whole group.
 
 The reduction x = k pi/2 + r subtracts k pi/2 in three parts (Cody and Waite)
 with fused operations; the first subtraction is exact, because k has at most 16
@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane, by_lane, lane, packed
+from robot_dynamics.compiler.native.ir import Code, SimdType, any_lane, by_lane, lane, packed
 
 LIMIT_RAD = 1e5  # rad; the reduction is exact below, and no joint turns that far
 
 
 @dataclass(frozen=True)
-class _Format:
+class _SineFormat:
     """Constants of one floating-point format."""
 
     round_to_integer: float  # adding it leaves a whole number in the low bits
@@ -30,7 +30,7 @@ class _Format:
 
 
 _FORMATS = {
-    "double": _Format(
+    "double": _SineFormat(
         round_to_integer=1.5 * 2**52,
         half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
         sine=(
@@ -50,7 +50,7 @@ _FORMATS = {
             -1.13596475577881948265e-11,
         ),
     ),
-    "float": _Format(
+    "float": _SineFormat(
         round_to_integer=1.5 * 2**23,
         half_pi=(1.57079637050628662109375, -4.37113900018624283e-8, -1.71512451306151e-15),
         sine=(-1.6666654611e-1, 8.3321608736e-3, -1.9515295891e-4),
@@ -59,15 +59,17 @@ _FORMATS = {
 }
 
 
-def sine_cosine(code: Code, lanes: Lanes, angles: list[str], fused: bool) -> list[tuple[str, str]]:
+def sine_cosine(
+    code: Code, lanes: SimdType, angles: list[str], fused: bool
+) -> list[tuple[str, str]]:
     """Write sine and cosine of several values, with one test for all of them.
 
     Args:
-        code: Where to write.
+        code: Code of the function.
         lanes: Type of the values.
         angles: The values.
-        fused: True if the machine multiplies and adds in one rounding, without which the
-            reduction would not be exact and everything goes through the C library.
+        fused: True if the machine multiplies and adds in one rounding. Otherwise the reduction
+            would not be exact, and the C library computes everything.
     """
     if not fused:
         return _by_library(code, lanes, angles)
@@ -92,12 +94,12 @@ def sine_cosine(code: Code, lanes: Lanes, angles: list[str], fused: bool) -> lis
 
 
 def packed_sine_cosine(
-    code: Code, lanes: Lanes, width: int, angles: list[str], fused: bool
+    code: Code, lanes: SimdType, width: int, angles: list[str], fused: bool
 ) -> list[tuple[str, str]]:
     """Write sine and cosine of several scalars, `width` of them to a vector."""
     if len(angles) < 2 or not fused:
         return sine_cosine(code, lanes, angles, fused)
-    wide = Lanes(lanes.scalar, width)
+    wide = SimdType(lanes.scalar, width)
     pairs = sine_cosine(code, wide, packed(code, wide, angles), fused)
     return [
         (lane(code, wide, pairs[k // width][0], k), lane(code, wide, pairs[k // width][1], k))
@@ -105,8 +107,8 @@ def packed_sine_cosine(
     ]
 
 
-def exact_functions(lanes: Lanes, typed_pointers: bool) -> str:
-    """Functions that call the C library for every lane; out of line, to keep programs compact."""
+def exact_functions(lanes: SimdType, typed_pointers: bool) -> str:
+    """Write functions that call the C library per SIMD lane; out of line to keep code compact."""
     text = []
     for name in ("sin", "cos"):
         code = Code(typed_pointers)
@@ -117,7 +119,7 @@ def exact_functions(lanes: Lanes, typed_pointers: bool) -> str:
     return "".join(text)
 
 
-def _by_library(code: Code, lanes: Lanes, angles: list[str]) -> list[tuple[str, str]]:
+def _by_library(code: Code, lanes: SimdType, angles: list[str]) -> list[tuple[str, str]]:
     kind = lanes.type
     return [
         (
@@ -128,11 +130,11 @@ def _by_library(code: Code, lanes: Lanes, angles: list[str]) -> list[tuple[str, 
     ]
 
 
-def _exact(name: str, lanes: Lanes) -> str:
+def _exact(name: str, lanes: SimdType) -> str:
     return f"@exact_{name}_{lanes.suffix}"
 
 
-def _any_huge(code: Code, lanes: Lanes, angles: list[str]) -> str:
+def _any_huge(code: Code, lanes: SimdType, angles: list[str]) -> str:
     """True (i1) if any lane of any angle is out of range or not a number."""
     kind, flags = lanes.type, lanes.of("i1")
     huge = ""
@@ -143,8 +145,8 @@ def _any_huge(code: Code, lanes: Lanes, angles: list[str]) -> str:
     return any_lane(code, lanes, huge)
 
 
-def _polynomials(code: Code, lanes: Lanes, x: str) -> tuple[str, str]:
-    """Sine and cosine of x, right for |x| < LIMIT_RAD."""
+def _polynomials(code: Code, lanes: SimdType, x: str) -> tuple[str, str]:
+    """Write sine and cosine of x, valid for |x| < LIMIT_RAD."""
     f, kind, whole, number = _FORMATS[lanes.scalar], lanes.type, lanes.integer, lanes.number
 
     def fma(a: str, b: str, c: str) -> str:
@@ -183,7 +185,7 @@ def _polynomials(code: Code, lanes: Lanes, x: str) -> tuple[str, str]:
     )
 
 
-def _negate_if_bit_1(code: Code, lanes: Lanes, x: str, bits: str) -> str:
+def _negate_if_bit_1(code: Code, lanes: SimdType, x: str, bits: str) -> str:
     kind, whole = lanes.type, lanes.integer
     moved = code.let(f"shl {whole} {bits}, {lanes.whole(lanes.bits - 2)}")
     sign = code.let(f"and {whole} {moved}, {lanes.whole(-(1 << (lanes.bits - 1)))}")

@@ -1,8 +1,8 @@
 """Back end: one self-contained C99 file, and a C++ header around it.
 
-The C function reads its inputs and writes its outputs through pointers and has no
-other effect: no allocation, no globals, no library but <math.h>. Arrays stand row
-by row.
+The C function reads its inputs and writes its outputs through pointers. It has no
+other effect: no allocation, no globals, no library except <math.h>. Arrays are
+row-major.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def c_source(
 ) -> str:
     """Write a program as one C99 file with one function.
 
-    It is named like the program, with "_f" behind it in single precision: C links a function of
-    floats to a call with doubles without a word.
+    The function has the name of the program, with the suffix "_f" in single precision, because a C
+    linker accepts a call with doubles of a function of floats without an error.
 
     Args:
         program: The equations.

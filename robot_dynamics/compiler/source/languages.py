@@ -1,4 +1,4 @@
-"""Every language that equations are written in, by name."""
+"""Languages that equations can be exported in, by name."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Back end: readable straight-line Python, and the kernel where LLVM is absent.
 
-The generated function works on floats and, with NumPy's functions, on columns:
-`q_0` is then an array with one entry per sample. So one source serves single
-calls and batches.
+The generated function works on floats and, with NumPy's functions, on columns, where
+`q_0` is an array with one entry per sample. One source thus serves single calls and
+batches.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ def compile_python(
 
     Args:
         program: The equations, or a function that makes them.
-        key: Changes nothing: there is no code to keep on disk.
+        key: Ignored: there is no code to cache.
         finite: Refuse NaN and infinity in arguments.
-        use_cache: Changes nothing.
+        use_cache: Ignored.
     """
     return PythonKernel(program_of(program), finite)
 
@@ -100,7 +100,7 @@ class PythonKernel(Kernel):
     def __call__(
         self, *arrays: npt.ArrayLike, out: Any = None, threads: int | None = None
     ) -> Results:
-        """See `Kernel.__call__`; `threads` changes nothing here."""
+        """See `Kernel.__call__`; `threads` is ignored."""
         check_threads(threads)
         call = check_arguments(self.inputs, self.outputs, arrays, out, finite=self._finite)
         if call.batch is None:
@@ -133,7 +133,7 @@ def _load(program: Program, functions: str) -> Callable[..., Any]:
 
 
 def _imported(program: Program, calls: Mapping[str, str]) -> list[str]:
-    """Functions to import: always the common ones, so that short sources look alike."""
+    """List the functions to import: the common ones, and rare ones that the program uses."""
     rare = {node.op for node in program.nodes} & {ARCTAN2, FLOOR, SELECT}
     names = {calls[op].partition("(")[0] for op in rare} - {""}
     return sorted({"cos", "exp", "sin", "sqrt", "tanh", *names})

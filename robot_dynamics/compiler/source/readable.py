@@ -1,9 +1,9 @@
-"""Back end: equations to read, as text and as LaTeX, for programs small enough.
+"""Back end: equations as text and as LaTeX, readable for small programs.
 
-Symbols are chosen by the reader: {"q": ["theta1", "theta2"]} says what the entries
-of an input or output are called, row by row. Sines and cosines are written as
-papers on arms do, by the numbers of the joints whose positions add up to the
-angle: s1 = sin(q1), c23 = cos(q2 + q3).
+The caller chooses symbols: {"q": ["theta1", "theta2"]} names the entries of an input
+or output, row by row. Sines and cosines are written as in papers on arms, by the
+numbers of the joints whose positions add up to the angle: s1 = sin(q1),
+c23 = cos(q2 + q3).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Symbols = Mapping[str, Sequence[str]]
 """Symbols of the entries of inputs and outputs, by name of the array, row by row."""
 
 Pattern = Callable[[str, object], str]
-"""Makes the symbol of an entry from the name of the array and a number."""
+"""Returns the symbol of an entry from the name of the array and a number."""
 
 TEXTBOOK: Mapping[str, str] = {"qd": r"\dot q", "qdd": r"\ddot q", "tau": r"\tau"}
-"""Arrays whose name in LaTeX is another one."""
+"""Symbols of arrays in LaTeX, where they differ from the name."""
 
 _OF_ONE_SYMBOL = re.compile(r"(\\(?:sin|cos)) \\left\( ([\\\w{}]+) \\right\)")
 
@@ -47,7 +47,7 @@ def text_equations(program: Program, symbols: Symbols | None = None) -> str:
 
     Args:
         program: The equations.
-        symbols: What entries are called; by default q1, q2, ... for entries of q.
+        symbols: Symbols of the entries; by default q1, q2, ... for entries of q.
 
     Raises:
         ShapeError: If an array has another number of entries than symbols.
@@ -72,7 +72,7 @@ def latex_equations(program: Program, symbols: Symbols | None = None) -> str:
 
     Args:
         program: The equations.
-        symbols: What entries are called; by default as in textbooks: q_1, \dot q_1, \tau_1, ...
+        symbols: Symbols of the entries; by default as in textbooks: q_1, \dot q_1, \tau_1, ...
 
     Raises:
         ShapeError: If an array has another number of entries than symbols.
@@ -169,7 +169,7 @@ def _wave_name(node: Expression, pattern: Pattern, of: str) -> str | None:
 
 
 def _short(value: float) -> str:
-    """A number to read: 2 instead of 2.0, 2.7 instead of 2.6999999999999997."""
+    """Format a number: 2 instead of 2.0, 2.7 instead of 2.6999999999999997."""
     return f"{value:.15g}"
 
 

@@ -1,1 +1,1 @@
-"""What a sampled loop with delay allows: the edge of stability, and gains away from it."""
+"""Feedback of a sampled loop with delay: its stability limit, and gains within it."""

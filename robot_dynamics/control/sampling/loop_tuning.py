@@ -1,4 +1,4 @@
-"""LoopTuning: keeps the feedback of a loop within what its states and its swings tell of it."""
+"""LoopTuning: keeps the feedback of a loop within the stability limit of its measured sampling."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.control.sampling.swings import Swing, SwingWatch
+from robot_dynamics.control.sampling.oscillation import Oscillation, OscillationDetector
 from robot_dynamics.control.sampling.tuning import (
     DEFAULT_PERIOD_S,
     SLOWEST,
@@ -16,20 +15,21 @@ from robot_dynamics.control.sampling.tuning import (
     SamplingMeter,
     Tuner,
 )
+from robot_dynamics.foundation.arrays import Array
 
 if TYPE_CHECKING:
     from robot_dynamics.control.gains import Gains
     from robot_dynamics.control.model import Model
-    from robot_dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.dynamics import Dynamics
 
-LEAST_UNSEEN_S = 5e-3
-"""Delay that is believed in at least when an arm swings; twice as much when it swings again."""
+LEAST_UNMEASURED_S = 5e-3
+"""Least unmeasured delay assumed when an arm oscillates, s; doubled when it oscillates again."""
 
-LONGEST_UNSEEN_S = 0.1
-"""Delay beyond which swings have other reasons."""
+LONGEST_UNMEASURED_S = 0.1
+"""Delay beyond which oscillations have other causes, s."""
 
 BELIEVED_FOR_S = 0.3
-"""Time that new gains are given to end a swing."""
+"""Time for new gains to end an oscillation, s."""
 
 FASTEST_SHARE = 0.75
 """Part of the period that is asked for after which a state is answered at the earliest."""
@@ -62,7 +62,7 @@ class LoopTuning:
         self._none = np.zeros(dynamics.robot.dof)
         self._tuner = Tuner(dynamics)
         self._meter = SamplingMeter(FASTEST_SHARE * period)
-        self._swings = SwingWatch(dynamics.robot.dof)
+        self._detector = OscillationDetector(dynamics.robot.dof)
         self.forget()
 
     def use(self, dynamics: Dynamics) -> None:
@@ -72,9 +72,9 @@ class LoopTuning:
     def forget(self) -> None:
         """Measure anew, as for another robot."""
         self._meter.forget()
-        self._meter.unseen = 0.0
-        self._swings.forget(self._none)
-        self._swing: Swing | None = None
+        self._meter.unmeasured_delay = 0.0
+        self._detector.forget(self._none)
+        self._oscillation: Oscillation | None = None
         self._quiet_until = 0.0
         self._measured = False
         self.lowered = False
@@ -91,13 +91,13 @@ class LoopTuning:
     def watch(self, error: Array | None, now: float) -> None:
         """Look at the position error of a cycle, shape (n,), rad or m; None where there is none."""
         if error is None:  # what comes after it begins anew
-            self._swings.forget(self._none)
+            self._detector.forget(self._none)
             return
-        if self._swing is not None:
+        if self._oscillation is not None:
             return
-        swing = self._swings.swinging(error, now)
-        if swing is not None and now >= self._quiet_until:
-            self._swing, self._quiet_until = swing, now + BELIEVED_FOR_S
+        oscillation = self._detector.detect(error, now)
+        if oscillation is not None and now >= self._quiet_until:
+            self._oscillation, self._quiet_until = oscillation, now + BELIEVED_FOR_S
 
     # -- beside it --------------------------------------------------------------------------
 
@@ -117,14 +117,14 @@ class LoopTuning:
             A model with it, and a line that says why; None if there is none. The line is empty if
             it says nothing new but numbers.
         """
-        measured, swing = self._meter.measured, self._swing
+        measured, oscillation = self._meter.measured, self._oscillation
         if measured is None:
             return None
         why = ""
-        if swing is not None:
-            self._meter.unseen = self._told_by(swing, measured)
-            measured, why = self._meter.measured or measured, self._line(swing)
-            self._swing = None
+        if oscillation is not None:
+            self._meter.unmeasured_delay = self._unmeasured_delay(oscillation, measured)
+            measured, why = self._meter.measured or measured, self._line(oscillation)
+            self._oscillation = None
         fits = not measured.slower_than(self.sampling) and not self.sampling.slower_than(measured)
         if self._measured and fits and not why:
             return None
@@ -134,42 +134,46 @@ class LoopTuning:
         self._does = "gains are as given"
         if model.coupled:
             self._does = (
-                "the gains of the joints would swing, so feedback is by the mass matrix, at a "
+                "the gains of the joints would oscillate, so feedback is by the mass matrix, at a "
                 f"bandwidth of {model.bandwidth:.3g} rad/s"
             )
         before, self._told = self._told, (model.coupled, self.lowered)
         return model, why + self.describe() if why or before != self._told else ""
 
     def recover(self) -> bool:
-        """Believe no longer in the delay that a swing has told of; return whether one had."""
+        """Drop the unmeasured delay of an oscillation; return whether there was one."""
         meter = self._meter
-        told, meter.unseen = meter.unseen, 0.0
+        told, meter.unmeasured_delay = meter.unmeasured_delay, 0.0
         if told and meter.measured is not None:
             self._measured, self._told = False, None
         return told > 0.0
 
     def describe(self) -> str:
-        """How the loop is sampled, and what feedback fits that, in words."""
+        """Describe the sampling of the loop and the feedback that fits it."""
         if not self._measured:
             return "how fast states come is not known yet"
-        unseen = 1e3 * self._meter.unseen
+        unmeasured = 1e3 * self._meter.unmeasured_delay
         return (
             f"states come every {1e3 * self.sampling.period:.3g} ms and are answered within "
             f"{1e3 * self.sampling.delay:.3g} ms"
-            + (f", {unseen:.3g} ms of which a swing told, until resumed" if unseen else "")
+            + (
+                f", {unmeasured:.3g} ms of which an oscillation showed, until resumed"
+                if unmeasured
+                else ""
+            )
             + f"; {self._does}"
         )
 
-    def _told_by(self, swing: Swing, measured: Sampling) -> float:
-        """The unseen delay that a swing tells of, s: at its edge a loop swings at pi/2 per lag."""
-        unseen = self._meter.unseen
-        told = unseen + swing.lag - (measured.period / 2.0 + measured.delay)
-        return min(max(2.0 * unseen, told, LEAST_UNSEEN_S), LONGEST_UNSEEN_S)
+    def _unmeasured_delay(self, oscillation: Oscillation, measured: Sampling) -> float:
+        """Return the unmeasured delay, s: at its limit a loop oscillates at pi/2 per lag."""
+        unmeasured = self._meter.unmeasured_delay
+        told = unmeasured + oscillation.lag - (measured.period / 2.0 + measured.delay)
+        return min(max(2.0 * unmeasured, told, LEAST_UNMEASURED_S), LONGEST_UNMEASURED_S)
 
-    def _line(self, swing: Swing) -> str:
+    def _line(self, oscillation: Oscillation) -> str:
         return (
-            f"joint '{self._names[swing.joint]}' swings and does not come to rest, as if "
-            f"commands were {1e3 * self._meter.unseen:.3g} ms late; "
+            f"joint '{self._names[oscillation.joint]}' oscillates and does not come to rest, as if "
+            f"commands were {1e3 * self._meter.unmeasured_delay:.3g} ms late; "
         )
 
 

@@ -2,7 +2,7 @@
 
 Derived in docs/gains.md. The joints' errors obey M e'' = -(Kp e + Kd e'). With Kp = r Kd they
 are modes, one for every eigenvalue mu of M^-1 Kd, that obey e'' = -mu (r e + e'). Efforts are
-held between two samples and late, so that each mode is stable only up to an edge mu(r, T, d),
+held between two samples and late, so that each mode is stable only up to a limit mu(r, T, d),
 and none is beyond r (T/2 + d) = 1.
 """
 
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 
 GAIN_MARGIN = 2.0
-"""By how much the loop gain may be wrong before a mode swings up: 6 dB, as textbooks ask."""
+"""Factor by which the loop gain may be wrong before a mode becomes unstable: 6 dB."""
 
 LARGEST_LAG = 0.25
 """Part of the lead kd/kp of PD that sampling and delay may take away."""
@@ -32,7 +32,7 @@ def frequency_response(theta: Array, r: float, period: float, delay: float) -> t
     integrator at the samples and a is the correction that is computed from them.
 
     Args:
-        theta: Phase that a swing advances by from one sample to the next, rad, in (0, pi].
+        theta: Phase of an oscillation from one sample to the next, rad, in (0, pi].
         r: Position gain over velocity gain, 1/s.
         period: T, s.
         delay: d, s: whole periods, and a part of one after which a correction takes over from
@@ -53,8 +53,8 @@ def frequency_response(theta: Array, r: float, period: float, delay: float) -> t
     return np.abs(numerator) / (2.0 * np.sin(theta / 2.0)) ** 2, lead
 
 
-def edge(r: float, period: float, delay: float) -> float:
-    """The mu from which on a mode is not stable, 1/s; zero if none is.
+def stability_limit(r: float, period: float, delay: float) -> float:
+    """Return the mu above which a mode is unstable, 1/s; zero if every mode is.
 
     By Nyquist's criterion: there mu |G| = 1 where the lead over -180 degrees is used up.
     """
@@ -62,7 +62,7 @@ def edge(r: float, period: float, delay: float) -> float:
     if r * lag >= 1.0:
         return 0.0
     # The lead grows from zero to less than a quarter of a turn, and the lag eats it; a loop that
-    # is hardly late keeps it to the fastest swing there is, which turns at every sample
+    # is hardly late keeps it to the fastest oscillation, which turns at every sample
     last = min(np.pi, 2.0 * np.pi * period / lag)
     theta = np.linspace(0.0, last, INTERVALS + 1)[1:]
     gain, lead = frequency_response(theta, r, period, delay)
@@ -85,7 +85,7 @@ def largest_ratio(period: float, delay: float) -> float:
 
 
 def fitting_damping(kd: Array, r: float, inverses: Array, period: float, delay: float) -> Array:
-    """Velocity gains that keep every mode of an arm `GAIN_MARGIN` away from the edge, shape (n,).
+    """Return velocity gains with a margin of `GAIN_MARGIN` to the limit of every mode, shape (n,).
 
     Each is at most in proportion to the inertia 1 / (M^-1)_ii that its joint feels while all
     others are free: joints whose axes nearly coincide feel little when they move against each
@@ -98,7 +98,7 @@ def fitting_damping(kd: Array, r: float, inverses: Array, period: float, delay: 
         period: T, s.
         delay: d, s.
     """
-    allowed = edge(r, period, delay) / GAIN_MARGIN
+    allowed = stability_limit(r, period, delay) / GAIN_MARGIN
     free = 1.0 / np.diagonal(inverses, axis1=1, axis2=2).max(axis=0)
     roots = np.linalg.cholesky(inverses)
     if fastest_mode(kd, roots) <= allowed:

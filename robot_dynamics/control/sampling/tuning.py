@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.gains import (
     DEFAULT_BANDWIDTH,
     DEFAULT_DAMPING_RATIO,
@@ -18,21 +17,22 @@ from robot_dynamics.control.gains import (
 from robot_dynamics.control.sampling.stability import (
     GAIN_MARGIN,
     HALVINGS,
-    edge,
     fitting_damping,
     largest_ratio,
+    stability_limit,
 )
-from robot_dynamics.trajectory.motions import some_poses
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.trajectory.motions import sample_poses
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
-    from robot_dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.dynamics import Dynamics
 
 DEFAULT_PERIOD_S = 1e-3
 """Time from one state to the next that gains are made for where nothing is known."""
 
 COMMAND_DELAY_S = 1e-3
-"""Time in which a command is on its way, that nobody can measure."""
+"""Time of a command on its way, which cannot be measured, s."""
 
 WINDOW_S = 0.2
 """Time over which states are counted."""
@@ -51,7 +51,7 @@ SLACK = 1.3
 
 
 class Sampling(NamedTuple):
-    """How a loop is sampled.
+    """Sampling of a loop.
 
     Args:
         period: Time from a state to the next, s.
@@ -74,12 +74,12 @@ class Sampling(NamedTuple):
         return Sampling(period, age + period + COMMAND_DELAY_S)
 
     def slower_than(self, other: Sampling) -> bool:
-        """Whether gains that fit `other` do not fit this."""
+        """Return whether gains that fit `other` do not fit this."""
         return self.period + self.delay > SLACK * (other.period + other.delay)
 
 
 SLOWEST = Sampling.of(0.02, 0.02)
-"""What gains fit before any state has come: 50 Hz, and 20 ms late."""
+"""Sampling that gains fit before any state has come: 50 Hz, and 20 ms late."""
 
 
 class SamplingMeter:
@@ -89,12 +89,12 @@ class SamplingMeter:
         fastest: Shortest period at which states are answered, s.
 
     Attributes:
-        unseen: Delay of commands that swings of the arm have told of, s.
+        unmeasured_delay: Delay of commands that an oscillation has shown, s.
     """
 
     def __init__(self, fastest: float) -> None:
         self._fastest = fastest
-        self.unseen = 0.0
+        self.unmeasured_delay = 0.0
         self.forget()
 
     def forget(self) -> None:
@@ -106,9 +106,9 @@ class SamplingMeter:
 
     @property
     def measured(self) -> Sampling | None:
-        """The last measurement, with what is unseen; None before the first one."""
-        seen = self._measured
-        return seen and seen._replace(delay=seen.delay + self.unseen)
+        """The last measurement, with the unmeasured delay; None before the first one."""
+        found = self._measured
+        return found and found._replace(delay=found.delay + self.unmeasured_delay)
 
     def feed(self, now: float, age: float, states: int = 1) -> None:
         """Note that states have come.
@@ -140,12 +140,12 @@ class Tuner:
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
-        self._inverses = np.linalg.inv(dynamics.mass_matrix(some_poses(dynamics.robot)))
+        self._inverses = np.linalg.inv(dynamics.mass_matrix(sample_poses(dynamics.robot)))
 
     def gains(self, wanted: Gains, sampling: Sampling) -> Gains:
         """The gains that are wanted, or as much of them as the loop can bear.
 
-        No joint's kp is more than its kd bears; kd keeps every mode away from its edge.
+        No joint's kp is more than its kd bears; kd keeps every mode within its stability limit.
         """
         ratio = np.divide(wanted.kp, wanted.kd, out=np.zeros_like(wanted.kp), where=wanted.kd > 0.0)
         ratio = np.minimum(ratio, largest_ratio(*sampling))
@@ -161,7 +161,7 @@ class Tuner:
 
         def fits(w: float) -> bool:
             z = damping_ratio
-            return 2.0 * z * w <= edge(w / (2.0 * z), *sampling) / GAIN_MARGIN
+            return 2.0 * z * w <= stability_limit(w / (2.0 * z), *sampling) / GAIN_MARGIN
 
         if fits(wanted):
             return wanted

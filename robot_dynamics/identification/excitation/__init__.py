@@ -1,1 +1,1 @@
-"""Motions that show everything: designed, within limits, for identification."""
+"""Optimal excitation: motions for identification, designed within limits."""

@@ -1,9 +1,8 @@
-"""The motion of a family that shows the most of an arm's parameters.
+"""Search for the motion of a family that is most informative about an arm's parameters.
 
-What a motion shows is the information matrix of least squares: columns of base parameters and
-friction, rows weighted by what the joints can do. Its determinant (D-optimality) or its condition
-number is improved by an evolution strategy: the best so far, changed at random, in steps
-that grow with success and shrink without, as the rule of one success in five has it.
+The measure is the information matrix of least squares: columns of base parameters and friction,
+rows weighted by the effort limits. An evolution strategy improves its determinant (D-optimality)
+or its condition number: it mutates the best motion and adapts the step by the one-fifth rule.
 """
 
 from __future__ import annotations
@@ -14,35 +13,40 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.identification.excitation.motion_families import Family, Room, States, family
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.identification.excitation.motion_families import (
+    Family,
+    MotionBounds,
+    States,
+    family,
+)
 from robot_dynamics.identification.excitation.surroundings import Surroundings
-from robot_dynamics.lazy import imported
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 CRITERIA = ("determinant", "condition")
 
 STATES = 160
-"""Of a motion that are looked at."""
+"""States of a motion that are evaluated."""
 
 EFFORT = 0.8
-"""Part of the effort limits that a motion may use."""
+"""Share of the effort limits that a motion may use."""
 
 REVERSAL = 1e-9
 """Speed up to which Coulomb friction of an effort that is looked at is not whole, rad/s or m/s."""
 
 POSES = 1000
-"""That are tried where the arm cannot stand in the middle of its room."""
+"""Poses to try if the arm cannot stand in the middle of its bounds."""
 
 FIRST = 0.2
-"""Part of the trials that are drawn anew, before the best of them is improved."""
+"""Share of the trials drawn at random before the best of them is improved."""
 
 CROSSING = 0.05
-"""Part of a joint's speed within which Coulomb friction changes its sign."""
+"""Share of a joint's speed within which Coulomb friction changes its sign."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +69,7 @@ class Excitation:
 
 
 Progress = Callable[[int, float], None]
-"""Told the number of trials so far and the condition number of the best."""
+"""Receives the number of trials so far and the condition number of the best."""
 
 
 def excite(
@@ -76,14 +80,14 @@ def excite(
     criterion: str = "determinant",
     trials: int = 2000,
     seed: int = 0,
-    room: Room | None = None,
+    bounds: MotionBounds | None = None,
     box: npt.ArrayLike | None = None,
     clearance: float = 0.0,
     shapes: Mapping[str, Array] | None = None,
     rate: float = 100.0,
     progress: Progress | None = None,
 ) -> Excitation:
-    """Design a motion; Ctrl-C gives the best so far.
+    """Design a motion; Ctrl-C returns the best so far.
 
     Args:
         robot: Its limits are kept; its inertias and friction decide which efforts a motion takes.
@@ -92,19 +96,19 @@ def excite(
         criterion: "determinant" (D-optimality) or "condition".
         trials: Motions to try.
         seed: The same seed gives the same motion.
-        room: Positions, velocities and accelerations to use, by default `Room.of(robot)`; if the
-            arm cannot stand in its middle, the part about another pose.
+        bounds: Bounds of the motion, by default `MotionBounds.of(robot)`; if the arm cannot stand
+            in their middle, the part about another pose is used.
         box: Where all links must stay: lowest and highest corner, shape (2, 3), m, in axes of
             the root link.
         clearance: Least distance of links that are no neighbours, m: of the hulls of `shapes`,
             or of lines along links.
         shapes: Points of every link that has a mesh, shape (v, 3), m, in its frame.
         rate: Waypoints per second.
-        progress: Told now and then how far it is.
+        progress: Called from time to time.
 
     Raises:
         ArgumentError: If an argument is out of range.
-        RobotError: If the arm is in its own way even without motion, or too weak for any.
+        RobotError: If the arm collides with itself at rest, or is too weak to move.
     """
     if criterion not in CRITERIA:
         raise ArgumentError(f"no criterion '{criterion}'; give {' or '.join(CRITERIA)}")
@@ -113,8 +117,8 @@ def excite(
     random = imported("numpy.random").default_rng(seed)
     surroundings = Surroundings.of(robot, box, clearance, shapes)
     dynamics = Dynamics(robot)
-    room = _standing(dynamics, room or Room.of(robot), surroundings, random)
-    search = _Search(dynamics, family(kind, room, duration), criterion, surroundings)
+    bounds = _standing(dynamics, bounds or MotionBounds.of(robot), surroundings, random)
+    search = _Search(dynamics, family(kind, bounds, duration), criterion, surroundings)
     best, done, stopped = search.run(trials, random, progress)
     if not best.scale:
         raise RobotError(
@@ -133,10 +137,10 @@ def _usable_effort(robot: Robot) -> Array:
 
 
 def _movable_effort(robot: Robot) -> Array:
-    """What Coulomb friction leaves of the usable efforts, shape (n,), N m or N.
+    """Return the usable efforts less Coulomb friction, shape (n,), N m or N.
 
     Raises:
-        RobotError: If it leaves nothing to a joint.
+        RobotError: If nothing is left for a joint.
     """
     coulomb, limit = Friction.of(robot).coulomb, _usable_effort(robot)
     stuck = np.flatnonzero(coulomb >= limit)
@@ -151,25 +155,28 @@ def _movable_effort(robot: Robot) -> Array:
 
 
 def _standing(
-    dynamics: Dynamics, room: Room, surroundings: Surroundings, random: np.random.Generator
-) -> Room:
-    """The room, or its largest part about a pose where the arm can stand."""
+    dynamics: Dynamics,
+    bounds: MotionBounds,
+    surroundings: Surroundings,
+    random: np.random.Generator,
+) -> MotionBounds:
+    """Return the bounds, or their largest part about a pose where the arm can stand."""
     limit = _movable_effort(dynamics.robot)
 
     def free(pose: Array) -> bool:
         moved = bool((np.abs(dynamics.gravity(pose)) <= limit).all())
         return moved and surroundings.violation(pose[None]) <= 0.0
 
-    if free(room.middle):
-        return room
-    poses = random.uniform(room.lower, room.upper, (POSES, len(room.lower)))
-    rooms = [room.about(pose) for pose in poses if free(pose)]
-    if not rooms:
+    if free(bounds.middle):
+        return bounds
+    poses = random.uniform(bounds.lower, bounds.upper, (POSES, len(bounds.lower)))
+    candidates = [bounds.about(pose) for pose in poses if free(pose)]
+    if not candidates:
         raise RobotError(
             f"none of {POSES} poses of the arm is within efforts, box and clearance; give another "
             "box or clearance, or other limits"
         )
-    return max(rooms, key=lambda part: float(np.prod(part.upper - part.lower)))
+    return max(candidates, key=lambda part: float(np.prod(part.upper - part.lower)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +203,7 @@ class _Search:
     def run(
         self, trials: int, random: np.random.Generator, progress: Progress | None
     ) -> tuple[_Trial, int, bool]:
-        """The best of so many trials, how many there were, and whether it was stopped."""
+        """Return the best trial, the number of trials, and whether the search was stopped."""
         best = self._try(random.normal(size=self.family.size))
         self.first, step, done = best.condition, 0.3, 1
         try:
@@ -218,9 +225,9 @@ class _Search:
         return best, done, False
 
     def _try(self, x: Array, least: float = -np.inf) -> _Trial:
-        """The motion x, smaller until it is within efforts and surroundings.
+        """Shrink the motion x until it is within efforts and surroundings.
 
-        One that shows no more than `least` will not be taken, and need not be within surroundings.
+        A motion with a merit up to `least` is discarded before its surroundings are checked.
         """
         for scale in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1):
             states = self.family.states(x, self.time, scale)
@@ -234,9 +241,9 @@ class _Search:
         return _Trial(x, 0.0, -np.inf, np.inf)
 
     def _shown(self, Y: Array, states: States) -> tuple[float, float]:
-        """Merit and condition number of what a motion shows."""
+        """Return merit and condition number of a motion."""
         n = Y.shape[1]
-        speed = self.family.room.velocity
+        speed = self.family.bounds.velocity
         tau = np.sqrt(np.mean((Y @ self.base) ** 2, axis=0))
         weight = 1.0 / np.where(np.isfinite(self.limit), self.limit, np.maximum(tau, 1e-3))
         A = np.concatenate([Y, self._friction(states, speed)], axis=2) * weight[:, None]

@@ -1,4 +1,4 @@
-"""The links of an arm as convex hulls of their meshes, and how near they come to each other."""
+"""Convex hulls of the links' meshes, and the distances between them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.lazy import needed
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.robot.robot import Robot
 
 ALWAYS = 0.95

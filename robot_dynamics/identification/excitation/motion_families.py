@@ -1,7 +1,7 @@
 """Families of motions that start and end at rest: Fourier series, and runs from point to point.
 
-A member is a vector of numbers without limits of its own; the family makes of it a motion within
-the limits of positions, velocities and accelerations.
+A vector of unbounded numbers selects a motion; the family scales it into the bounds of positions,
+velocities and accelerations.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import null_space
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint import JointType
 from robot_dynamics.robot.robot import Robot
 
@@ -37,8 +37,8 @@ class States(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
-    """What a motion may use, shape (n,) each: rad or m, per second, per second squared."""
+class MotionBounds:
+    """Bounds of positions, velocities and accelerations, shape (n,) each, SI units."""
 
     lower: Array
     upper: Array
@@ -48,8 +48,8 @@ class Room:
     @staticmethod
     def of(
         robot: Robot, *, share: float = 0.9, speed: float = 0.6, acceleration: Array | None = None
-    ) -> Room:
-        """The room of a robot.
+    ) -> MotionBounds:
+        """Return the bounds of a robot.
 
         Args:
             robot: The robot.
@@ -72,21 +72,21 @@ class Room:
         middle, half = 0.5 * (lower + upper), np.minimum(0.5 * share * (upper - lower), free)
         velocity = speed * np.where(np.isfinite(limits.velocity), limits.velocity, fastest)
         highest = velocity / STOPPING_S if acceleration is None else np.asarray(acceleration)
-        return Room(middle - half, middle + half, velocity, highest)
+        return MotionBounds(middle - half, middle + half, velocity, highest)
 
-    def about(self, pose: Array) -> Room:
-        """The part of this room that has a pose, shape (n,), in its middle."""
+    def about(self, pose: Array) -> MotionBounds:
+        """Return the largest part of these bounds centred on a pose, shape (n,)."""
         half = np.minimum(pose - self.lower, self.upper - pose)
         if (half <= 0.0).any():
             raise ArgumentError(
                 f"pose {np.round(pose, 3)} leaves no room to move: it is at or beyond the limits; "
                 "give one inside"
             )
-        return Room(pose - half, pose + half, self.velocity, self.acceleration)
+        return MotionBounds(pose - half, pose + half, self.velocity, self.acceleration)
 
     @property
     def middle(self) -> Array:
-        """Where motions turn around, shape (n,)."""
+        """Centre of the positions, shape (n,)."""
         return 0.5 * (self.lower + self.upper)
 
 
@@ -95,10 +95,10 @@ class Family(Protocol):
 
     size: int
     duration: float
-    room: Room
+    bounds: MotionBounds
 
     def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
-        """The motion x at times from 0 to `duration`, its swing scaled by 0 to 1."""
+        """The motion x at times from 0 to `duration`, its amplitude scaled by 0 to 1."""
 
 
 class FourierSeries:
@@ -108,38 +108,38 @@ class FourierSeries:
     of k^2 b_k are zero, so coefficients are taken from the null space.
 
     Args:
-        room: What it may use.
+        bounds: Bounds of the motion.
         duration: Period, s.
         harmonics: Number of frequencies, 3 or more.
     """
 
-    def __init__(self, room: Room, duration: float, harmonics: int) -> None:
+    def __init__(self, bounds: MotionBounds, duration: float, harmonics: int) -> None:
         if harmonics < 3:
             raise ArgumentError(f"{harmonics} harmonics cannot start at rest; give 3 or more")
-        self.room, self.duration = room, duration
+        self.bounds, self.duration = bounds, duration
         self.k = np.arange(1, harmonics + 1)
         self.a = null_space(self.k[None, :].astype(float))
         self.b = null_space(self.k[None, :].astype(float) ** 2)
-        self.n, self.each = len(room.lower), self.a.shape[1] + self.b.shape[1]
+        self.n, self.each = len(bounds.lower), self.a.shape[1] + self.b.shape[1]
         self.size = self.n * self.each
         self._fine = np.linspace(0.0, duration, 40 * harmonics, endpoint=False)
 
     def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
         """As `Family`."""
         a, b = self._coefficients(x)
-        room, swing = self.room, self._swing(a, b, self._fine)
-        span = np.maximum(np.ptp(swing.q, axis=0), 1e-12)
+        bounds, series = self.bounds, self._series(a, b, self._fine)
+        span = np.maximum(np.ptp(series.q, axis=0), 1e-12)
         fit = np.min(
             [
-                (room.upper - room.lower) / span,
-                room.velocity / np.maximum(np.abs(swing.qd).max(axis=0), 1e-12),
-                room.acceleration / np.maximum(np.abs(swing.qdd).max(axis=0), 1e-12),
+                (bounds.upper - bounds.lower) / span,
+                bounds.velocity / np.maximum(np.abs(series.qd).max(axis=0), 1e-12),
+                bounds.acceleration / np.maximum(np.abs(series.qdd).max(axis=0), 1e-12),
             ],
             axis=0,
         )
         fit = fit * scale
-        middle = room.middle - 0.5 * fit * (swing.q.max(axis=0) + swing.q.min(axis=0))
-        at = self._swing(a, b, time)
+        middle = bounds.middle - 0.5 * fit * (series.q.max(axis=0) + series.q.min(axis=0))
+        at = self._series(a, b, time)
         return States(middle + fit * at.q, fit * at.qd, fit * at.qdd)
 
     def _coefficients(self, x: Array) -> tuple[Array, Array]:
@@ -147,7 +147,7 @@ class FourierSeries:
         m = self.a.shape[1]
         return self.a @ x[:m], self.b @ x[m:]
 
-    def _swing(self, a: Array, b: Array, time: Array) -> States:
+    def _series(self, a: Array, b: Array, time: Array) -> States:
         w = 2.0 * np.pi / self.duration * self.k
         S, C = np.sin(np.outer(time, w)), np.cos(np.outer(time, w))
         return States(S @ a + C @ b, (C * w) @ a - (S * w) @ b, -(S * w**2) @ a - (C * w**2) @ b)
@@ -157,28 +157,32 @@ class PointToPoint:
     """Runs between poses by the polynomial of least jerk, at rest at every pose.
 
     Args:
-        room: What it may use.
+        bounds: Bounds of the motion.
         duration: Of all runs, s.
         runs: Number of runs.
     """
 
-    def __init__(self, room: Room, duration: float, runs: int) -> None:
+    def __init__(self, bounds: MotionBounds, duration: float, runs: int) -> None:
         if runs < 2:
             raise ArgumentError(f"{runs} runs do not come back; give 2 or more")
-        self.room, self.duration, self.runs = room, duration, runs
-        self.n = len(room.lower)
+        self.bounds, self.duration, self.runs = bounds, duration, runs
+        self.n = len(bounds.lower)
         self.size = self.n * (runs - 1)
 
     def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
         """As `Family`."""
-        room, each = self.room, self.duration / self.runs
-        half = 0.5 * scale * (room.upper - room.lower)
-        inner = room.middle + half * np.tanh(x.reshape(self.runs - 1, self.n))
-        poses = np.vstack([room.middle, inner, room.middle])
+        bounds, each = self.bounds, self.duration / self.runs
+        half = 0.5 * scale * (bounds.upper - bounds.lower)
+        inner = bounds.middle + half * np.tanh(x.reshape(self.runs - 1, self.n))
+        poses = np.vstack([bounds.middle, inner, bounds.middle])
         step = np.abs(np.diff(poses, axis=0)).max(axis=0)
         # Peaks of 10 s^3 - 15 s^4 + 6 s^5: 15/8 of the mean velocity, 10/sqrt(3) / T^2
-        fit = np.minimum(room.velocity * each / (15.0 / 8.0), room.acceleration * each**2 / 5.7736)
-        poses = room.middle + np.minimum(1.0, fit / np.maximum(step, 1e-12)) * (poses - room.middle)
+        fit = np.minimum(
+            bounds.velocity * each / (15.0 / 8.0), bounds.acceleration * each**2 / 5.7736
+        )
+        poses = bounds.middle + np.minimum(1.0, fit / np.maximum(step, 1e-12)) * (
+            poses - bounds.middle
+        )
         run = np.minimum((time / each).astype(int), self.runs - 1)
         s = (time / each - run)[:, None]
         first, change = poses[run], np.diff(poses, axis=0)[run]
@@ -189,7 +193,7 @@ class PointToPoint:
         )
 
 
-def family(kind: str, room: Room, duration: float) -> Family:
+def family(kind: str, bounds: MotionBounds, duration: float) -> Family:
     """A family by name, of a size that suits the duration.
 
     Raises:
@@ -198,9 +202,9 @@ def family(kind: str, room: Room, duration: float) -> Family:
     if not (np.isfinite(duration) and duration >= 5.0):
         raise ArgumentError(f"a duration of {duration:g} s is too short; give 5 s or more")
     if kind == "fourier":  # up to half a hertz, but few enough numbers to search
-        return FourierSeries(room, duration, int(np.clip(round(0.5 * duration), 5, 15)))
+        return FourierSeries(bounds, duration, int(np.clip(round(0.5 * duration), 5, 15)))
     if kind == "points":
-        return PointToPoint(room, duration, max(3, round(duration / 2.0)))
+        return PointToPoint(bounds, duration, max(3, round(duration / 2.0)))
     raise ArgumentError(f"no motion '{kind}'; give fourier or points")
 
 

@@ -1,4 +1,4 @@
-"""Where the links of an arm may be: a box, the floor, and apart from each other.
+"""Collision constraints of an arm: a box, the floor, and clearance between links.
 
 Links are the convex hulls of their meshes where these are given. Where not, they are taken as the
 straight lines between the joints that they carry, which is coarse and needs nothing.
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, numbers
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array, numbers
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.identification.excitation.hulls import POSES, Hulls
-from robot_dynamics.identification.excitation.motion_families import Room
-from robot_dynamics.lazy import imported
+from robot_dynamics.identification.excitation.motion_families import MotionBounds
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -28,7 +28,7 @@ BETWEEN = 2
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """What links must keep.
+    """Box and clearance that the links must respect.
 
     Args:
         robot: The robot.
@@ -49,7 +49,7 @@ class Surroundings:
         clearance: float = 0.0,
         shapes: Mapping[str, Array] | None = None,
     ) -> Surroundings:
-        """Check what a caller has given.
+        """Check the arguments of a caller.
 
         Args:
             robot: The robot.
@@ -72,15 +72,15 @@ class Surroundings:
         if not shapes or (corners is None and not clearance):
             return Surroundings(tree, corners, clearance)
         hulls = Hulls.of(tree, shapes)
-        room = Room.of(robot, share=1.0)
+        bounds = MotionBounds.of(robot, share=1.0)
         random = imported("numpy.random").default_rng(0)
-        poses = random.uniform(room.lower, room.upper, (POSES, robot.dof))
+        poses = random.uniform(bounds.lower, bounds.upper, (POSES, robot.dof))
         return Surroundings(
             tree, corners, clearance, hulls.without(*poses_of_links(tree, poses), clearance)
         )
 
     def violation(self, q: Array) -> float:
-        """By how far positions q, shape (N, n), are worst in the way, m; zero or less if not."""
+        """Return the largest violation over positions q, shape (N, n), m; zero or less if none."""
         if self.box is None and not self.clearance:
             return 0.0
         if self.hulls is not None:
@@ -102,7 +102,7 @@ class Surroundings:
         return worst
 
     def _outside(self, points: Array) -> float:
-        """By how far points, shape (N, v, 3), are worst outside of the box, m."""
+        """Return how far points, shape (N, v, 3), are outside of the box at most, m."""
         assert self.box is not None
         return float(np.maximum(self.box[0] - points, points - self.box[1]).max())
 

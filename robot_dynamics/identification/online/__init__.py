@@ -1,1 +1,1 @@
-"""Online: a model against the efforts of a robot that runs."""
+"""Online identification: compare a model with the efforts of a running robot."""

@@ -6,7 +6,7 @@ from math import exp, pi
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 
 SETTLED = 7.0
 """Time constants after which less than 1 % is left of how a filter of two stages began."""
@@ -22,7 +22,7 @@ class FilteredMotion:
     rest is taken there too. All values are as old as each other: lag alone makes no residual.
 
     Args:
-        edge: Of each low-pass, Hz.
+        cutoff: Of each low-pass, Hz.
         continuous: Which joints turn without end, shape (n,): their positions may wrap.
 
     Attributes:
@@ -35,8 +35,8 @@ class FilteredMotion:
         tau: Measured efforts, shape (n,), N m or N.
     """
 
-    def __init__(self, edge: float, continuous: Array) -> None:
-        self.time_constant = 1.0 / (2.0 * pi * edge)
+    def __init__(self, cutoff: float, continuous: Array) -> None:
+        self.time_constant = 1.0 / (2.0 * pi * cutoff)
         self.longest_gap = LONGEST_GAP * self.time_constant
         self._turn = np.where(continuous, 2.0 * pi, 0.0)
         self._last: Array | None = None
@@ -45,7 +45,7 @@ class FilteredMotion:
 
     @property
     def settled(self) -> bool:
-        """Whether the filter has forgotten how it began."""
+        """Whether the initial transient of the filter has decayed."""
         return self.time - self._since > SETTLED * self.time_constant
 
     def feed(self, time: float, q: Array, qd: Array, tau: Array) -> None:

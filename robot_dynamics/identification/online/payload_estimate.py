@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.model import Model
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.residuals import unexplained
 from robot_dynamics.spatial.rigid_body import Inertia
@@ -24,13 +24,13 @@ MODEL_ERROR = 0.003
 """Standard deviation that a good model has at least, of the effort limit."""
 
 PRIOR = np.array([30.0, 10.0, 10.0, 10.0])
-"""Standard deviations of mass, kg, and first moments, kg m, of a load that nothing is known of."""
+"""Standard deviations of mass, kg, and first moments, kg m, of an unknown load."""
 
 CLEAR = 3.0
-"""Standard deviations of a mass that is told from none."""
+"""Standard deviations at which a mass is significantly above zero."""
 
 NEXT_TO_NONE_KG = 0.2
-"""A mass that is certainly smaller than this is known, too, kg."""
+"""A mass that is certainly smaller than this counts as known, kg."""
 
 UNITS = [Inertia(u[0], u[1:], np.zeros((3, 3))) for u in np.vstack([np.zeros(4), np.eye(4)])]
 """No load, a unit of mass, and a unit of each first moment."""
@@ -72,7 +72,7 @@ class EstimatedLoad:
 
     @property
     def known(self) -> bool:
-        """Whether there is a mass that is told from none, or next to none."""
+        """Whether the mass is significant, or certainly close to zero."""
         return bool(CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE_KG))
 
     def __str__(self) -> str:

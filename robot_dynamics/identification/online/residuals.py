@@ -1,4 +1,4 @@
-"""What a model leaves unexplained of the efforts of a robot that runs."""
+"""Residuals of a model on the efforts of a running robot."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.model import Model
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 
 
@@ -25,7 +25,7 @@ class Unexplained(NamedTuple):
 
     @property
     def residual(self) -> Array:
-        """What no friction at rest explains, shape (n,)."""
+        """Residual that friction at rest cannot explain, shape (n,)."""
         return np.sign(self.effort) * np.maximum(np.abs(self.effort) - self.stuck, 0.0)
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, frozen
 from robot_dynamics.errors import RobotError
+from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
@@ -54,7 +54,7 @@ class Axis(NamedTuple):
 
 
 class Displacement(NamedTuple):
-    """What the whole chain does to a body: x to R (x - a) + b, with the rows of R."""
+    """Displacement of a body by the whole chain: x to R (x - a) + b, with the rows of R."""
 
     rows: Sequence[Vector]
     a: Vector
@@ -69,13 +69,13 @@ class Displacement(NamedTuple):
         return plus(self.vector(minus(x, self.a)), self.b)
 
     def after(self, axis: Axis, motion: Any) -> Displacement:
-        """What is left of it behind a first joint that has moved."""
+        """Return what remains of it behind a first joint that has moved."""
         back = axis.back(motion)
         columns = [axis.vector(column, back) for column in zip(*self.rows, strict=True)]
         return Displacement(list(zip(*columns, strict=True)), self.a, axis.point(self.b, back))
 
     def before(self, axis: Axis, motion: Any) -> Displacement:
-        """What is left of it in front of a last joint that has moved."""
+        """Return what remains of it in front of a last joint that has moved."""
         rows = [axis.vector(row, motion) for row in self.rows]
         return Displacement(rows, axis.point(self.a, motion), self.b)
 
@@ -171,7 +171,7 @@ class AxisChain:
         )
 
     def displacement(self, rotation: Array, position: Array) -> Displacement:
-        """What brings the frame from where it is at zero to the given pose."""
+        """Return the displacement of the frame from zero to the given pose."""
         R = [[rotation[i, 0], rotation[i, 1], rotation[i, 2]] for i in range(3)]
         back = [tuple(map(float, row)) for row in self.tool.rotation]  # columns of the transpose
         rows = [tuple(dot(R[i], back[j]) for j in range(3)) for i in range(3)]
@@ -180,11 +180,11 @@ class AxisChain:
 
 
 def _clean(values: Array) -> Array:
-    """Zeros and ones where round-off has left something near them."""
+    """Replace values that differ from 0 and 1 by round-off."""
     near = np.round(values)
     return np.where((np.abs(values - near) < ROUND_OFF) & (np.abs(near) < 1.5), near + 0.0, values)
 
 
 def as_turn(angle: Any) -> Turn:
-    """Cosine and sine of an angle in rad."""
+    """Return cosine and sine of an angle in rad."""
     return Turn(np.cos(angle), np.sin(angle))

@@ -17,21 +17,22 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, AxisChain, Displacement
-from robot_dynamics.kinematics.inverse.equations.agreement import Equations, Frees
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ArmAngleEquations
 from robot_dynamics.kinematics.inverse.equations.parallel_axes import ParallelEquations
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
+    Frees,
     NoClosedForm,
     Partial,
+    StructureEquations,
 )
 from robot_dynamics.kinematics.inverse.equations.spherical_wrist import WristEquations
 from robot_dynamics.kinematics.inverse.equations.subproblems import times
 
 
 class ReversedEquations:
-    """A structure seen from the hand: the same equations for the displacement back."""
+    """Equations of a structure seen from the hand, for the inverse displacement."""
 
-    def __init__(self, equations: Equations, n: int) -> None:
+    def __init__(self, equations: StructureEquations, n: int) -> None:
         self.equations, self.n, self.quartic = equations, n, equations.quartic
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
@@ -53,8 +54,8 @@ class ReversedEquations:
 
 
 @dataclass(frozen=True, eq=False)
-class Structure:
-    """What inverse kinematics makes use of in a chain.
+class ClosedForm:
+    """Closed form of a chain, with a description.
 
     Args:
         description: In words, with the joints.
@@ -63,11 +64,11 @@ class Structure:
     """
 
     description: str
-    equations: Equations
+    equations: StructureEquations
     parameter: bool = False
 
 
-def find_structure(chain: AxisChain) -> Structure | None:
+def find_structure(chain: AxisChain) -> ClosedForm | None:
     """The closed form of a chain, found from its axes; None if there is none.
 
     Where several fit, one without a quartic comes first, and a wrist before parallel axes before a
@@ -76,29 +77,29 @@ def find_structure(chain: AxisChain) -> Structure | None:
     return _best([make(chain) for make in _CANDIDATES])
 
 
-def find_structure_around(chain: AxisChain, given: int) -> Structure | None:
+def find_structure_around(chain: AxisChain, given: int) -> ClosedForm | None:
     """The closed form of a chain in which the motion of an inner joint is given; None without."""
     return _best([_wrist(chain, 3, backwards=back, given=given) for back in (False, True)])
 
 
-def arm_angle_structure(chain: AxisChain) -> Structure | None:
+def arm_angle_structure(chain: AxisChain) -> ClosedForm | None:
     """The closed form of an arm with an arm angle; None if the arm is another one."""
     try:
         equations = ArmAngleEquations(chain.axes)
     except NoClosedForm:
         return None
     words = "spherical shoulder and spherical wrist, with the arm angle given"
-    return Structure(words, equations, parameter=True)
+    return ClosedForm(words, equations, parameter=True)
 
 
-def _best(found: Sequence[Structure | None]) -> Structure | None:
+def _best(found: Sequence[ClosedForm | None]) -> ClosedForm | None:
     known = [structure for structure in found if structure is not None]
     return min(known, key=lambda structure: structure.equations.quartic, default=None)
 
 
 def _wrist(
     chain: AxisChain, k: int, *, backwards: bool, given: int | None = None
-) -> Structure | None:
+) -> ClosedForm | None:
     axes = _reversed(chain.axes) if backwards else chain.axes
     names = ("wrist", "elbow", "shoulder") if backwards else ("shoulder", "elbow", "wrist")
     # seen from the hand the point that has to be placed is the root's, which the hand knows nothing
@@ -106,7 +107,7 @@ def _wrist(
     w = tuple(map(float, np.zeros(3) if backwards else chain.tool.translation))
     held = len(chain) - 1 - given if backwards and given is not None else given
     try:
-        equations: Equations = WristEquations(axes, k, names, w, held)
+        equations: StructureEquations = WristEquations(axes, k, names, w, held)
     except NoClosedForm:
         return None
     joints = chain.names[:k] if backwards else chain.names[len(chain) - k :]
@@ -116,10 +117,10 @@ def _wrist(
     quartic = ", with a quartic" if equations.quartic else ""
     if backwards:
         equations = ReversedEquations(equations, len(chain))
-    return Structure(f"{kind}: {what}{quartic}", equations, parameter=given is not None)
+    return ClosedForm(f"{kind}: {what}{quartic}", equations, parameter=given is not None)
 
 
-def _parallel(chain: AxisChain, *, backwards: bool) -> Structure | None:
+def _parallel(chain: AxisChain, *, backwards: bool) -> ClosedForm | None:
     axes = _reversed(chain.axes) if backwards else chain.axes
     names = ("wrist", "elbow", "shoulder") if backwards else ("shoulder", "elbow", "wrist")
     try:
@@ -129,10 +130,10 @@ def _parallel(chain: AxisChain, *, backwards: bool) -> Structure | None:
     last = len(chain) - 1
     joints = [chain.names[last - k if backwards else k] for k in equations.turns]
     what = f"three parallel axes: {', '.join(joints[::-1] if backwards else joints)}"
-    return Structure(what, ReversedEquations(equations, len(chain)) if backwards else equations)
+    return ClosedForm(what, ReversedEquations(equations, len(chain)) if backwards else equations)
 
 
-_CANDIDATES: tuple[Callable[[AxisChain], Structure | None], ...] = (
+_CANDIDATES: tuple[Callable[[AxisChain], ClosedForm | None], ...] = (
     functools.partial(_wrist, k=3, backwards=False),
     functools.partial(_parallel, backwards=False),
     functools.partial(_parallel, backwards=True),

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, Displacement, as_turn
-from robot_dynamics.kinematics.inverse.closed_form import Structure
+from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Partial,
 )
@@ -26,17 +27,16 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import Turn
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
-    family_of,
     lever_of,
     reason_of,
+    self_motion_of,
 )
+from robot_dynamics.kinematics.inverse.joint_limits import within_limits
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
 from robot_dynamics.kinematics.inverse.pose_arguments import EXACT, deviation
-from robot_dynamics.kinematics.inverse.whole_turns import within_limits
-from robot_dynamics.lazy import cached_property
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
-"""The member of a family that is returned by default: cosine and sine, of arm and hand."""
+"""Free angles by default: cosine and sine, of arm and hand."""
 
 
 SPECIAL, NO_ROTATION = -1.0, -2.0
@@ -79,7 +79,7 @@ class ClosedFormKernel:
         self,
         chain: AxisChain,
         given: int | None,
-        structure: Structure,
+        structure: ClosedForm,
         cache: bool,
         backend: str | Backend,
     ) -> None:
@@ -104,22 +104,22 @@ class ClosedFormKernel:
     def __call__(
         self, R: Array, p: Array, redundant: Array | None = None, free: Array | None = None
     ) -> Branches:
-        """Every branch of N poses.
+        """Compute every branch of N poses.
 
         Args:
             R: Rotations, shape (N, 3, 3).
             p: Positions, shape (N, 3), m.
             redundant: Redundant position, shape (N, 1), if there is one.
-            free: Member of the families, shape (4,) or (N, 4); by default `NOT_TURNED`.
+            free: Cosine and sine of the free angles, shape (4,) or (N, 4); by default `NOT_TURNED`.
         """
         given = () if redundant is None else (redundant,)
         if free is None:
             return Branches(*self._usual(R, p, *given))
-        return Branches(*self._any_member(R, p, *given, free))
+        return Branches(*self._at_free_angles(R, p, *given, free))
 
     @cached_property
     def _usual(self) -> Any:
-        """The equations with the member of families that is returned by default."""
+        """Compile the equations with the free angles `NOT_TURNED`."""
 
         def equations(
             rotation: Array, position: Array, redundant: Array | None = None
@@ -129,10 +129,10 @@ class ClosedFormKernel:
         return self._compiled("inverse_kinematics", equations, self._inputs)
 
     @cached_property
-    def _any_member(self) -> Any:
-        """The equations with a member of families that is asked for."""
+    def _at_free_angles(self) -> Any:
+        """Compile the equations with the free angles as an input."""
         inputs = {**self._inputs, "free": (4,)}
-        return self._compiled("inverse_kinematics_family", self._equations_of_pose, inputs)
+        return self._compiled("inverse_kinematics_self_motion", self._equations_of_pose, inputs)
 
     def _compiled(self, name: str, equations: Any, inputs: dict[str, tuple[int, ...]]) -> Any:
         return self._compile(trace(name, equations, inputs))
@@ -140,7 +140,7 @@ class ClosedFormKernel:
     def ways(
         self, rotation: Array, position: Array, redundant: Array | None, free: Array
     ) -> list[Partial]:
-        """The motions of all joints but the redundant one, with the steps that led to them."""
+        """Return the motions of all joints but the redundant one, with the steps to them."""
         target = self._target(rotation, position, redundant)
         frees = Turn(free[0], free[1]), Turn(free[2], free[3])
         given = None
@@ -149,30 +149,30 @@ class ClosedFormKernel:
         return self._equations.solve(target, frees, given)
 
     def arm_angle(self, q: Array) -> float:
-        """The arm angle at joint positions (n,), rad, of an arm that takes it."""
+        """Return the arm angle at joint positions (n,), rad, of an arm that takes it."""
         return float(self._equations.angle([as_turn(x) for x in q]))
 
     def reason(self, *pose: Any) -> str:
-        """Why there is no solution for a pose; arguments as of `ways`."""
+        """Explain why there is no solution for a pose; arguments as of `ways`."""
         with np.errstate(all="ignore"):
             ways = self.ways(*pose)
             misses = [self.residual(way, *pose[:3]) for way in ways]
         return reason_of(ways, np.array(misses, dtype=np.float64), self._names)
 
-    def families(self, *pose: Any, alone: bool) -> list[str | None]:
-        """Which joints are free in every branch of a pose; `alone` as of `family_of`."""
+    def self_motions(self, *pose: Any, alone: bool) -> list[str | None]:
+        """Describe the free joints of every branch of a pose; `alone` as of `self_motion_of`."""
         with np.errstate(all="ignore"):
-            return [family_of(way, self._names, alone) for way in self.ways(*pose)]
+            return [self_motion_of(way, self._names, alone) for way in self.ways(*pose)]
 
     def residual(
         self, way: Partial, rotation: Array, position: Array, redundant: Array | None
     ) -> Any:
-        """Root of the squares by which the position and two directions are missed."""
+        """Return the root of the squares by which the position and two directions are missed."""
         target = self._target(rotation, position, redundant)
         return np.sqrt(self._equations.missed(way, target))
 
     def _target(self, rotation: Array, position: Array, redundant: Array | None) -> Displacement:
-        """What the joints do, but for a redundant one outside of the others."""
+        """Return the displacement by the joints without a redundant one outside of the others."""
         target = self.chain.displacement(rotation, position)
         if self._outside is None or redundant is None:
             return target
@@ -180,12 +180,12 @@ class ClosedFormKernel:
         return target.after(axis, motion) if self._outside == 0 else target.before(axis, motion)
 
     def _motion(self, redundant: Array) -> Any:
-        """The motion of the redundant joint at a position, shape (1,); or that by an arm angle."""
+        """Return the motion of the redundant joint at a position (1,), or that by an arm angle."""
         rotates = self.given is None or self.chain.rotates[self.given]
         return as_turn(redundant[0]) if rotates else redundant[0]
 
     def _motions(self, way: Partial, redundant: Array | None) -> list[Any]:
-        """The motions of all joints."""
+        """Return the motions of all joints."""
         motions = [way.values[k] for k in range(len(way.values))]
         if self._outside is not None and redundant is not None:
             motions.insert(self._outside, self._motion(redundant))
@@ -194,7 +194,7 @@ class ClosedFormKernel:
     def _equations_of_pose(
         self, rotation: Array, position: Array, redundant: Array | None = None, free: Any = None
     ) -> dict[str, Array]:
-        """What the kernel computes; see `Branches`."""
+        """Return the outputs of the kernel; see `Branches`."""
         rows, residuals, within, turns = [], [], [], []
         nothing = np.sqrt(-1.0 - position[0] * position[0])
         for way in self.ways(rotation, position, redundant, free):
@@ -213,7 +213,7 @@ class ClosedFormKernel:
         }
 
     def _regular(self, rotation: Array, residuals: list[Any], within: list[Any], free: Any) -> Any:
-        """What is to be said of all branches together; see `Branches`."""
+        """Return `regular` of `Branches`."""
         all_within = select(sum(within), len(within) - 0.5, 1.0, 2.0)
         known = select(sum(residuals), POLISHED[0], all_within, 0.0)  # NaN is no number below
         lacking = [select(POLISHED[0], x, select(x, POLISHED[1], 1.0, 0.0), 0.0) for x in residuals]
@@ -223,7 +223,7 @@ class ClosedFormKernel:
         return select(deviation(rotation), EXACT, known, NO_ROTATION)
 
     def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
-        """Joint positions with the turns that the limits allow, and 1 if they are within, or 0."""
+        """Return joint positions, in the limits where possible, and 1 if they are within, or 0."""
         motions = zip(self._motions(way, redundant), self.chain.rotates, strict=True)
         q = [x.angle if rotates else x for x, rotates in motions]
         if self.given is not None and redundant is not None:
@@ -232,11 +232,11 @@ class ClosedFormKernel:
 
 
 def unusual(*_: Any) -> None:
-    """What an entry answers to arguments that are not for it."""
+    """Return None: the answer of an entry that declines its arguments."""
 
 
 def _stacked(rows: Sequence[Any]) -> Array:
-    """Scalars, or scalars in rows, as an array."""
+    """Return scalars, or scalars in rows, as an array."""
     flat = [x for row in rows for x in (row if isinstance(row, list) else [row])]
     shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
     array = np.empty(len(flat), dtype=object)
@@ -245,7 +245,7 @@ def _stacked(rows: Sequence[Any]) -> Array:
 
 
 def _branch_name(way: Partial) -> str:
-    """As "shoulder+ elbow- wrist+", in that order."""
+    """Return a name such as "shoulder+ elbow- wrist+", in that order."""
     signs = {step.name: step.sign for step in way.steps if step.name}
     order = [name for name in ("shoulder", "elbow", "wrist") if name in signs]
     return " ".join(name + signs[name] for name in order) or "only"

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.compiler.kernel import Backend
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, shown
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
 from robot_dynamics.kinematics.inverse.closed_form import (
-    Structure,
+    ClosedForm,
     arm_angle_structure,
     find_structure,
     find_structure_around,
@@ -30,21 +30,20 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
     ClosedFormKernel,
     unusual,
 )
-from robot_dynamics.kinematics.inverse.complete_solver import CompleteSolver
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
-from robot_dynamics.kinematics.inverse.free_members import members_within_reach
 from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
+from robot_dynamics.kinematics.inverse.joint_limits import equivalent_positions, within_limits
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, NumericSolver
 from robot_dynamics.kinematics.inverse.pose_arguments import checked_poses, nearest_rotations
-from robot_dynamics.kinematics.inverse.whole_turns import all_turns, within_limits
+from robot_dynamics.kinematics.inverse.self_motion import free_angles_within_reach
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 
-SOLVERS = ("auto", "numeric", "ssik")
+SOLVERS = ("auto", "numeric")
 
 
 class InverseKinematics:
-    """All joint positions for a pose of a frame, of the joints between the root and that frame.
+    """Find all joint positions, between the root and a frame, for a pose of that frame.
 
     Args:
         robot: Any robot; inertias are not needed.
@@ -53,23 +52,22 @@ class InverseKinematics:
             last, the first or the first inner one that leaves a closed form. Or "arm angle", where
             three axes meet in the shoulder and three in the wrist: how far the elbow is turned
             about the line between, from the side of the first axis.
-        solver: "auto", which is the closed form where there is one and else the search; "numeric",
-            always the search, for positions within the limits and without a redundant joint; or
-            "ssik", all solutions of six or seven revolute joints by that optional package.
+        solver: "auto", the closed form where there is one and else the search; or "numeric", always
+            the search, for positions within the limits and without a redundant joint.
         cache: Keep the compiled equations on disk.
         backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function like them.
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.
-        structure: What the closed form makes use of, in words; or "numeric" or "ssik".
+        structure: What the closed form makes use of, in words; or "numeric".
         branches: Name of every branch: signs of the square roots that choose the solution at
             shoulder, elbow and wrist.
         redundant: The joint that is given beside the pose, or "arm angle", or None.
 
     Raises:
         UnknownNameError: If there is no such frame, joint or solver.
-        RobotError: If a joint on the way to the frame follows another one, or the solver does not
-            take the arm.
+        RobotError: If a joint on the way to the frame follows another one, or `redundant` leaves
+            no closed form.
         ArgumentError: If `redundant` is given to a solver that finds all joints.
     """
 
@@ -92,11 +90,10 @@ class InverseKinematics:
                 f"redundant: solver '{solver}' finds all joints; leave redundant={redundant!r} out"
             )
         self._numeric = NumericSolver(self._chain, cache, backend)
-        self._complete = CompleteSolver(self._chain) if solver == "ssik" else None
         self._closed: ClosedFormKernel | None = None
         self._entry: Callable[..., Branches | None] = unusual
         self._given: int | None = None
-        self.structure = "ssik" if self._complete else "numeric"
+        self.structure = "numeric"
         self.branches: tuple[str, ...] = (self.structure,)
         if solver == "auto":
             self._given, found = self._take_apart(redundant)
@@ -128,8 +125,8 @@ class InverseKinematics:
             rotation: Axes of the frame in the root link, shape (3, 3) or (N, 3, 3).
             position: Its origin, shape (3,) or (N, 3), m.
             redundant: Position of the redundant joint, or the arm angle, rad, one or N.
-            free: At a degenerate pose, which member of the family is returned: an angle, rad;
-                another one where that is out of reach.
+            free: At a degenerate pose, the angle of the free joint, rad: it selects a point of the
+                self-motion. Another angle is taken where the pose is out of reach from there.
             start: Where a numeric search starts, shape (n,); by default the middle of the ranges.
 
         Returns:
@@ -154,16 +151,14 @@ class InverseKinematics:
                 return tuple.__new__(InverseSolutions, fields)  # without a frame of Python
         R, p, one = checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
-        if self._complete is not None:
-            solutions = self._by_others(self._complete, nearest_rotations(R), p)
-        elif self._closed is None:
+        if self._closed is None:
             solutions = self._search(nearest_rotations(R), p, start)
         else:
             solutions = self._solutions(self._closed, R, p, given, free)
         return solutions.one() if one else solutions
 
     def _some(self, q: Array, residual: Array, state: Array) -> InverseSolutions:
-        """Those branches of a pose, with nothing special about it, that reach it."""
+        """Return the branches that reach a pose that is not special."""
         valid = residual <= REACHED
         key = valid.tobytes()
         if key not in self._subsets:
@@ -175,11 +170,11 @@ class InverseKinematics:
         return InverseSolutions(q[rows], names, residual[rows], inside, every, None, none)
 
     def turns(self, q: npt.ArrayLike) -> Array:
-        """Every position within the limits that differs from q (n,) by whole turns, (m, n)."""
-        return all_turns(self._chain, np.asarray(q, dtype=np.float64))
+        """Return every position within the limits equal to q up to multiples of 2 pi, (m, n)."""
+        return equivalent_positions(self._chain, np.asarray(q, dtype=np.float64))
 
     def redundant_of(self, q: npt.ArrayLike) -> float | None:
-        """Position of the redundant joint, or the arm angle, at joint positions (n,), rad."""
+        """Return the redundant position, or the arm angle, at joint positions (n,), rad."""
         positions = vector("q", q, len(self.joint_names))
         if self.redundant == ARM_ANGLE and self._closed is not None:
             return self._closed.arm_angle(positions)
@@ -187,8 +182,8 @@ class InverseKinematics:
 
     # -- the redundant joint --------------------------------------------------------------------
 
-    def _take_apart(self, redundant: str | None) -> tuple[int | None, Structure | None]:
-        """Index of the redundant joint, and the structure of the chain without it."""
+    def _take_apart(self, redundant: str | None) -> tuple[int | None, ClosedForm | None]:
+        """Return the index of the redundant joint, and the structure of the chain without it."""
         chain, last = self._chain, len(self._chain) - 1
         order = (last, 0, *range(1, last))
         if redundant == ARM_ANGLE:
@@ -219,8 +214,8 @@ class InverseKinematics:
                 return k, structure
         return None, None
 
-    def _structure_but_for(self, k: int) -> Structure | None:
-        """The closed form of all joints but one, whose position is given."""
+    def _structure_but_for(self, k: int) -> ClosedForm | None:
+        """Return the closed form of all joints but one, whose position is given."""
         chain, last = self._chain, len(self._chain) - 1
         structure = find_structure(chain.without(-1 if k else 0)) if k in (0, last) else None
         return structure or find_structure_around(chain, k)
@@ -249,37 +244,37 @@ class InverseKinematics:
         self, closed: ClosedFormKernel, R: Array, p: Array, given: Array | None, free: float
     ) -> InverseSolutions:
         redundant = None if given is None else np.ascontiguousarray(given)[:, None]
-        member = None if free == 0.0 else np.tile(as_turn(free)[:2], 2)
-        found = closed(R, p, redundant, member)
+        angles = None if free == 0.0 else np.tile(as_turn(free)[:2], 2)
+        found = closed(R, p, redundant, angles)
         least = found.regular.min(initial=0.0)
         if least <= NO_ROTATION:
             return self._solutions(closed, nearest_rotations(R), p, given, free)
         q, residual, state, regular = found
-        reasons, families = np.empty(len(R), dtype=object), np.empty(residual.shape, dtype=object)
+        reasons, self_motions = np.empty(len(R), object), np.empty(residual.shape, object)
         if least <= SPECIAL:
             rows = np.flatnonzero(regular == SPECIAL)
-            members = np.tile(NOT_TURNED if member is None else member, (len(rows), 1))
-            pose = [R[rows], p[rows], None if redundant is None else redundant[rows], members]
+            frees = np.tile(NOT_TURNED if angles is None else angles, (len(rows), 1))
+            pose = [R[rows], p[rows], None if redundant is None else redundant[rows], frees]
             special = Branches(*(array[rows] for array in found))
-            reasons[rows], families[rows] = self._special(closed, special, pose)
+            reasons[rows], self_motions[rows] = self._special(closed, special, pose)
             q[rows], residual[rows], state[rows] = special[:3]
         valid = residual <= REACHED
         np.copyto(residual, np.nan, where=~valid)
         inside = valid & ((state == 1.0) | (state == 3.0))
-        return InverseSolutions(q, self.branches, residual, inside, valid, reasons, families)
+        return InverseSolutions(q, self.branches, residual, inside, valid, reasons, self_motions)
 
     def _special(
         self, closed: ClosedFormKernel, found: Branches, pose: list[Any]
     ) -> tuple[Array, Array]:
-        """Mend what can be mended; why there is no solution (N,), and free joints (N, s)."""
+        """Improve special poses; return why there is no solution (N,), and self-motions (N, s)."""
         q, residual, state, _ = found
         free = np.any(state >= 2.0, axis=1)
         lost = np.flatnonzero(free & ~np.any(residual <= REACHED, axis=1))
-        if lost.size:  # another member of the family may reach the pose
+        if lost.size:  # another point of the self-motion may reach the pose
             R, p = pose[0][lost], pose[1][lost]
             given = None if pose[2] is None else pose[2][lost]
-            pose[3][lost] = members = members_within_reach(closed, R, p, given)
-            for array, better in zip(found, closed(R, p, given, members), strict=True):
+            pose[3][lost] = frees = free_angles_within_reach(closed, R, p, given)
+            for array, better in zip(found, closed(R, p, given, frees), strict=True):
                 array[lost] = better
         rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
         if rows[0].size:
@@ -289,38 +284,18 @@ class InverseKinematics:
             state[rows] = 2.0 * (state[rows] >= 2.0) + inside
         valid = residual <= REACHED
         q[~valid] = np.nan
-        reasons, families = np.empty(len(q), dtype=object), np.empty(valid.shape, dtype=object)
+        reasons, self_motions = np.empty(len(q), object), np.empty(valid.shape, object)
         for row in range(len(q)):
             one = [None if x is None else x[row] for x in pose]
             if not valid[row].any():
                 reasons[row] = closed.reason(*one)
             elif (state[row] >= 2.0).any():
-                texts = closed.families(*one, alone=row in lost)
-                families[row] = [
+                texts = closed.self_motions(*one, alone=row in lost)
+                self_motions[row] = [
                     text if named else None
                     for text, named in zip(texts, valid[row] & (state[row] >= 2.0), strict=True)
                 ]
-        return reasons, families
-
-    # -- by another package ---------------------------------------------------------------------
-
-    def _by_others(self, complete: CompleteSolver, R: Array, p: Array) -> InverseSolutions:
-        q = complete.solve(R, p)
-        residual = self._numeric.residuals(q, R, p)
-        self._numeric.polish(q, residual, R, p)
-        turned, inside = within_limits(self._chain, list(np.moveaxis(q, 2, 0)))
-        valid = residual <= REACHED
-        reasons = np.full(len(R), None, dtype=object)
-        reasons[~valid.any(axis=1)] = "ssik finds no solution for this pose"
-        return InverseSolutions(
-            q=np.where(valid[..., None], np.stack(turned, axis=2), np.nan),
-            branch=self.branches * q.shape[1],
-            residual=np.where(valid, residual, np.nan),
-            within_limits=valid & (inside == 1.0),
-            valid=valid,
-            reason=reasons,
-            family=np.full(valid.shape, None, dtype=object),
-        )
+        return reasons, self_motions
 
     # -- numeric --------------------------------------------------------------------------------
 
@@ -340,5 +315,5 @@ class InverseKinematics:
             within_limits=valid,
             valid=valid,
             reason=reasons,
-            family=np.full(valid.shape, None, dtype=object),
+            self_motion=np.full(valid.shape, None, dtype=object),
         )

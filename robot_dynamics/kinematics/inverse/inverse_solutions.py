@@ -1,4 +1,4 @@
-"""What inverse kinematics finds for a pose, or for many."""
+"""Solutions of inverse kinematics for a pose, or for many, and why there are none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Partial,
     Step,
@@ -33,8 +33,8 @@ class InverseSolutions(NamedTuple):
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
         reason: Why there is no solution, None where there is one; shape () or (N,), text.
-        family: At a degenerate pose, which joint may be anywhere in that row, others following; the
-            row is one of the family, which the argument `free` goes through. None elsewhere.
+        self_motion: At a degenerate pose, which joint may be anywhere, others following; the row is
+            one point of that self-motion, which the argument `free` selects. None elsewhere.
     """
 
     q: Array
@@ -43,10 +43,10 @@ class InverseSolutions(NamedTuple):
     within_limits: Array
     valid: Array
     reason: Any
-    family: Array
+    self_motion: Array
 
     def one(self) -> InverseSolutions:
-        """The only pose of N = 1, its solutions alone."""
+        """Return the solutions of the only pose of N = 1."""
         rows = np.flatnonzero(self.valid[0])
         return InverseSolutions(
             q=self.q[0, rows],
@@ -55,12 +55,12 @@ class InverseSolutions(NamedTuple):
             within_limits=self.within_limits[0, rows],
             valid=self.valid[0, rows],
             reason=self.reason[0],
-            family=self.family[0, rows],
+            self_motion=self.self_motion[0, rows],
         )
 
 
 def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> str:
-    """Why none of the ways reaches its pose: what is missed by the one that comes nearest."""
+    """Explain by how much the nearest of the ways misses its pose."""
     missed = [step for way in ways for step in _first_missed(way)]
     if not missed:
         return (
@@ -89,8 +89,8 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     )
 
 
-def family_of(way: Partial, names: tuple[str, ...], alone: bool) -> str | None:
-    """Which joint is free in a solution at a degenerate pose.
+def self_motion_of(way: Partial, names: tuple[str, ...], alone: bool) -> str | None:
+    """Describe which joint is free in a solution at a degenerate pose.
 
     Args:
         way: The solution.
@@ -115,5 +115,5 @@ def _miss(step: Step) -> float:
 
 
 def lever_of(step: Step) -> Any:
-    """Product of two distances from the axis of a joint, which is free where it vanishes."""
+    """Return the product of two distances from the axis of a joint, which is free where it is 0."""
     return step.size * step.size if step.name else step.size

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.inverse.equations.subproblems import cross, dot
 
 ROTATION = 1e-5
-"""How far R^T R of an argument may be from the identity; it is then made a rotation matrix."""
+"""Largest error of R^T R of an argument, which is then made a rotation matrix."""
 
 EXACT = 1e-20
-"""Square of that which is taken as round-off."""
+"""Square of an error that counts as round-off."""
 
 
 def checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:
@@ -38,7 +38,7 @@ def checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Arr
 
 
 def deviation(rotation: Array) -> Any:
-    """How far a matrix is from a rotation: squares of R^T R - 1 and of the determinant - 1."""
+    """Return the error of a rotation matrix: squares of R^T R - 1 and of the determinant - 1."""
     x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
     units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
     return sum((e * e for e in (*units, dot(x, y), dot(y, z), dot(z, x))), 0.0)

@@ -1,16 +1,16 @@
-"""What the parts of controller_node know of the whole."""
+"""Interface of controller_node for its parts."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators, Controller
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
-from robot_dynamics.nodes.controller.standby import Standby, Watch
+from robot_dynamics.nodes.controller.standby import Lease, Standby
 from robot_dynamics.nodes.ros.messages import JointReader
-from robot_dynamics.nodes.runtime.exchange import Outlet
+from robot_dynamics.nodes.runtime.intra_process import LoopPublisher
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
@@ -26,8 +26,8 @@ class ControllerBase(RobotNode[ControllerParameters]):
         reference: Desired motion.
         command: Publishes efforts.
         named: Publishes them with names.
-        standby: Watches another one's commands, if it only stands by.
-        watch: Its right to command, if it does not stand by.
+        standby: Monitors the commands of another controller; None in the primary controller.
+        lease: The right to command; None in a standby controller.
         output: Names of the commands in their order, and the actuators if these are theirs.
         saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
         cycles: All cycles.
@@ -39,10 +39,10 @@ class ControllerBase(RobotNode[ControllerParameters]):
     tuning: LoopTuning
     states: JointReader
     reference: JointReader
-    command: Outlet
-    named: Outlet
+    command: LoopPublisher
+    named: LoopPublisher
     standby: Standby | None
-    watch: Watch | None
+    lease: Lease | None
     output: tuple[tuple[str, ...], Actuators | None]
     saturated: Array
     cycles: int
@@ -50,10 +50,10 @@ class ControllerBase(RobotNode[ControllerParameters]):
 
     @property
     @abstractmethod
-    def doubled(self) -> bool:
-        """Whether another node commands, and this one only stands by."""
+    def inhibited(self) -> bool:
+        """Whether this node must not command, as another one does."""
 
     @property
     @abstractmethod
     def listened_to(self) -> bool:
-        """Whether anybody receives commands: the middleware may take seconds to introduce us."""
+        """Return whether a node receives commands: discovery may take seconds."""

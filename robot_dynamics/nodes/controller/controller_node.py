@@ -2,7 +2,7 @@
 
 It answers every joint_states message at once, in the control mode of its
 parameter `mode`, within the effort limits of the URDF and the limits that its
-parameters set for each joint. Without a reference, and while nobody listens to
+parameters set for each joint. Without a reference, and while no node listens to
 its commands, it holds the joints where they are.
 """
 
@@ -18,24 +18,23 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import (
     MODES,
     Actuators,
     Command,
     Controller,
-    Limited,
     Measured,
     Model,
-    Reference,
     Status,
     gains_for,
 )
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.control.setpoint import ReferenceHistory
+from robot_dynamics.control.setpoint import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.settings import ZERO_EFFORT
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.controller_parameters import (
     REFUSE,
@@ -45,30 +44,29 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
 from robot_dynamics.nodes.controller.direct_reader import DirectReader
 from robot_dynamics.nodes.controller.rest import wait_for_rest
-from robot_dynamics.nodes.controller.standby import Standby, Watch
+from robot_dynamics.nodes.controller.standby import Lease, Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
-from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
+from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 LAST_CYCLES_S = 1.0
 """Time that the cycles in which efforts fade to zero may be late by."""
 
 PUBLISHER_CHECK_PERIOD_S = 1.0
-"""Time between two looks for other nodes that command the same joints."""
+"""Time between two checks for other nodes that command the same joints, s."""
 
 MEASURING_PERIOD_S = 4e-3
-"""Time between two looks how states come and whether the arm swings."""
+"""Time between two measurements of how states come and whether the arm oscillates, s."""
 
 RETUNE_PERIOD_S = 0.1
-"""Time between two looks whether other feedback is due."""
+"""Time between two checks whether other feedback is due, s."""
 
 MAX_EXTRAPOLATION_S = 0.02
 """Time by which a reference is brought ahead to that of a newer state."""
@@ -111,12 +109,12 @@ class ControllerNode(ControllerBase):
         self._reference_at = 0.0
         self.output = self._output_of(self.robot)
         self._places = run_of(self._order.tolist(), len(names))
-        self.command = self.create_outlet(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
-        self.named = self.create_outlet(JointState, NAMED_TOPIC, OUTPUT_QOS)
-        self._states_in = self.create_inlet(
+        self.command = self.create_loop_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
+        self.named = self.create_loop_publisher(JointState, NAMED_TOPIC, OUTPUT_QOS)
+        self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
         )
-        self._reference_in = self.create_inlet(
+        self._reference_in = self.create_loop_subscriber(
             JointState, "reference", self._on_reference, COMMAND_QOS, read=bytes
         )
         self.saturated = np.zeros(len(names))
@@ -134,7 +132,7 @@ class ControllerNode(ControllerBase):
             )
         self.create_service(Trigger, "~/resume", self._on_resume)
         self.standby = Standby(self, self.command.topic) if parameters.standby else None
-        self.watch = None if parameters.standby else Watch(self, self.command.topic)
+        self.lease = None if parameters.standby else Lease(self, self.command.topic)
         self.report = ControllerReport(self)
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.every(RETUNE_PERIOD_S, self._retune)
@@ -156,9 +154,9 @@ class ControllerNode(ControllerBase):
         if self.standby is not None:
             self.standby.forget()
             inputs += self.standby.inputs
-        if self.watch is not None:
-            self.watch.begin()
-            inputs.append(self.watch.reliefs)
+        if self.lease is not None:
+            self.lease.acquire()
+            inputs.append(self.lease.revocations)
         self.report.begin()
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
 
@@ -209,13 +207,12 @@ class ControllerNode(ControllerBase):
             trusted = self.parameters.trust_measured_effort and np.isfinite(effort).all()
             self.controller.activate(effort.copy() if trusted else None)
         if self.standby is not None:
-            efforts = self.standby.relieve(now, self.controller.sees(now))
+            efforts = self.standby.take_over(now, self.controller.sees(now))
             if efforts is not None:
-                self._relieve(efforts)
-        if self.doubled:
+                self._take_over(efforts)
+        if self.inhibited:
             return False
-        usual = self._usual_command(now)
-        command = usual or self._command(now)
+        command = self._command(now)
         status = self.controller.status
         if command is None:
             if status is not self.report.status:
@@ -227,11 +224,9 @@ class ControllerNode(ControllerBase):
         if actuators is not None:
             efforts = actuators.from_joints(efforts)
         self.command.publish(efforts)
-        if usual is not None:
-            self.controller.note_steady()
         if self.standby is not None:
             self.standby.note(efforts)
-        if self.named.listeners:
+        if self.named.subscriber_count:
             stamp = self.nanoseconds if status is Status.BLIND else self.states.stamp
             self.named.publish(JointValues.of_efforts(names, stamp, efforts))
         self.saturated += command.cut
@@ -242,33 +237,29 @@ class ControllerNode(ControllerBase):
         return True
 
     @property
-    def doubled(self) -> bool:
-        """See `ControllerBase.doubled`."""
-        if self.watch is not None:
-            return self.watch.ended
-        return self.standby is not None and not self.standby.on_duty
+    def inhibited(self) -> bool:
+        """See `ControllerBase.inhibited`."""
+        if self.lease is not None:
+            return self.lease.ended
+        return self.standby is not None and not self.standby.commanding
 
     @property
     def listened_to(self) -> bool:
         """See `ControllerBase.listened_to`."""
-        return self.command.listeners > self.report.standbys or self.named.listeners > 0
-
-    def _usual_command(self, now: float) -> Limited | None:
-        """That of the usual cycle; None in any other one. See docs/wire.md."""
-        motion = self._history.around(self.states.stamp / NS_PER_S)
-        if motion is None or not self.listened_to or not self.reference.complete:
-            return None
-        return self.controller.steady(motion, self.reference.effort, self._reference_at, now)
+        return (
+            self.command.subscriber_count > self.report.standbys or self.named.subscriber_count > 0
+        )
 
     def _command(self, now: float) -> Command | None:
-        """That of any cycle."""
+        """Return the command of this cycle, or None if there is to be none."""
         if not self.listened_to:  # and followed no longer, or feedback would push at nothing
             self.controller.postpone(now)
         elif self.reference.complete:
-            self.controller.set_reference(self._reference_at_state(), self._reference_at)
+            reference = self._reference_at_state()
+            self.controller.set_reference(reference, self._reference_at, finite=True)
         return self.controller.update(now)
 
-    def _relieve(self, efforts: Array) -> None:
+    def _take_over(self, efforts: Array) -> None:
         """Go on from the efforts that another node commanded last, come to rest and hold."""
         actuators = self.output[1]
         tau = np.empty(len(efforts))
@@ -285,15 +276,14 @@ class ControllerNode(ControllerBase):
         else:
             self.controller.model = model
 
-    def _reference_at_state(self) -> Reference:
+    def _reference_at_state(self) -> ReferenceSegment:
         """Feedforward of now, and the motion of the time at which the state was measured.
 
         Stamps differ by what messages take; at speed that would look like a tracking error.
         """
-        reference = self.reference
-        then = self._history.at(self.states.stamp / NS_PER_S)
-        q, qd = then or (reference.position, reference.velocity)
-        return Reference(q, qd, reference.effort)
+        tau = self.reference.effort
+        motion = self._history.around(self.states.stamp / NS_PER_S, tau)
+        return motion or ReferenceSegment.at(self.reference.position, self.reference.velocity, tau)
 
     def _on_joint_states(self, values: bytes | JointState | JointValues) -> None:
         states = self.states
@@ -305,7 +295,7 @@ class ControllerNode(ControllerBase):
             self.throttled_log.warn("joint_states", error)
 
     def _measure_states(self, now: float, answered: bool) -> None:
-        """Look how old the last state was when it came, and whether the arm swings."""
+        """Measure the age of the last state when it came, and whether the arm oscillates."""
         stamp, came = self.states.stamp / NS_PER_S, self._states_in.counts.at
         age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
@@ -369,7 +359,7 @@ class ControllerNode(ControllerBase):
             log.info(line)
 
     def diagnostics(self) -> Mapping[str, object]:
-        """What it does, how well, and with which terms and load."""
+        """Return mode, status, errors, terms and load."""
         return self.report.values()
 
     def faults(self) -> Sequence[Fault]:
@@ -381,11 +371,11 @@ class ControllerNode(ControllerBase):
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         resumed = self.controller.resume()
         if recovers := self.tuning.recover():
-            self.get_logger().info("feedback as before the joint swung, for it was resumed")
-        if relieved := self.watch is not None and self.watch.ended:
+            self.get_logger().info("feedback as before the joint oscillated, for it was resumed")
+        if revoked := self.lease is not None and self.lease.ended:
             self._fresh = True  # the first command holds the arm where it is
-            self.watch.begin()
-        response.success = resumed or recovers or relieved
+            self.lease.acquire()
+        response.success = resumed or recovers or revoked
         response.message = "following the reference" if response.success else "not stopped"
         return response
 

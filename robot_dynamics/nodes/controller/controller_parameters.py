@@ -1,4 +1,4 @@
-"""Parameters of controller_node, and the gains and settings that they stand for."""
+"""Parameters of controller_node, and their conversion to gains and settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import MODES, Gains, Settings, SoftLimits
 from robot_dynamics.control.gains import (
     DEFAULT_BANDWIDTH,
@@ -25,21 +24,22 @@ from robot_dynamics.control.settings import (
     ZERO_EFFORT,
 )
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
+from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.online_model import ModelParameters
 from robot_dynamics.robot import Robot
 
 LOWER, REFUSE = "lower", "refuse"
 
 LARGEST = 1e9
-"""What no gain and no limit of a joint exceeds, in SI units: more is a slip of the hand."""
+"""Largest gain or limit accepted, in SI units; a larger one is a mistake."""
 
 SMALL_ERROR = 0.02
-"""Position error to which feedback must be able to answer at its own speed, rad or m."""
+"""Position error to which feedback must respond without reaching the effort rate, rad or m."""
 
 MAX_CYCLE_PERIODS = 5.0
-"""Periods of a late cycle that count for the limits on the change of efforts."""
+"""Longest duration of a cycle for the limits on effort rates, in periods."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     )
     fade: float = parameter(
         Settings.fade,
-        "Time to pass from one mode or set of gains to another, s",
+        "Time to fade to another mode or other gains, s",
         low=0.0,
         high=10.0,
     )
@@ -75,52 +75,50 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     )
     reference_timeout: float = parameter(
         Settings.reference_timeout,
-        "Age of the last reference at which the joints are brought to rest, s",
+        "Age of the last reference at which the joints come to rest, s",
         low=1e-3,
         high=3600.0,
     )
     settle: float = parameter(
         Settings.settle,
-        "Time for which the arm is held where it is, before references are followed, once its "
-        "joint_states come or come again and somebody listens to its commands, s; more than its "
-        "brakes take to open",
+        "Time to hold the measured position before following references, once joint_states arrive "
+        "and a node subscribes to the commands, s; longer than the brakes take to open",
         low=0.0,
         high=60.0,
     )
     join: float = parameter(
         Settings.join,
-        "Least time to join references that are not where the arm is, as after a stop, s; more "
-        "where a joint would exceed a quarter of its speed limit",
+        "Least time to join references away from the measured position, as after a stop, s; more "
+        "if a joint would exceed a quarter of its speed limit",
         low=1e-3,
         high=60.0,
     )
     on_state_timeout: str = parameter(
         Settings.on_state_timeout,
-        "What becomes of an arm whose joint_states stop: it is brought to rest and held by its "
-        "model, or its efforts fade to zero",
+        "Reaction when joint_states stop: come to rest and hold by the model, or fade the efforts "
+        "to zero",
         one_of=ON_STATE_TIMEOUT,
     )
     blind_time: float = parameter(
         Settings.blind_time,
-        "Time without joint_states, after state_timeout, at which nothing is commanded any more, "
-        "s: brakes that watch the commands then close, and a stand-by that sees the arm takes over",
+        "Time without joint_states, after state_timeout, at which commands end, s: brakes that "
+        "monitor the commands then close, and a standby that receives joint_states takes over",
         low=1e-3,
         high=3600.0,
     )
     on_reference_timeout: str = parameter(
         Settings.on_reference_timeout,
-        "What becomes of an arm whose references stop: it comes to rest and is held, or only its "
-        "weight is",
+        "Reaction when references stop: come to rest and hold, or only compensate gravity",
         one_of=ON_REFERENCE_TIMEOUT,
     )
     resume_by_itself: bool = parameter(
         Settings.resume_by_itself,
-        "Follow again as soon as messages come again; false: when ~/resume is called",
+        "Follow again as soon as messages return; false: when ~/resume is called",
     )
     on_slow_states: str = parameter(
         LOWER,
-        "What becomes of feedback that joint_states are too slow or too late for: its bandwidth is "
-        "lowered, or references are refused",
+        "Reaction to joint_states that are too slow or too late for the feedback: lower its "
+        "bandwidth, or refuse references",
         one_of=(LOWER, REFUSE),
     )
     standby: bool = parameter(
@@ -131,29 +129,33 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     )
     standby_timeout: float = parameter(
         0.03,
-        "Age of the last command of the other node at which one that stands by takes over, s; "
-        "three periods of joint_states at least",
+        "Age of the last command of the other node at which the standby takes over, s; at least "
+        "three periods of joint_states",
         low=1e-3,
         high=10.0,
     )
     trust_measured_effort: bool = parameter(
         False,
-        "Begin with the efforts that joint_states show; only where they are N m or N, no currents",
+        "Begin with the efforts of joint_states; only if these are in N m or N, not currents",
     )
     on_deactivate: str = parameter(
         HOLD,
-        "The last command when the node is deactivated or ended, after coming to rest: what holds "
-        "the arm, or zero effort, faded to",
+        "Last command on deactivation, after coming to rest: the holding efforts, or zero",
         one_of=(HOLD, ZERO_EFFORT),
     )
 
 
 @dataclass(frozen=True)
 class GainParameters:
-    """Gains of one joint."""
+    """Gain parameters of one joint."""
 
     p: float = parameter(0.0, "Gain on the position error, N m/rad or N/m", low=0.0, high=LARGEST)
-    i: float = parameter(0.0, "Gain on its integral, N m/(rad s) or N/(m s)", low=0.0, high=LARGEST)
+    i: float = parameter(
+        0.0,
+        "Gain on the integral of the position error, N m/(rad s) or N/(m s)",
+        low=0.0,
+        high=LARGEST,
+    )
     i_clamp_max: float = parameter(
         0.0, "Largest effort of the integral part, N m or N; 0 for any", low=0.0, high=LARGEST
     )
@@ -164,7 +166,7 @@ class GainParameters:
 
 @dataclass(frozen=True)
 class LimitParameters:
-    """What one joint may do; every limit is off at zero."""
+    """Limit parameters of one joint; zero disables a limit."""
 
     effort_rate: float = parameter(
         0.0, "Largest change of effort, N m/s or N/s; 0 for any", low=0.0, high=LARGEST
@@ -178,28 +180,28 @@ class LimitParameters:
     )
     velocity: float = parameter(
         0.0,
-        "Speed above which d of the gains brakes, rad/s or m/s; 0 for none",
+        "Speed above which a damper with gain d acts, rad/s or m/s; 0 for none",
         low=0.0,
         high=LARGEST,
     )
     tracking_error: float = parameter(
         0.0,
-        "Position error that stops the arm, rad or m; 0 for any. Where none is given, 0.5 rad or "
-        "0.1 m, or a quarter of the range of the joint if that is less",
+        "Position error that stops the arm, rad or m; 0 for none. Default: 0.5 rad or 0.1 m, or a "
+        "quarter of the range of the joint if that is less",
         low=0.0,
         high=LARGEST,
     )
 
 
 class JointParameters:
-    """Gains and limits of every joint, as parameters.
+    """Gain and limit parameters of all joints.
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
         robot: The robot, of n joints.
-        default: Gains where none are given.
+        default: Default gains.
         inertia: Inertia that each joint moves, shape (n,), kg m^2 or kg.
-        changed: Called after some have changed, with what they are now, in words.
+        changed: Called after a change with the new values, in words.
     """
 
     def __init__(
@@ -212,10 +214,9 @@ class JointParameters:
     ) -> None:
         joint_names = self._names = robot.joint_names
         tracking = default_tracking_errors(robot)
-        self._told: dict[str, float] = {}
-        """Joints whose limit on the change of effort has been told of, and that limit."""
+        self._warned: dict[str, float] = {}  # joints with a reported effort rate, and this rate
 
-        def tell(name: str, value: GainParameters | LimitParameters) -> None:
+        def report(name: str, value: GainParameters | LimitParameters) -> None:
             changed(f"{name}: " + ", ".join(f"{k} {v:g}" for k, v in asdict(value).items()))
 
         self._gains = [
@@ -224,7 +225,7 @@ class JointParameters:
                 f"gains.{name}",
                 defaults=GainParameters(p=float(default.kp[i]), d=float(default.kd[i])),
                 check=partial(check_gains, name, float(inertia[i])),
-                changed=partial(tell, f"gains.{name}"),
+                changed=partial(report, f"gains.{name}"),
             )
             for i, name in enumerate(joint_names)
         ]
@@ -233,25 +234,25 @@ class JointParameters:
                 LimitParameters,
                 f"limits.{name}",
                 defaults=LimitParameters(tracking_error=float(tracking[i])),
-                changed=partial(tell, f"limits.{name}"),
+                changed=partial(report, f"limits.{name}"),
             )
             for i, name in enumerate(joint_names)
         ]
 
     def gains(self) -> Gains:
-        """Gains as the parameters are now."""
+        """Return the present gains."""
         values = [declared.value for declared in self._gains]
         terms = np.array([(v.p, v.d, v.i, v.i_clamp_max) for v in values]).reshape(-1, 4)
         kp, kd, ki, clamp = terms.T
         return Gains(kp, kd, ki, np.where(clamp > 0.0, clamp, np.inf))
 
     def limits(self, name: str) -> Array:
-        """One limit of all joints, shape (n,), infinite where it is off."""
+        """Return one limit of all joints, shape (n,), infinite where it is disabled."""
         values = np.array([getattr(declared.value, name) for declared in self._limits])
         return np.where(values > 0.0, values, np.inf)
 
     def settings(self, parameters: ControllerParameters, robot: Robot) -> Settings:
-        """Settings as the parameters are now."""
+        """Return the present settings."""
         return Settings(
             mode=parameters.mode,
             fade=parameters.fade,
@@ -283,21 +284,21 @@ class JointParameters:
         )
 
     def slow_efforts(self) -> list[str]:
-        """A line for each joint whose effort may not change as fast as feedback asks for; once."""
+        """Return a warning, once, per joint whose effort rate limit is too low for feedback."""
         rate, least = self.limits("effort_rate"), feedback_rate(self.gains())
         slow = {self._names[i]: i for i in np.flatnonzero(rate < SMALL_ERROR * least)}
-        told, self._told = self._told, {name: rate[i] for name, i in slow.items()}
+        warned, self._warned = self._warned, {name: rate[i] for name, i in slow.items()}
         return [
             f"limits.{name}.effort_rate of {rate[i]:g} is reached by the feedback of an "
-            f"error of {rate[i] / least[i]:.2g} rad or m, and one far larger may swing up; "
+            f"error of {rate[i] / least[i]:.2g} rad or m, and far larger errors may be unstable; "
             f"lower p, or allow {SMALL_ERROR * least[i]:.3g}"
             for name, i in slow.items()
-            if told.get(name) != rate[i]
+            if warned.get(name) != rate[i]
         ]
 
 
 def check_gains(name: str, inertia: float, gains: GainParameters) -> None:
-    """Refuse an integral gain that makes the joint swing up, whatever else is right.
+    """Refuse an integral gain that makes the joint unstable.
 
     Raises:
         ArgumentError: If i is too large for p and d.
@@ -306,6 +307,6 @@ def check_gains(name: str, inertia: float, gains: GainParameters) -> None:
     most = float(largest_integral_gain(np.array([inertia]), pd)[0])
     if gains.i > 0.0 and gains.i >= most:
         raise ArgumentError(
-            f"gains.{name}: i of {gains.i:g} makes the joint swing up; keep it below p d / "
+            f"gains.{name}: i of {gains.i:g} makes the joint unstable; keep it below p d / "
             f"inertia = {most:.4g}"
         )

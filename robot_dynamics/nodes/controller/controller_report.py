@@ -1,4 +1,4 @@
-"""What controller_node says of itself: on its log, and in diagnostics."""
+"""Report of controller_node: on its log, and in diagnostics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AT_STOP = 0.01
 SATURATED_SHARE = 0.1
 """Part of the cycles since the last report from where on a saturated joint is worth a word."""
 
-RELIEVED = "relieved: a controller that stood by commands"
+LEASE_REVOKED = "lease revoked: a standby controller commands"
 
 
 class ControllerReport:
@@ -79,11 +79,11 @@ class ControllerReport:
         node, status = self._node, self.status
         resume = f"call {node.get_name()}/resume"
         if node.standby is not None:
-            return "holds the arm in place of another one" if node.standby.on_duty else ""
+            return "holds the arm in place of another one" if node.standby.commanding else ""
         if not self.at_work:
             return "not active"
-        if node.watch is not None and node.watch.ended:
-            return f"{RELIEVED}; {resume}"
+        if node.lease is not None and node.lease.ended:
+            return f"{LEASE_REVOKED}; {resume}"
         if status in (Status.STOPPED, Status.PAUSED):
             return f"{status.value}; {resume}"
         if status is Status.SILENT:  # and not BLIND, after which a motion goes on
@@ -97,7 +97,7 @@ class ControllerReport:
         return node.refusal or (self._closed_brakes if braked else "")
 
     def announce(self) -> None:
-        """Tell whoever publishes the reference whether it is followed, if that is new."""
+        """Publish whether the reference is followed, if that is new."""
         why = self.unfollowed
         if why != self._announced:
             self._announced = why
@@ -167,7 +167,7 @@ class ControllerReport:
         )
 
     def values(self) -> Mapping[str, object]:
-        """What it does, how well, and with which terms and load."""
+        """Return mode, status, errors, terms and load."""
         node = self._node
         names, tuning = node.robot.joint_names, node.tuning
         error: object = None
@@ -192,19 +192,19 @@ class ControllerReport:
     @property
     def _doing(self) -> str:
         standby = self._node.standby
-        if standby is not None and not standby.on_duty:
+        if standby is not None and not standby.commanding:
             return "standing by: another node commands"
-        if self._node.watch is not None and self._node.watch.ended:
-            return RELIEVED
+        if self._node.lease is not None and self._node.lease.ended:
+            return LEASE_REVOKED
         return (self.status or Status.WAITING).value
 
     def faults(self) -> list[Fault]:
-        """What is wrong with it now."""
+        """Return the present faults."""
         node, found = self._node, []
-        if node.standby is not None and node.standby.on_duty:
+        if node.standby is not None and node.standby.commanding:
             found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
-        if node.watch is not None and node.watch.ended:
-            found.append(Fault(Level.ERROR, f"{RELIEVED}; call {node.get_name()}/resume"))
+        if node.lease is not None and node.lease.ended:
+            found.append(Fault(Level.ERROR, f"{LEASE_REVOKED}; call {node.get_name()}/resume"))
         if self.status in (Status.BLIND, Status.SILENT):
             found.append(Fault(Level.ERROR, self.status.value))
         if self.status is Status.STOPPED:
@@ -236,7 +236,7 @@ class ControllerReport:
             return []
         line = (
             f"the effort of {', '.join(stuck)} is at its limit in {100.0 * share.max():.0f} % of "
-            "the cycles; does a joint push its stop, is the load too heavy, or does it swing?"
+            "the cycles; does a joint push its stop, is the load too heavy, or does it oscillate?"
         )
         self._node.throttled_log.warn("saturation", line)
         return [Fault(Level.WARN, line)]
@@ -269,7 +269,7 @@ class ControllerReport:
 
 
 def stands_by(name: str) -> bool:
-    """Whether a node, by its name, is a controller that commands only when no other does."""
+    """Return whether a node, by its name, is a controller that commands only when no other does."""
     return name.endswith("_standby")
 
 

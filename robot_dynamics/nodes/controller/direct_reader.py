@@ -11,14 +11,14 @@ from collections.abc import Sequence
 
 from sensor_msgs.msg import JointState
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native.entry.extraction import address_of, extractor, plan_of
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.joint_values import JointValues, Sender
 from robot_dynamics.nodes.ros.message_bytes import JointStateReader
 from robot_dynamics.nodes.ros.messages import JointReader
 
 Plan = tuple[bytes, Sender, Array]
-"""What is to be done with the messages of a sender, see `plan_of`, and the array that it writes."""
+"""Plan for the messages of a sender, see `plan_of`; the sender; the array that it writes."""
 
 
 class DirectReader(JointReader):
@@ -70,7 +70,7 @@ class DirectReader(JointReader):
         return ours
 
     def _plan_for(self, data: bytes) -> bytes:
-        """What is to be done with messages like this one, which gives all fields."""
+        """Return the plan for messages like this one, which gives all fields."""
         layout, names = self._message.layout(data), self._last.names
         columns = [self._column.get(name) for name in names]
         copies = [

@@ -21,7 +21,7 @@ REST_CHECK_PERIOD_S = 0.01
 def wait_for_rest(node: ControllerBase) -> None:
     """Wait until the arm is measured to stand, but not for ever, and not where others command."""
     end = monotonic() + LONGEST_STOP_S
-    while node.active and node.states.complete and node.listened_to and not node.doubled:
+    while node.active and node.states.complete and node.listened_to and not node.inhibited:
         speed = np.abs(node.states.velocity)
         i = int(np.argmax(speed))
         if not speed[i] > STANDS_STILL:

@@ -1,1 +1,1 @@
-"""feedforward_node: trajectories in, the joint efforts that they take out."""
+"""feedforward_node: trajectories in, reference and feedforward efforts out."""

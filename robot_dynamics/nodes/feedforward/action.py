@@ -1,9 +1,7 @@
-"""The action FollowJointTrajectory: goals in, feedback and results out.
+"""The action FollowJointTrajectory, as joint_trajectory_controller offers it to MoveIt.
 
-As joint_trajectory_controller offers it to MoveIt and others. Nothing here
-waits: goals are answered as they come, a chore sends feedback and the result,
-and what has become of a goal is decided by `trajectory.goal` in the thread
-that follows it.
+Nothing here waits: goals are answered on arrival, a timer sends feedback and results, and
+`trajectory.goal` decides the outcome in the thread that follows the motion.
 """
 
 from __future__ import annotations
@@ -20,34 +18,33 @@ from rclpy.action.server import ServerGoalHandle
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerance, Tolerances, Verdict
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 ACTION_NAME = "~/follow_joint_trajectory"
 
 RESULT_TIMEOUT_S = 60
-"""Time for which a result is kept for a client that asks late, s; goals are kept with it."""
+"""Time for which goals and results are kept for a late client, s."""
 
 SEND_TIMEOUT_S = 0.5
-"""Longest time that the end of a process waits for the result of a goal to be sent, s."""
-
+"""Longest wait for the delivery of a result at the end of a process, s."""
 
 LARGEST = 1e9
-"""What no tolerance exceeds, in SI units: more is a slip of the hand."""
+"""Largest tolerance accepted, in SI units; a larger one is a mistake."""
 
 GOAL_TOLERANCE = {True: 0.1, False: 0.01}
-"""Position error of a joint that rotates (rad) or slides (m) with which it has arrived.
+"""Default position tolerance at the goal of a revolute (True, rad) or prismatic (False, m) joint.
 
-joint_trajectory_controller checks none by default, so that a goal succeeds though nothing moved.
+joint_trajectory_controller has none by default, so that a goal succeeds although nothing moved.
 """
 
 
 @dataclass(frozen=True)
 class Constraints:
-    """Parameters of the group constraints: when a goal has been reached."""
+    """Parameters of the group constraints, common to all joints."""
 
     stopped_velocity_tolerance: float = parameter(
         0.01,
@@ -57,7 +54,7 @@ class Constraints:
     )
     goal_time: float = parameter(
         2.0,
-        "Time after the end of a goal in which it is to be reached, s; 0 to wait for ever",
+        "Time allowed for reaching a goal after its end, s; 0 to wait for ever",
         low=0.0,
         high=LARGEST,
     )
@@ -65,25 +62,25 @@ class Constraints:
 
 @dataclass(frozen=True)
 class JointConstraints:
-    """Parameters of the group constraints.<joint>: how far off a goal may be."""
+    """Parameters of the group constraints.<joint>: position tolerances."""
 
     trajectory: float = parameter(
         0.0,
-        "Position error on the way at which a goal is aborted, rad or m; 0 for any",
+        "Position error during motion at which a goal is aborted, rad or m; 0 for none",
         low=0.0,
         high=LARGEST,
     )
     goal: float = parameter(
         0.0,
-        "Largest position error with which a goal is reached, rad or m; 0 for any. Where none is "
-        "given, 0.1 rad or 0.01 m",
+        "Largest position error at which a goal is reached, rad or m; 0 for any. Default: 0.1 rad "
+        "or 0.01 m",
         low=0.0,
         high=LARGEST,
     )
 
 
 class DefaultTolerances:
-    """The tolerances of goals that bring none, as parameters.
+    """Parameters of the tolerances of goals without their own.
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
@@ -102,7 +99,7 @@ class DefaultTolerances:
         ]
 
     def now(self) -> Tolerances:
-        """As the parameters are now."""
+        """Return the tolerances of the present parameters."""
         every = self._all.value
         joints = [declared.value for declared in self._each]
         return Tolerances.from_parameters(
@@ -114,7 +111,7 @@ class DefaultTolerances:
 
 
 class GoalExecutor(Protocol):
-    """What follows trajectories: all that goals need of feedforward_node."""
+    """Interface of feedforward_node that goals use."""
 
     goals: Goals
 
@@ -122,24 +119,24 @@ class GoalExecutor(Protocol):
         """Follow a trajectory.
 
         Raises:
-            RobotDynamicsError: One line that says why not.
+            RobotDynamicsError: If it cannot be followed.
         """
 
     def stop(self) -> None:
         """Come to rest and hold."""
 
     def stamp(self, seconds: float) -> Time:
-        """A time of the goals as a stamp."""
+        """Convert a time of the goals to a stamp."""
 
 
 class GoalServer:
-    """Serves the goals of a node, one at a time; a new one takes the place of the one before.
+    """Serves the goals of a node, one at a time; a new goal replaces the active one.
 
     Args:
-        node: The node, which is also what follows trajectories (`GoalExecutor`).
+        node: The node, which is also the `GoalExecutor`.
         action: The type FollowJointTrajectory.
-        tolerances: Of goals that bring none.
-        rate: Rate of feedback, and of looking whether a goal has ended, Hz.
+        tolerances: Tolerances of goals without their own.
+        rate: Rate of feedback and of checking for the end of a goal, Hz.
     """
 
     def __init__(self, node: Any, action: Any, tolerances: DefaultTolerances, rate: float) -> None:
@@ -160,17 +157,17 @@ class GoalServer:
         node.every(1.0 / rate, self.report)
 
     def end(self, reason: str) -> None:
-        """Abort the goal that is under way, if any, and say so to its client."""
+        """Abort the active goal, if any, and report it to its client."""
         self._executor.goals.end(Verdict.INVALID_GOAL, reason)
         self.report()
         self._server.wait_until_sent()
 
     def close(self) -> None:
-        """Offer the action no longer."""
+        """Withdraw the action."""
         self.end("the action is no longer offered")
         self._server.destroy()
 
-    # -- what clients ask for ---------------------------------------------------------------
+    # -- requests of clients ---------------------------------------------------------------
 
     def _on_goal(self, request: Any) -> GoalResponse:
         try:
@@ -181,7 +178,7 @@ class GoalServer:
                 )
             goal = self._executor.execute(request.trajectory, self._tolerances_of(request))
         except RobotDynamicsError as error:
-            # The answer to a client has no place for a reason
+            # The response to a client has no field for a reason
             self._node.throttled_log.warn("follow_joint_trajectory", f"goal rejected: {error}")
             return GoalResponse.REJECT
         before = self._executor.goals.accept(goal)
@@ -200,7 +197,7 @@ class GoalServer:
 
     def _on_accepted(self, handle: ServerGoalHandle) -> None:
         goal = self._executor.goals.active
-        if goal is not None:  # always: nothing comes between acceptance and this call
+        if goal is not None:  # always true: nothing runs between acceptance and this call
             goal.client = handle
             handle.execute()
             self._node.get_logger().info(
@@ -212,21 +209,21 @@ class GoalServer:
         if goals.active is None or goals.active.client != handle:
             return CancelResponse.REJECT
         if not goals.end(Verdict.CANCELED, "cancelled by its client; the arm comes to rest"):
-            return CancelResponse.REJECT  # it has ended; the result is on its way
+            return CancelResponse.REJECT  # it has ended; its result follows
         self._executor.stop()
         return CancelResponse.ACCEPT
 
-    # -- answers to clients -----------------------------------------------------------------
+    # -- responses to clients -----------------------------------------------------------------
 
     def report(self) -> None:
-        """Send feedback, or the result once there is one."""
+        """Send feedback, or the result once the goal has ended."""
         goals = self._executor.goals
         ended, active = goals.collect(), goals.active
         if ended is not None:
             self._send_result(ended)
         if active is None:
             return
-        if active.client is None:  # the answer could not be sent: its client has gone
+        if active.client is None:  # the response could not be sent
             goals.end(Verdict.INVALID_GOAL, "its client has gone")
             self._executor.stop()
         elif active.moment is not None:
@@ -265,7 +262,7 @@ class GoalServer:
 
 
 def serve_goals(node: Any, tolerances: DefaultTolerances, rate: float) -> GoalServer | None:
-    """The server of a node's goals, or None where control_msgs is not installed."""
+    """Return the server of a node's goals, or None if control_msgs is not installed."""
     try:
         from control_msgs.action import FollowJointTrajectory  # noqa: PLC0415
     except ImportError:
@@ -275,32 +272,32 @@ def serve_goals(node: Any, tolerances: DefaultTolerances, rate: float) -> GoalSe
 
 
 class ResultServer(ActionServer):  # type: ignore[misc]  # rclpy is untyped where it is absent
-    """Sends a result when there is one.
+    """Sends the result of a goal when it has ended.
 
-    ActionServer calls back to execute a goal and takes the result from what is returned: a callback
-    that waits for the end would occupy the executor, and one that awaits it would have it spin.
+    ActionServer sends the return value of its execute callback. A callback that waits for the end
+    would block the executor, and one that awaits it would make the executor spin.
     """
 
     _sent: threading.Event | None = None
     _executor_thread: int | None = None
 
     def notify_execute(self, goal_handle: ServerGoalHandle, execute_callback: object) -> None:
-        """Do nothing: the goal is under way already."""
+        """Do nothing: the goal is active already."""
         self._executor_thread = threading.get_ident()
 
     def send_result(self, goal_handle: ServerGoalHandle, result: Any) -> None:
-        """Have the executor send the result of a goal that has ended."""
+        """Have the executor send the result of an ended goal."""
         self._sent = threading.Event()
         super().notify_execute(goal_handle, lambda _: result)
 
     def _send_result_response(self, *args: Any) -> None:
-        """Answer a client that has asked; a task of the executor behind that of the result."""
+        """Respond to a client; the executor runs this after sending the result."""
         super()._send_result_response(*args)
         if self._sent is not None:
             self._sent.set()
 
     def wait_until_sent(self) -> None:
-        """Give an executor in another thread, which may be about to end, time to send a result."""
+        """Wait until the executor, in another thread, has sent the result."""
         if self._sent is not None and threading.get_ident() != self._executor_thread:
             self._sent.wait(SEND_TIMEOUT_S)
 
@@ -316,7 +313,7 @@ def _point(
     qdd: Sequence[float] | np.ndarray[Any, Any] = (),
     effort: Sequence[float] | np.ndarray[Any, Any] = (),
 ) -> JointTrajectoryPoint:
-    """State at a time; velocities are left out where not all of them are known."""
+    """Return a state at a time, without velocities unless all of them are known."""
     return JointTrajectoryPoint(
         time_from_start=duration_msg(time),
         positions=list(map(float, q)),

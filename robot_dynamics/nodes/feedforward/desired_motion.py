@@ -1,22 +1,22 @@
-"""DesiredMotion: where the joints are to be, and the efforts that this takes under the load."""
+"""DesiredMotion: desired positions and velocities with their feedforward efforts."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control.transitions import Fade
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.trajectory import State
 
 
 class DesiredMotion:
-    """Efforts of a motion, which pass to other terms of the model without a step.
+    """Efforts of a motion, which fade to other terms of the model without a step.
 
     Args:
-        arm: Model and load of the arm that is to move.
+        arm: Model and load of the arm.
         now: Present steady time, s.
-        fade: Time to pass to other terms, s.
+        fade: Time to fade to other terms, s.
 
     Attributes:
         rows: Position, velocity and effort of the last state, shape (3, n).
@@ -30,22 +30,22 @@ class DesiredMotion:
         self.forget()
 
     def forget(self) -> None:
-        """Start anew: there are no efforts to pass over from."""
-        self._state: State | None = None  # whose rows these are
+        """Forget the last state, so that the next efforts do not fade."""
+        self._state: State | None = None  # state of `rows`
         self._terms = self._arm.base
 
     def use(self, fade: float) -> None:
-        """Use another time to pass to other terms from now on, s."""
+        """Set the time to fade to other terms, s."""
         self._fade.duration = fade
 
     def efforts_of(self, state: State) -> Array:
-        """Efforts under the present load, shape (n,) or (N, n) as the state, N m or N."""
+        """Return efforts under the present load, shape (n,) or (N, n) as the state, N m or N."""
         return self._model.feedforward(*state)
 
     def rows_at(self, state: State, now: float) -> Array:
-        """Position, velocity and effort of the state that is due, shape (3, n).
+        """Return position, velocity and effort of a state, shape (3, n); do not modify them.
 
-        While motion and model rest these are the same object: whoever gets it leaves it as it is.
+        The same object is returned while motion and model do not change.
 
         Args:
             state: Shape (n,) each.

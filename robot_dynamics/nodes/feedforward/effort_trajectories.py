@@ -1,8 +1,8 @@
-"""Trajectories with their efforts, for a controller that follows them by itself.
+"""EffortTrajectories: publish trajectories with efforts for a joint_trajectory_controller.
 
-A joint_trajectory_controller goes on with what it was given last, whatever becomes of the
-reference. So it is told of every motion that is accepted, and of what nobody has sent too: that a
-motion ends on its way, and, if asked for, where the arm is held before the first one.
+Such a controller ignores the reference and follows its last trajectory. So every accepted motion is
+published, and also those that come from no message: a stop before the end of a motion and, with
+hold_with_effort, the hold before the first one.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from builtin_interfaces.msg import Time
 from rclpy.duration import Duration
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
@@ -26,104 +26,104 @@ from robot_dynamics.trajectory.waypoint_effort import with_effort
 TOPIC = "joint_trajectory_with_effort"
 
 MOVED = 0.01
-"""Way of a joint at rest from which on somebody else has moved it, rad or m."""
+"""Motion of a joint at rest that counts as external, rad or m."""
 
-LOOK_S = 0.05
-"""Time from one look whether anybody reads a motion to the next, s."""
+SUBSCRIBER_CHECK_PERIOD_S = 0.05
+"""Period of checking for subscribers, s."""
 
 DELIVERY_TIMEOUT_S = 0.5
-"""Longest time that the end of a process waits for its last trajectory to be taken, s."""
+"""Longest wait for the delivery of the last trajectory of a process, s."""
 
 
 class EffortTrajectories:
-    """Publishes what the arm is to do, with the efforts that it takes.
+    """Publishes motions with their efforts.
 
-    `begin`, `watch` and `join` belong to the loop that follows, all else to the threads beside it.
+    The loop calls `begin`, `update` and `join`; other threads call the rest.
 
     Args:
         node: The node that publishes.
-        efforts: Efforts that a motion takes, shape (N, n) of a state of shape (N, n), N m or N.
-        coming: What is followed, and whether another motion is about to take its place; None
-            before it is known where the arm is.
-        now: Present time of the motions, s.
+        efforts: Returns the efforts, shape (N, n), N m or N, of a state of shape (N, n).
+        present: Returns the follower, and whether another motion is about to replace its own;
+            None before the first state.
+        now: Returns the present time of the motions, s.
     """
 
     def __init__(
         self,
         node: RobotNode[FeedforwardParameters],
         efforts: Callable[[State], Array],
-        coming: Callable[[], tuple[Follower, bool] | None],
+        present: Callable[[], tuple[Follower, bool] | None],
         now: Callable[[], float],
     ) -> None:
-        self._node, self._efforts, self._coming, self._now = node, efforts, coming, now
+        self._node, self._efforts, self._present, self._now = node, efforts, present, now
         self._publisher = node.create_publisher(JointTrajectory, TOPIC, TRAJECTORY_QOS)
-        self._wake = node.create_guard_condition(self._tell)
-        self._seen: Trajectory | None = None  # what was told, or need not be
-        self._unread: Trajectory | None = None  # what nobody reads yet
-        self._next_look = 0.0  # whether somebody reads it, steady time
+        self._wake = node.create_guard_condition(self._publish_ahead)
+        self._done: Trajectory | None = None  # published, or need not be
+        self._waiting: Trajectory | None = None  # waits for a subscriber
+        self._next_check = 0.0  # of the subscribers, steady time, s
         self._sent: Trajectory | None = None
 
     @property
-    def readers(self) -> int:
-        """How many subscriptions receive what is published."""
+    def subscriber_count(self) -> int:
+        """Number of subscriptions."""
         return int(self._publisher.get_subscription_count())
 
     # -- in the loop ------------------------------------------------------------------------
 
     def begin(self, follower: Follower) -> None:
-        """The arm is held where it is, which is worth telling if that was asked for."""
-        told = not self._node.parameters.hold_with_effort
-        self._seen = follower.trajectory if told else None
+        """Note that the arm is held; with hold_with_effort, `update` publishes that."""
+        publishes = self._node.parameters.hold_with_effort
+        self._done = None if publishes else follower.trajectory
 
-    def watch(self, follower: Follower, now: float) -> None:
-        """Have the executor tell of another motion, as soon as anybody reads that.
+    def update(self, follower: Follower, now: float) -> None:
+        """Have the executor publish a new motion once the topic has a subscriber.
 
         Args:
-            follower: What follows the motion.
+            follower: The follower of the motion.
             now: Steady time, s.
         """
         trajectory = follower.trajectory
-        if trajectory is self._seen or (trajectory is self._unread and now < self._next_look):
+        if trajectory is self._done or (trajectory is self._waiting and now < self._next_check):
             return
-        if self.readers:
-            self._seen = trajectory
+        if self.subscriber_count:
+            self._done = trajectory
             self._wake.trigger()
         else:  # asking the middleware takes time
-            self._unread, self._next_look = trajectory, now + LOOK_S
+            self._waiting, self._next_check = trajectory, now + SUBSCRIBER_CHECK_PERIOD_S
 
     def join(self, follower: Follower, q: Array, now: float) -> None:
-        """Hold a resting arm where somebody else has moved it: there the next motion begins.
+        """Hold a resting arm where it was moved externally, so that the next motion begins there.
 
-        Nobody is told, or a load that is not known would have the arm creep down.
+        This is not published, or an unknown load would make the arm creep down.
         """
         if not follower.moving(now) and np.abs(follower.sample(now).q - q).max() > MOVED:
             follower.hold(q.copy())
-            self._seen = follower.trajectory
+            self._done = follower.trajectory
 
     # -- beside the loop -------------------------------------------------------------------
 
     def send(self, trajectory: Trajectory, stamp: Time | None) -> None:
-        """Publish a motion whose time zero is the stamp, or else the arrival of the message."""
+        """Publish a motion that starts at the stamp, or else on arrival."""
         self._sent = trajectory
-        if self.readers:
+        if self.subscriber_count:
             self._publish(trajectory, stamp)
 
     def stop(self, follower: Follower) -> None:
-        """Bring a motion to rest that is followed no longer, as the node is about to end."""
+        """Bring the present motion to rest before the node ends."""
         now = self._now()
-        if self.readers and follower.moving(now):
+        if self.subscriber_count and follower.moving(now):
             follower.stop(now)
             self._publish(follower.ahead(now))
             self._publisher.wait_for_all_acked(Duration(seconds=DELIVERY_TIMEOUT_S))
 
-    def _tell(self) -> None:
-        """Publish what is left of a motion that nobody has sent."""
-        coming = self._coming()
-        if coming is None:
+    def _publish_ahead(self) -> None:
+        """Publish the rest of a motion that came from no message."""
+        present = self._present()
+        if present is None:
             return
-        follower, replaced = coming
+        follower, replaced = present
         if replaced or follower.trajectory is self._sent:
-            return  # what takes its place has been sent
+            return  # its replacement has been sent
         self._sent = follower.trajectory
         self._publish(follower.ahead(self._now()))
 

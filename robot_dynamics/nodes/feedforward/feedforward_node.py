@@ -1,9 +1,8 @@
-"""feedforward_node: trajectories in, the joint efforts that they take out.
+"""feedforward_node: trajectories in, reference and feedforward efforts out.
 
-It follows the trajectory that came last and publishes, at a steady rate, where
-the joints are to be and what efforts the model asks for there, with the payload
-that the arm carries and the wrench that it is to exert. Until the first
-trajectory it holds the joints where they are.
+It follows the latest trajectory and publishes, at a steady rate, the desired motion and the efforts
+that the model needs for it, with the payload of the arm and the desired wrench. Until the first
+trajectory it holds the measured position.
 """
 
 from __future__ import annotations
@@ -15,22 +14,23 @@ from functools import partial
 from time import monotonic
 
 import numpy as np
-import scipy.interpolate  # noqa: F401  # half a second, now and not when the first motion comes
+import scipy.interpolate  # noqa: F401  # takes 0.5 s; imported before the first motion
 from builtin_interfaces.msg import Time
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import Gains, Model, continuous_joints, position_error
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
 from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
-from robot_dynamics.nodes.feedforward.followers import Followers
+from robot_dynamics.nodes.feedforward.reference_refusals import ReferenceRefusals
 from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
@@ -44,24 +44,23 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Follower, State, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
-from robot_dynamics.trajectory.limit_policies import LIMITS, check_finite, check_start
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
+from robot_dynamics.trajectory.motion_limits import LIMITS, check_finite, check_start
 
 JOINT_STATES_OVERDUE_S = 2.0
-"""Time without the states of all joints after which the node says so."""
+"""Time without the states of all joints after which the node logs the missing ones, s."""
 
-IDLE_LOOK_S = 0.05
-"""Time from one look at the states to the next while there is no goal that they could miss, s."""
+IDLE_STATES_PERIOD_S = 0.05
+"""Period of reading the states while no goal is active, s."""
 
 
 class FeedforwardNode(RobotNode[FeedforwardParameters]):
-    """Publishes the desired motion and the efforts that it takes."""
+    """Publishes the desired motion and its feedforward efforts."""
 
     NAME = "feedforward_node"
     PARAMETERS = FeedforwardParameters
 
     def configure(self) -> None:
-        """Compile the equations and open the topics."""
+        """Compile the equations and create the topics."""
         super().configure()
         robot, n = self.robot, self.robot.dof
         dynamics = Dynamics(robot, self.parameters.formulation)
@@ -71,24 +70,26 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
         self._states = JointReader("joint_states", self.robot.joint_names)
         self._measurements = 0
-        turning = continuous_joints(robot)
-        self._turning = turning if turning.any() else None
+        continuous = continuous_joints(robot)
+        self._continuous = continuous if continuous.any() else None
         self.goals = Goals(robot.joint_names)
         self._holds_with_effort = self.parameters.hold_with_effort
         self._limits = self.parameters.limits
         self._trajectories: Subscription | None = None
         self._forget()
 
-        self._reference = self.create_outlet(JointState, "reference", OUTPUT_QOS)
-        self._effort = self.create_outlet(Float64MultiArray, "feedforward_effort", OUTPUT_QOS)
+        self._reference = self.create_loop_publisher(JointState, "reference", OUTPUT_QOS)
+        self._effort = self.create_loop_publisher(
+            Float64MultiArray, "feedforward_effort", OUTPUT_QOS
+        )
         self._places = run_of(self._order.tolist(), n)
         self._with_effort = EffortTrajectories(
-            self, self._desired.efforts_of, self._coming, self._now
+            self, self._desired.efforts_of, self._present_motion, self._now
         )
-        self._states_in = self.create_inlet(
+        self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
-        self._followers = Followers(self)
+        self._reference_refusals = ReferenceRefusals(self)
         self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
@@ -100,11 +101,11 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         )
 
     def _forget(self) -> None:
-        """Start afresh: where the joints are, and what they are to do, is not known yet."""
+        """Forget states and motion."""
         self._states.forget()
         self._follower: Follower | None = None
         self._handover = Handover()
-        self._next_look = 0.0  # at the states, steady time
+        self._read_states_at = 0.0  # steady time, s
         self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
 
     def activate(self) -> None:
@@ -113,7 +114,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.start_task(self.tick)
 
     def deactivate(self) -> None:
-        """See `ManagedNode.deactivate`: nobody is to send trajectories that nobody follows."""
+        """See `ManagedNode.deactivate`: also end the goal and stop reading trajectories."""
         super().deactivate()
         if self._server is not None:
             self._server.end(f"{self.get_name()} was deactivated")
@@ -131,14 +132,14 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         super().cleanup()
 
     def update_robot(self, robot: Robot) -> None:
-        """See `RobotNode.update_robot`: the equations are built beside, and used once at rest."""
+        """See `RobotNode.update_robot`: compile the equations and use them once at rest."""
         dynamics = Dynamics(robot, self.parameters.formulation)
         compile_kernels(replace(self.arm.base, dynamics=dynamics))
         self._come_to_rest()
         self.arm.use(dynamics)
 
     def _come_to_rest(self) -> None:
-        """Have the loop end the motion that is under way, and wait for that."""
+        """Stop the present motion and wait until the arm is at rest."""
         follower = self._follower
         if follower is None or not follower.moving(self._now()):
             return
@@ -150,9 +151,9 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     # -- the fast work ----------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Publish what is due now."""
+        """Publish the present reference."""
         steady, clock = monotonic(), self._motion_clock
-        if looks := steady >= self._next_look:
+        if reads_states := steady >= self._read_states_at:
             self._states_in.take()
         stamp = self.nanoseconds
         if (follower := self._follower or self._start_following(stamp)) is None:
@@ -162,21 +163,23 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if jump:
             self._on_clock_jump(follower, jump, before)
         if not self._handover.take(follower, now):
-            self.get_logger().warning("trajectory dropped: its motion was stopped; send it again")
-        self._with_effort.watch(follower, steady)
+            self.get_logger().warning(
+                "trajectory dropped because its motion was stopped; send it again"
+            )
+        self._with_effort.update(follower, steady)
         state = follower.sample(now)
-        if self._wrench.given:
+        if self._wrench.received:
             self._wrench.check(steady)
         rows = self._desired.rows_at(state, steady)
         tau = rows[2]
         self._reference.publish(JointValues(self.robot.joint_names, stamp, rows))
-        if self._effort.listeners:
+        if self._effort.subscriber_count:
             self._effort.publish(tau[self._places])
-        if looks:
-            self._next_look = steady + IDLE_LOOK_S
+        if reads_states:
+            self._read_states_at = steady + IDLE_STATES_PERIOD_S
         if self.goals.active is not None:
-            self._next_look = 0.0
-            if looks:  # or the states may be old
+            self._read_states_at = 0.0
+            if reads_states:  # else the states may be old
                 self._judge(follower, now, state, tau)
         elif self._holds_with_effort and not self._handover.pending:
             self._with_effort.join(follower, self._states.position, now)
@@ -191,16 +194,16 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         follower.clock_jumped(before, self._motion_clock.now)
         self._handover.forget()
         self.get_logger().warning(
-            f"the clock jumped back by {-jump:.3f} s; trajectories are forgotten"
+            f"the clock jumped back by {-jump:.3f} s; pending trajectories are dropped"
         )
 
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
-        """See how the goal stands, and give way if the arm has missed it."""
+        """Update the goal, and stop if the arm has missed it."""
         q, qd = self._states.position.copy(), self._states.velocity.copy()
-        if (why := self._followers.refusal) and self.goals.end(Verdict.INVALID_GOAL, why):
+        if (why := self._reference_refusals.refusal) and self.goals.end(Verdict.INVALID_GOAL, why):
             follower.go_to(q, now)
             return
-        error = position_error(state.q, q, self._turning)
+        error = position_error(state.q, q, self._continuous)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
         if progress is not None and progress.verdict.missed:
@@ -215,7 +218,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._follower = Follower(
             self.robot.joint_names,
             self._states.position,
-            continuous=self._turning,
+            continuous=self._continuous,
             blend=self.parameters.blend,
             within=(self.robot.limits.lower, self.robot.limits.upper),
         )
@@ -229,12 +232,12 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.get_logger().info("holding the measured position; ready for trajectories")
         return self._follower
 
-    def _coming(self) -> tuple[Follower, bool] | None:
-        """What is followed, and whether another motion is about to take its place."""
+    def _present_motion(self) -> tuple[Follower, bool] | None:
+        """Return the follower, and whether another motion is about to replace its own."""
         return None if self._follower is None else (self._follower, self._handover.pending)
 
     def _desired_q(self) -> Array | None:
-        """Desired positions of the last cycle, shape (n,), if it is known where the arm is."""
+        """Return the desired positions, shape (n,); None before the first state."""
         return None if self._follower is None else self._follower.sample(self._motion_clock.now).q
 
     def _on_joint_states(self, values: JointState | JointValues) -> None:
@@ -250,7 +253,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         check_gravity(value.gravity)
 
     def changed(self, value: FeedforwardParameters) -> None:
-        """Use new terms, another gravity and other times from now on."""
+        """See `RobotNode.changed`."""
         self._desired.use(value.fade)
         if value.limits != self._limits:
             self.get_logger().info(f"limits '{value.limits}', before '{self._limits}'")
@@ -259,7 +262,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self.arm.changed()
 
     def diagnostics(self) -> Mapping[str, object]:
-        """What it does, and with which terms and load."""
+        """See `RobotNode.diagnostics`."""
         follower, parameters = self._follower, self.parameters
         doing = "waiting for joint_states"
         if follower is not None:
@@ -285,7 +288,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if not msg.points and self.parameters.empty_trajectory == "stop":
             self.goals.end(Verdict.INVALID_GOAL, "stopped by a trajectory without points")
             self.stop()
-            self.get_logger().info("stopping: a trajectory without points came")
+            self.get_logger().info("stopping: received a trajectory without points")
             return
         try:
             waypoints = self._follow(msg, "a trajectory on the topic joint_trajectory").waypoints
@@ -300,8 +303,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """See `GoalExecutor.execute`."""
-        if not (self._reference.listeners or self._with_effort.readers):
-            raise TrajectoryError("nobody listens to reference; start or configure controller_node")
+        if not (self._reference.subscriber_count or self._with_effort.subscriber_count):
+            raise TrajectoryError(
+                "no node subscribes to reference; start or configure controller_node"
+            )
         motion = self._follow(msg, "a new goal")
         times = motion.waypoints.times.tolist()
         return Goal(motion.trajectory, motion.begin, motion.start, motion.end, times, tolerances)
@@ -310,15 +315,15 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         """See `GoalExecutor.stop`."""
         self._handover.stop()
 
-    def _follow(self, msg: JointTrajectory, what: str) -> PlannedMotion:
+    def _follow(self, msg: JointTrajectory, source: str) -> PlannedMotion:
         """Have the loop follow a trajectory, and publish it with effort.
 
         Args:
             msg: The trajectory.
-            what: What it is, to tell the client whose goal it ends.
+            source: Its source, for the result of the goal that it replaces.
 
         Raises:
-            RobotDynamicsError: One line that says why it cannot be followed.
+            RobotDynamicsError: If it cannot be followed.
         """
         follower = self._follower
         if not self.active or follower is None:
@@ -335,18 +340,18 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         if stamp:
             now = self.get_clock().now().nanoseconds
             check_start(stamp / NS_PER_S, waypoints.duration, now / NS_PER_S)
-        self._followers.check()
-        motion = self._plan(follower, waypoints, stamp, what)
+        self._reference_refusals.check()
+        motion = self._plan(follower, waypoints, stamp, source)
         self._with_effort.send(motion.trajectory, self.stamp(motion.begin) if stamp else None)
         return motion
 
     def _plan(
-        self, follower: Follower, waypoints: Waypoints, stamp_ns: int, what: str
+        self, follower: Follower, waypoints: Waypoints, stamp_ns: int, source: str
     ) -> PlannedMotion:
-        """Have the loop follow waypoints from a moment shortly ahead, without a jump."""
+        """Have the loop follow waypoints from a time shortly ahead, without a jump."""
 
         def plan(begin: float) -> PlannedMotion:
-            # A stamp of exactly zero would mean now
+            # A stamp of exactly zero means now
             stamp = (self._motion_clock.seconds(stamp_ns) or 1e-9) if stamp_ns else 0.0
             base, start = follower.trajectory, stamp or begin
             fit = LIMITS[self.parameters.limits]
@@ -363,7 +368,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self._now,
             lead=self.parameters.preparation,
             going=lambda: self.active and self.context.ok(),
-            accepted=lambda: self.goals.end(Verdict.INVALID_GOAL, f"{what} has taken its place"),
+            accepted=lambda: self.goals.end(Verdict.INVALID_GOAL, f"{source} has taken its place"),
         )
         if motion.remark:
             self.get_logger().warning(motion.remark, throttle_duration_sec=1.0)
@@ -380,7 +385,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
 
 def compile_kernels(model: Model) -> None:
-    """Have what the loop and a trajectory ask for compiled before they do."""
+    """Compile the kernels that the loop and trajectories need."""
     for shape in ((3, model.dynamics.robot.dof), (3, 1, model.dynamics.robot.dof)):
         model.feedforward(*np.zeros(shape))
 

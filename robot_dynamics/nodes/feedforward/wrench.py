@@ -1,4 +1,4 @@
-"""The wrench that an arm is to exert, from a topic that may fall silent."""
+"""WrenchInput: the desired wrench of an arm, from a topic that may stop."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from time import monotonic
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import Load, Watchdog
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
 from robot_dynamics.nodes.ros.qos import COMMAND_QOS
@@ -18,15 +18,15 @@ from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 
 class WrenchInput:
-    """Takes the topic `wrench` up as load of an arm, and back to zero when it stops.
+    """Applies the topic `wrench` to the load of an arm, and returns to zero when it stops.
 
     Args:
         node: Node that subscribes.
-        load: The load of the moment.
-        q: Desired positions of the moment, shape (n,); None while wrenches are not taken yet.
+        load: Returns the present load.
+        q: Returns the desired positions, shape (n,); None while wrenches are ignored.
 
     Attributes:
-        given: Whether a wrench has ever come.
+        received: Whether a wrench has come.
     """
 
     def __init__(
@@ -36,14 +36,14 @@ class WrenchInput:
         q: Callable[[], Array | None],
     ) -> None:
         self._node, self._load, self._q = node, load, q
-        self._watch = Watchdog(np.inf)
-        self.given = False
+        self._watchdog = Watchdog(np.inf)
+        self.received = False
         self.use(node.parameters)
         node.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
 
     def use(self, parameters: FeedforwardParameters) -> None:
-        """Use other times from now on."""
-        self._watch.timeout = parameters.wrench_timeout
+        """Use the times of new parameters."""
+        self._watchdog.timeout = parameters.wrench_timeout
         self._load().wrench.duration = parameters.wrench_ramp
 
     def _on_wrench(self, msg: WrenchStamped) -> None:
@@ -56,13 +56,13 @@ class WrenchInput:
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("wrench", f"wrench refused: {error}")
             return
-        self._watch.feed(monotonic())
-        self.given = True
+        self._watchdog.feed(monotonic())
+        self.received = True
 
     def check(self, now: float) -> None:
-        """Go back to zero if nothing has come for long, at steady time `now`, s."""
-        if self._watch.change(now) == "stale":
+        """Return the wrench to zero if the last one is too old at steady time `now`, s."""
+        if self._watchdog.change(now) == "stale":
             self._load().wrench.aim(np.zeros(6))
             self._node.get_logger().warning(
-                f"no wrench for {self._watch.timeout:g} s; it goes back to zero"
+                f"no wrench for {self._watchdog.timeout:g} s; returning to zero"
             )

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 
 ENCAPSULATION = b"\x00\x01\x00\x00"
-"""What plain little-endian CDR begins with."""
+"""First bytes of plain little-endian CDR."""
 
 DOUBLE, FLOAT64 = 8, np.dtype("<f8")
 """Bytes of a float64, and what it is."""
@@ -98,7 +98,7 @@ class Layout:
 
     @property
     def known(self) -> tuple[bytes, bytes]:
-        """What every message holds, and 0xff where that has to be so, 0 where it may differ."""
+        """Bytes of every message, and a mask: 0xff where a message must have them, 0 elsewhere."""
         return bytes(self._bytes), bytes(self._known)
 
     @property
@@ -113,7 +113,7 @@ class Layout:
     # -- reading ------------------------------------------------------------------------------
 
     def fits(self, data: bytes) -> bool:
-        """Whether a message has these texts and lengths; bytes behind its end do not count.
+        """Return whether a message has these texts and lengths; bytes behind its end do not count.
 
         As a rule the bytes that align fields are those of the message before as well, and a few
         comparisons tell.

@@ -1,7 +1,6 @@
-"""Diagnostics: what a node says of itself on /diagnostics, once a second.
+"""Diagnostics: the report of a node on /diagnostics, once a second.
 
-Everything here runs beside the loop and only reads what the loop
-counts anyway, so that the loop never waits for a report.
+Reports are made beside the loop from its counters, so that the loop never waits for one.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 DIAGNOSTICS_TOPIC = "/diagnostics"
 
 REPORT_PERIOD_S = 1.0
-"""Time between two reports, s."""
+"""Period of the reports, s."""
 
 
 class Level(IntEnum):
-    """How serious a fault is, least first."""
+    """Severity of a fault, least first."""
 
     OK = 0
     WARN = 1
@@ -33,24 +32,24 @@ _BYTES = {
     Level.STALE: DiagnosticStatus.STALE,
     Level.ERROR: DiagnosticStatus.ERROR,
 }
-"""As the message has them: there, STALE comes last."""
+"""Levels of the message, in which STALE is last."""
 
 
 class Fault(NamedTuple):
-    """Something that is wrong now, in a few words."""
+    """A present fault, in a few words."""
 
     level: Level
     text: str
 
 
 class CounterDeltas:
-    """By how much counters have grown since they were last looked at."""
+    """Growth of counters since the last call of `of`."""
 
     def __init__(self) -> None:
         self._last: dict[str, int] = {}
 
     def of(self, name: str, count: int) -> int:
-        """Growth of one counter."""
+        """Return the growth of one counter."""
         grown = count - self._last.get(name, 0)
         self._last[name] = count
         return grown
@@ -59,7 +58,7 @@ class CounterDeltas:
 def status_msg(
     name: str, hardware: str, faults: Iterable[Fault], values: Mapping[str, object]
 ) -> DiagnosticStatus:
-    """One status: the level of the worst fault, the text of all, worst first, and the values."""
+    """Return a status with the level of the worst fault, all texts, worst first, and values."""
     worst_first = sorted(faults, key=lambda fault: -fault.level)
     return DiagnosticStatus(
         name=name,
@@ -71,14 +70,14 @@ def status_msg(
 
 
 def array_msg(status: DiagnosticStatus, stamp: Any) -> DiagnosticArray:
-    """The message for /diagnostics."""
+    """Return the message for /diagnostics."""
     msg = DiagnosticArray(status=[status])
     msg.header.stamp = stamp
     return msg
 
 
 def in_words(value: object) -> str:
-    """A value as the report shows it: six digits are enough to read."""
+    """Return a value as text, with six digits."""
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Graph: which nodes of the ROS graph publish a topic, and which read it."""
+"""Graph: publishers and subscribers of a topic in the ROS graph."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 from rclpy.node import Node
 
 UNKNOWN_NODE = "_NODE_NAME_UNKNOWN_"
-"""What rmw calls the node of an endpoint that it has heard of before it has heard of the node."""
+"""Name that rmw gives to the node of an endpoint before it has discovered the node."""
 
 
 def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
-    """Nodes that publish some topics, fully qualified, one entry per node and publisher of its own.
+    """Return the fully qualified names of the nodes that publish some topics.
 
-    A node that publishes several of the topics stands once; one that publishes the same topic
-    twice stands twice.
+    A node that publishes several of the topics appears once; one that publishes the same topic
+    twice appears twice.
 
     Args:
-        node: Node that looks.
+        node: Node that asks.
         topics: Names of the topics, resolved.
     """
     found: list[str] = []
@@ -30,7 +30,7 @@ def publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
 
 
 def other_publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
-    """As `publishers_of`, without the node that looks itself; another of its name stays."""
+    """Return `publishers_of` without the node that asks; another node of its name stays."""
     publishers, me = publishers_of(node, topics), node.get_fully_qualified_name()
     if me in publishers:
         publishers.remove(me)
@@ -38,23 +38,23 @@ def other_publishers_of(node: Node, topics: Sequence[str]) -> list[str]:
 
 
 def subscribers_of(node: Node, topic: str) -> list[str]:
-    """Nodes that read a topic, by its resolved name; fully qualified."""
+    """Return the fully qualified names of the nodes that subscribe to a resolved topic."""
     return sorted(set(_names(node.get_subscriptions_info_by_topic(topic))))
 
 
 def followers_of(node: Node, topic: str, answer: str) -> list[str]:
-    """Nodes that read a topic and publish an answer to it: no recorder does that.
+    """Return the nodes that subscribe to a topic and publish an answer; this excludes recorders.
 
     Args:
-        node: Node that looks.
-        topic: Name of the topic that they read, resolved.
-        answer: Name of the topic that they publish, resolved.
+        node: Node that asks.
+        topic: Topic that they subscribe to, resolved.
+        answer: Topic that they publish, resolved.
     """
     return sorted(set(subscribers_of(node, topic)).intersection(publishers_of(node, [answer])))
 
 
 def _names(endpoints: Iterable[Any]) -> list[str]:
-    """The nodes of endpoints, fully qualified; without those whose node is not introduced yet."""
+    """Return the fully qualified nodes of endpoints, without undiscovered ones."""
     return [
         f"{info.node_namespace.rstrip('/')}/{info.node_name}"
         for info in endpoints

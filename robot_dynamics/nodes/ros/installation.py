@@ -1,4 +1,4 @@
-"""Installation: the ROS 2 that nodes of this shell would run on, and what it lacks."""
+"""Installation: findings on the ROS 2 installation of this shell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from robot_dynamics.nodes.machine import Finding
 DISTRIBUTIONS = ("humble", "jazzy", "kilted", "rolling")
 
 HIGHEST_DOMAIN = 101
-"""Of Linux: the ports of higher ones are among those that it hands out to anybody."""
+"""Highest ROS domain whose ports are below the ephemeral ports of Linux."""
 
 MULTICAST = 0x1000
 """Flag of a network interface, of linux/if.h."""
@@ -34,7 +34,7 @@ SHARED_MEMORY_MIB = 64
 """Free space in /dev/shm below which Fast DDS may fall back to UDP, MiB."""
 
 ECHO_TIMEOUT_S = 5.0
-"""Time in which a message must come back to the process that sent it, s."""
+"""Time limit for a message between two participants of this process, s."""
 
 PACKAGES = {
     "control_msgs": "the action follow_joint_trajectory (MoveIt)",
@@ -43,11 +43,11 @@ PACKAGES = {
     "rviz2": "rviz:=true",
     "xacro": "robots as xacro files",
 }
-"""Packages that are not needed by every node, and what is missing without them."""
+"""Optional packages and the features that need them."""
 
 
 def ros_findings() -> list[Finding]:
-    """Distribution, middleware, discovery, transport and packages."""
+    """Return findings on distribution, middleware, discovery, transport and packages."""
     return [
         _distribution(),
         Finding("middleware", rclpy.get_rmw_implementation_identifier()),
@@ -75,12 +75,12 @@ def _domain() -> Finding:
     given = os.environ.get("ROS_DOMAIN_ID", "0") or "0"
     remedy = f"set ROS_DOMAIN_ID to a number from 0 to {HIGHEST_DOMAIN}, alike in all shells"
     if not given.isdigit():
-        return Finding("domain", f"'{given}' is no number", remedy, missing=True)
+        return Finding("domain", f"'{given}' is not a number", remedy, missing=True)
     return Finding("domain", given, remedy if int(given) > HIGHEST_DOMAIN else "")
 
 
 def _reach() -> str:
-    """How far discovery reaches."""
+    """Return the range of discovery."""
     if os.environ.get("ROS_LOCALHOST_ONLY") == "1":
         return "LOCALHOST"
     return os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET").upper()
@@ -118,7 +118,7 @@ def _shared_memory() -> Finding:
 
 
 def _echo() -> Finding:
-    """Whether a message of one participant reaches another one of this process."""
+    """Return whether a message reaches another participant of this process."""
     contexts = [Context(), Context()]
     try:
         for context in contexts:
@@ -128,7 +128,7 @@ def _echo() -> Finding:
             for i, context in enumerate(contexts)
         )
         took = _time_of_echo(sender, reader)
-    except Exception as error:  # whatever rclpy and the middleware say
+    except Exception as error:  # of rclpy or the middleware
         return Finding("messages", f"no node can start: {error}", "repair it first", missing=True)
     finally:
         for context in contexts:
@@ -142,18 +142,18 @@ def _echo() -> Finding:
 
 
 def _time_of_echo(sender: rclpy.node.Node, reader: rclpy.node.Node) -> float | None:
-    """Time from now to the first message that reaches the reader, s; None if none does."""
-    heard: list[Empty] = []
+    """Return the time until the first message reaches the reader, s; None if none does."""
+    received: list[Empty] = []
     topic, start = f"doctor_{os.getpid()}", monotonic()
     publisher = sender.create_publisher(Empty, topic, 1)
-    reader.create_subscription(Empty, topic, heard.append, 1)
+    reader.create_subscription(Empty, topic, received.append, 1)
     executor = SingleThreadedExecutor(context=reader.context)
     executor.add_node(reader)
-    while not heard and monotonic() < start + ECHO_TIMEOUT_S:
+    while not received and monotonic() < start + ECHO_TIMEOUT_S:
         publisher.publish(Empty())
         executor.spin_once(timeout_sec=0.05)
     executor.shutdown()
-    return monotonic() - start if heard else None
+    return monotonic() - start if received else None
 
 
 def _packages() -> Iterator[Finding]:

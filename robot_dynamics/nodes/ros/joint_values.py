@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
 
 FIELDS = ("position", "velocity", "effort")
-"""What a JointState may give for each joint."""
+"""Fields of a JointState with one number per joint."""
 
 
 @cache

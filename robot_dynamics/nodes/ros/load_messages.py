@@ -1,4 +1,4 @@
-"""Messages and parameters of what acts on an arm, to plain values: wrench, payload, gravity."""
+"""Conversion of messages of wrench, payload and gravity to arrays."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
 from sensor_msgs.msg import Imu
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 
 LARGEST = 1e5
-"""What no load of an arm exceeds, in SI units: more is a slip of the unit or of the hand."""
+"""Largest value accepted for loads and drives, in SI units; a larger one is a mistake."""
 
 PLAUSIBLE_GRAVITY = (5.0, 20.0)
-"""Accelerations that an IMU may show and gravity is taken from, m/s^2; one in g shows 1."""
+"""Range of accelerations accepted as gravity, m/s^2; an IMU in units of g shows 1."""
 
 
 def wrench_from_msg(msg: WrenchStamped) -> Array:
-    """Force (N) over moment (N m), shape (6,), in axes and about the origin of its frame.
+    """Return force (N) over moment (N m), shape (6,), in axes and about the origin of its frame.
 
     Raises:
-        ArgumentError: If a number is not finite, or larger than any of an arm.
+        ArgumentError: If a number is not finite, or too large.
     """
     wrench = [*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)]
     _check_sizes([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
@@ -31,13 +31,12 @@ def wrench_from_msg(msg: WrenchStamped) -> Array:
 
 
 def body_from_msg(msg: InertiaStamped) -> tuple[float, list[float], list[float]]:
-    """Mass, kg, mass centre x, y, z, m, and moments about it xx, xy, xz, yy, yz, zz, kg m^2.
+    """Return mass, kg, mass centre, m, and moments about it xx, xy, xz, yy, yz, zz, kg m^2.
 
     All in axes of the frame of the message.
 
     Raises:
-        ArgumentError: If a number is not finite or larger than any of an arm, or the mass is
-            negative.
+        ArgumentError: If a number is not finite or too large, or the mass is negative.
     """
     body = msg.inertia
     com = [*_xyz(body.com)]
@@ -49,6 +48,27 @@ def body_from_msg(msg: InertiaStamped) -> tuple[float, list[float], list[float]]
     return body.m, com, moments
 
 
+def inertia_matrix(moments: Sequence[float]) -> Array:
+    """Return the matrix of the moments xx, xy, xz, yy, yz, zz, shape (3, 3), kg m^2."""
+    xx, xy, xz, yy, yz, zz = moments
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def payload_msg(
+    frame: str,
+    mass: float,
+    com: Sequence[float] | Array = (0.0, 0.0, 0.0),
+    moments: Sequence[float] | Array = (0.0, 0.0, 0.0),
+) -> InertiaStamped:
+    """Return a payload message: mass, kg; centre, m; moments xx, yy, zz about it, kg m^2."""
+    msg = InertiaStamped()
+    msg.header.frame_id = frame
+    msg.inertia.m = float(mass)
+    msg.inertia.com.x, msg.inertia.com.y, msg.inertia.com.z = map(float, com)
+    msg.inertia.ixx, msg.inertia.iyy, msg.inertia.izz = map(float, moments)
+    return msg
+
+
 def _check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
     for name, value in zip(names, values, strict=True):
         if not math.isfinite(value):
@@ -58,30 +78,30 @@ def _check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
 
 
 def gravity_from_msg(msg: Imu) -> Array:
-    """Acceleration of free fall in axes of the IMU, shape (3,), m/s^2.
+    """Return the gravitational acceleration in axes of the IMU, shape (3,), m/s^2.
 
-    At rest an accelerometer shows what holds it up.
+    At rest an accelerometer measures the opposite of it.
 
     Raises:
-        ArgumentError: If the message has no acceleration, or none that gravity could be part of.
+        ArgumentError: If the message has no acceleration, or an implausible one.
     """
     acceleration = np.array(_xyz(msg.linear_acceleration))
     low, high = PLAUSIBLE_GRAVITY
     if msg.linear_acceleration_covariance[0] == -1.0:
-        raise ArgumentError("imu: it says that it measures no linear_acceleration")
+        raise ArgumentError("imu: the message has no linear_acceleration")
     if not low <= float(np.linalg.norm(acceleration)) <= high:  # NaN is not
         raise ArgumentError(
-            f"imu: linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not from "
-            f"{low:g} to {high:g}; the message is ignored"
+            f"imu: linear_acceleration of {np.linalg.norm(acceleration):.3g} m/s^2 is not "
+            f"within {low:g} to {high:g}; the message is ignored"
         )
     return -acceleration
 
 
 def check_gravity(gravity: Sequence[float]) -> None:
-    """Refuse a parameter `gravity` of one or two numbers.
+    """Check the number of entries of the parameter `gravity`.
 
     Raises:
-        ArgumentError: If there are neither three nor none.
+        ArgumentError: If it has neither three entries nor none.
     """
     if len(gravity) not in (0, 3):
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""What the page shows, for rviz: load of joints as colour, the reference, gravity, the wrench."""
+"""Markers for rviz: load of joints as colour, reference, gravity and wrench."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from geometry_msgs.msg import Point
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
 from robot_dynamics.viewer.scene import (
@@ -23,26 +23,26 @@ from robot_dynamics.viewer.scene import (
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 NEUTRAL = (205, 210, 216)
-"""Of a joint without load."""
+"""Colour of a joint without load."""
 
 BALL_M = 0.09
 """Diameter of the ball at a joint."""
 
 GRAVITY_LENGTH = 0.03
-"""Length of the arrow of gravity, m for each m/s^2."""
+"""Length of the gravity arrow per acceleration, m/(m/s^2)."""
 
 
 def markers(
     robot: Robot, dynamics: Dynamics, now: Snapshot, share: Array, stamp: Time
 ) -> MarkerArray:
-    """Markers of one moment, in the frame of the root link.
+    """Return the markers of one state, in the frame of the root link.
 
     Args:
         robot: The robot.
         dynamics: Its compiled equations.
-        now: What is shown.
-        share: Part of its limit that each joint uses, shape (n,); NaN where nobody knows.
-        stamp: When that was.
+        now: The state.
+        share: Effort of each joint over its limit, shape (n,); NaN if unknown.
+        stamp: Time of the state.
     """
     tree = merge_fixed(robot)
     poses = link_poses(tree, now.q)
@@ -78,7 +78,7 @@ def _arrow(arrow: Marker, start: Array, end: Array, colour: tuple[int, int, int]
 
 
 def _skeleton(tree: Robot, q_d: Array, stamp: Time) -> Marker:
-    """Lines from body to body at the reference."""
+    """Return lines from link to link at the reference."""
     poses = link_poses(tree, q_d)
     ghost = _marker(tree, stamp, "reference", 0, Marker.LINE_LIST)
     ghost.scale.x = 0.03

@@ -1,4 +1,4 @@
-"""MeasuredMotion: what joint_states say of a robot, with accelerations as far as they do."""
+"""MeasuredMotion: positions, velocities and estimated accelerations from joint_states."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import JointReader
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 STATES = 20
-"""Last states that are looked at: accelerations are the slope of their velocities."""
+"""Latest states whose velocities give the accelerations as their slope."""
 
 SHORTEST_SLOPE_S = 2e-3
-"""Time that states must span to have a slope, s."""
+"""Shortest time span of the states for a slope, s."""
 
 
 class MeasuredMotion(JointReader):
-    """Reads joint_states, and remembers the last velocities.
+    """Reads joint_states and keeps the latest velocities.
 
     Args:
         joint_names: Joints to read, in the order of all arrays.
@@ -44,12 +44,12 @@ class MeasuredMotion(JointReader):
 
     @property
     def qd(self) -> Array:
-        """Velocities, shape (n,); zero where nobody says."""
+        """Velocities, shape (n,); zero if unknown."""
         return np.nan_to_num(self.velocity)
 
     @property
     def qdd(self) -> Array:
-        """Accelerations, the slope of the last velocities, shape (n,)."""
+        """Accelerations, the slope of the latest velocities, shape (n,)."""
         known = self._velocities
         if not known or known[-1][0] - known[0][0] < SHORTEST_SLOPE_S:
             return np.zeros(len(self.joint_names))

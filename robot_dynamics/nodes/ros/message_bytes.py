@@ -17,8 +17,8 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.cdr import Layout
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.nodes.ros.messages import effort_msg, time_msg
@@ -136,7 +136,7 @@ READERS: Mapping[type, Callable[[str], Callable[[bytes], Any]]] = {
     JointState: JointStateReader,
     Float64MultiArray: EffortsReader,
 }
-"""What reads the bytes of a message, by its type; made of the name of the topic."""
+"""Readers of the bytes of a message, by its type; made from the name of the topic."""
 
 
 class JointStateWriter:
@@ -188,7 +188,7 @@ WRITERS: Mapping[type, Callable[[], Callable[[Any], Any]]] = {
     JointState: JointStateWriter,
     Float64MultiArray: EffortsWriter,
 }
-"""What writes the bytes of a message, by its type."""
+"""Writers of the bytes of a message, by its type."""
 
 
 def joint_values_msg(values: JointValues) -> JointState:
@@ -204,7 +204,7 @@ def joint_values_msg(values: JointValues) -> JointState:
 
 @cache
 def writes_cdr() -> bool:
-    """Whether the middleware at hand reads what is written here; tried once."""
+    """Return whether the middleware at hand reads these bytes; tried once."""
     rows = np.array([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]])
     values = JointValues(("a", "joint"), 1_000_000_002, rows, ("velocity",), "base")
     data = JointStateWriter().bytes_of(values)

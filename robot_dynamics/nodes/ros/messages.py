@@ -11,11 +11,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, ShapeError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Places, Sender, run_of
 from robot_dynamics.trajectory import Point, Waypoints, read_points
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S, points_of
+from robot_dynamics.trajectory.trajectory_files import points_of
 
 COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 """Efforts in an agreed order, as ros2_control takes them; and with names and the stamp of the state
@@ -178,7 +179,7 @@ class JointReader:
                 )
 
     def _sender_of(self, names: tuple[str, ...]) -> Sender:
-        """Who lists these names; remembered."""
+        """Return the sender that lists these names, and remember it."""
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
             raise ArgumentError(f"{self.topic}: joint '{twice}' stands twice; name each joint once")
@@ -246,7 +247,7 @@ class NamedEffortReader:
             ShapeError: If there is not one effort per name.
         """
         names, efforts = _named_efforts(msg)
-        if names != self._last:
+        if names is not self._last and names != self._last:  # as a rule they are the same
             self._source = self._places_of(names)
             self._last = names
         if len(efforts) != len(names):

@@ -1,7 +1,6 @@
-"""Parameters of nodes: one frozen dataclass says what they are.
+"""Parameters of nodes, defined by one frozen dataclass.
 
-Declaring them with range and description, checking new values, `ros2 param
-describe` and the documentation all read from the fields of that dataclass.
+Declaration, range checks, `ros2 param describe` and the documentation read its fields.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _TYPES = {
     (str,): Parameter.Type.STRING_ARRAY,
 }
 _OF_ROS = ("qos_overrides.", "use_sim_time", "start_type_description_service")
-"""Parameters that rclpy reads by itself, in some of its versions."""
+"""Prefixes of parameters of rclpy itself, in some versions."""
 
 _MOST_SHOWN = 12
 
@@ -45,7 +44,7 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a finite number"
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """What is known of a parameter besides its name, type and default."""
+    """Description and constraints of a parameter."""
 
     description: str
     low: float | None = None
@@ -65,7 +64,7 @@ def parameter(
     length: int | None = None,
     read_only: bool = False,
 ) -> Any:
-    """Field of a dataclass that is a parameter of a node.
+    """Return a dataclass field that is a parameter of a node.
 
     Args:
         default: Value where none is given; a tuple for an array.
@@ -82,7 +81,7 @@ def parameter(
 
 @dataclasses.dataclass(frozen=True)
 class Described:
-    """One parameter as declared: name, type (a 1-tuple of it for an array), default and spec."""
+    """One parameter: name, type (a 1-tuple of it for an array), default and spec."""
 
     name: str
     kind: Any
@@ -91,7 +90,7 @@ class Described:
 
     @property
     def descriptor(self) -> ParameterDescriptor:
-        """What `ros2 param describe` shows."""
+        """Descriptor for `ros2 param describe`."""
         spec = self.spec
         ranges: dict[str, Any] = {}
         if spec.low is not None or spec.high is not None:
@@ -117,10 +116,10 @@ class Described:
         )
 
     def checked(self, value: Any) -> Any:
-        """The value as the dataclass holds it.
+        """Return a value converted for the dataclass.
 
         Raises:
-            ArgumentError: If type or range do not fit; the message says what does.
+            ArgumentError: If type or range are wrong; names the allowed values.
         """
         scalar, array = _scalar(self.kind), isinstance(self.kind, tuple)
         given = list(value) if array and _is_sequence(value) else [value]
@@ -166,7 +165,7 @@ class Described:
 
 
 def describe(kind: type, prefix: str = "") -> list[Described]:
-    """All parameters of a dataclass, in order.
+    """Return all parameters of a dataclass, in order.
 
     Args:
         kind: Dataclass whose fields are made by `parameter`.
@@ -183,7 +182,7 @@ def describe(kind: type, prefix: str = "") -> list[Described]:
 
 
 def markdown(kind: type, prefix: str = "") -> str:
-    """Table of the parameters of a dataclass, for the documentation."""
+    """Return a table of the parameters of a dataclass, for the documentation."""
     rows = ["| parameter | default | allowed | meaning |", "| --- | --- | --- | --- |"]
     for item in describe(kind, prefix):
         default = list(item.default) if isinstance(item.default, tuple) else item.default
@@ -195,10 +194,10 @@ def markdown(kind: type, prefix: str = "") -> str:
 
 
 class Declared(Generic[P]):
-    """The parameters of a node, or of one group of it: at any moment a whole, valid set.
+    """The parameters of a node or of one of its groups, always a complete, valid set.
 
-    A change that any check refuses changes nothing. `value` is replaced as a
-    whole, so that a loop in another thread never sees half a change.
+    A refused change has no effect. `value` is replaced as a whole, so that a loop in another
+    thread never sees a partial change.
 
     Args:
         node: Node to declare the parameters on.
@@ -247,7 +246,7 @@ class Declared(Generic[P]):
             self._apply_early = True
 
     def close(self) -> None:
-        """Follow the parameters no longer; their values stay for whoever declares them again."""
+        """Stop following the parameters; their values stay for the next declaration."""
         self._node.remove_on_set_parameters_callback(self._validate)
         if not self._apply_early:
             self._node.remove_post_set_parameters_callback(self._apply)
@@ -304,7 +303,7 @@ def unknown_parameters(node: Node) -> str:
 
 
 def _hint(name: str, known: Sequence[str]) -> str:
-    """What is near to a name, part by part: `gains.elbo.p` is not meant for any other joint."""
+    """Return a hint at the nearest name, part by part: `gains.elbo.p` gives `gains.elbow.p`."""
     meant: list[str] = []
     for part in name.split("."):
         there = _parts_after(meant, known)
@@ -323,19 +322,19 @@ def _hint(name: str, known: Sequence[str]) -> str:
 
 
 def _parts_after(start: list[str], known: Sequence[str]) -> list[str]:
-    """The parts that follow in names which start with these parts."""
+    """Return the next parts of all names that start with these parts."""
     split = [name.split(".") for name in known]
     n = len(start)
     return list(dict.fromkeys(parts[n] for parts in split if parts[:n] == start and parts[n:]))
 
 
 def _declare(node: Node, item: Described, default: Any) -> Any:
-    """Declare one parameter; the value that a file or the command line gave it, or the default."""
+    """Declare one parameter; return its value from a file or the command line, or the default."""
     if node.has_parameter(item.name):
         return node.get_parameter(item.name).value
     given = list(default) if isinstance(default, tuple) else default
-    # Declared twice: first to see what was given, because rclpy's own refusal would not say what
-    # is allowed, then with what `ros2 param describe` shows
+    # Declared twice: first without constraints, as a refusal of rclpy does not name the allowed
+    # values, then with the descriptor
     value = node.declare_parameter(item.name, given, ParameterDescriptor(dynamic_typing=True)).value
     node.undeclare_parameter(item.name)
     checked = item.checked(value)
@@ -345,7 +344,7 @@ def _declare(node: Node, item: Described, default: Any) -> Any:
 
 
 def _kind(hint: Any) -> Any:
-    """Type of a field: float, or (float,) for tuple[float, ...]."""
+    """Return the type of a field: float, or (float,) for tuple[float, ...]."""
     if get_origin(hint) is tuple:
         return (get_args(hint)[0],)
     return hint
@@ -360,7 +359,7 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _fits(value: Any, kind: type) -> bool:
-    """True if a value can stand for a parameter of that type: a whole number for any number."""
+    """Return whether a value fits a parameter type; an integer fits float."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if kind is float:

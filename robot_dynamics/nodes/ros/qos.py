@@ -9,26 +9,26 @@ DESCRIPTION_QOS = QoSProfile(
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""robot_description, as robot_state_publisher offers it: who comes late gets the last message."""
+"""robot_description, latched as by robot_state_publisher."""
 
 ANNOUNCEMENT_QOS = QoSProfile(
     depth=10,
     reliability=ReliabilityPolicy.RELIABLE,
     durability=DurabilityPolicy.TRANSIENT_LOCAL,
 )
-"""The same, of several nodes each of which is to be heard."""
+"""Latched messages of several nodes."""
 
 OUTPUT_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
-"""What we publish at a high rate: old values are worth nothing."""
+"""Outputs at a high rate: only the last one counts."""
 
 STATE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""joint_states that we read: hardware may offer best effort only, and send them in parts."""
+"""Input joint_states: hardware may offer best effort only, and send them in parts."""
 
 COMMAND_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""References and commands that we read: only the last one counts."""
+"""Input references and commands: only the last one counts."""
 
 LOCKSTEP_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-"""Commands of which each one counts."""
+"""Input commands in lockstep: each one counts."""
 
 TRAJECTORY_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-"""Trajectories: none may be lost."""
+"""Trajectories and loads: none may be lost."""

@@ -1,4 +1,4 @@
-"""What one types at running nodes, for machines without the `ros2` command."""
+"""Terminal: commands to running nodes, for machines without the `ros2` command."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import rclpy
 import yaml
-from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -22,22 +21,23 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
 from robot_dynamics.trajectory import Waypoints
 
 PATIENCE_S = 5.0
-"""Time within which a node must be found, or answer, s."""
+"""Time limit for finding a node and for its answer, s."""
 
-INTRODUCTION_S = 0.3
-"""Time in which the middleware introduces us to a node that answers, s."""
+DISCOVERY_S = 0.3
+"""Time for discovery of our client by a service, s."""
 
 ATTEMPTS = 3
-"""Times that a request is sent whose answer may be lost; to ask twice does no harm."""
+"""Attempts of a request, as answers may be lost; requests are idempotent."""
 
 
 class Terminal:
-    """A node that lives as long as a command. Made by `terminal`."""
+    """A node for the duration of one command, built by `terminal`."""
 
     def __init__(self, context: Context, namespace: str) -> None:
         self.node = Node("robot_dynamics_terminal", context=context, namespace=namespace)
@@ -62,41 +62,39 @@ class Terminal:
     # -- topics -----------------------------------------------------------------------------------
 
     def topics(self) -> list[tuple[str, str]]:
-        """Names and types of all topics of the others."""
-        end = time.monotonic() + 1.0  # until the middleware has heard of all
+        """Return names and types of all topics."""
+        end = time.monotonic() + 1.0  # time for discovery
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.1)
         found = self.node.get_topic_names_and_types()
         return sorted((name, kinds[0]) for name, kinds in found)
 
     def publish(self, topic: str, msg: Any) -> None:
-        """Publish one message to whoever reads the topic.
+        """Publish one message.
 
         Raises:
-            RobotDynamicsError: If nobody does.
+            RobotDynamicsError: If no node subscribes to the topic.
         """
         publisher = self.node.create_publisher(type(msg), topic, TRAJECTORY_QOS)
-        self._until(publisher.get_subscription_count, f"nobody reads {publisher.topic_name}")
+        self._until(
+            publisher.get_subscription_count, f"no node subscribes to {publisher.topic_name}"
+        )
         publisher.publish(msg)
         publisher.wait_for_all_acked()
 
     def move(self, waypoints: Waypoints) -> None:
-        """Send a motion; joints that it does not name stay where they are."""
+        """Send a motion; joints that it does not name keep their positions."""
         self.publish("joint_trajectory", trajectory_msg(waypoints))
 
     def carry(self, mass: float, com: Sequence[float], frame: str) -> None:
-        """Tell the nodes of a payload."""
-        msg = InertiaStamped()
-        msg.header.frame_id = frame
-        msg.inertia.m = mass
-        msg.inertia.com.x, msg.inertia.com.y, msg.inertia.com.z = map(float, com)
-        self.publish("payload", msg)
+        """Send a payload to the nodes."""
+        self.publish("payload", payload_msg(frame, mass, com))
 
     def echo(self, topic: str, count: int) -> Iterator[Any]:
-        """Messages of a topic, as they come; without end where `count` is 0.
+        """Yield the messages of a topic as they arrive, `count` of them; 0 for no limit.
 
         Raises:
-            RobotDynamicsError: If nobody publishes it.
+            RobotDynamicsError: If no node publishes the topic.
         """
         name = self.node.resolve_topic_name(topic)
         kinds: dict[str, list[str]] = {}
@@ -105,7 +103,7 @@ class Terminal:
             kinds.update(self.node.get_topic_names_and_types())
             return name in kinds
 
-        self._until(known, f"nobody publishes {name}")
+        self._until(known, f"no node publishes {name}")
         package, _, kind = kinds[name][0].split("/")
         messages: list[Any] = []
         qos = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -124,7 +122,7 @@ class Terminal:
         """Set a parameter of a node.
 
         Raises:
-            RobotDynamicsError: If there is no such node, or it refuses.
+            RobotDynamicsError: If there is no such node, or it refuses the value.
         """
         parameter = Parameter(name, value=value).to_parameter_msg()
         request = SetParameters.Request(parameters=[parameter])
@@ -133,7 +131,7 @@ class Terminal:
             raise ArgumentError(f"{node}: {result.reason}")
 
     def get(self, node: str, name: str) -> object:
-        """Value of a parameter of a node.
+        """Return the value of a parameter of a node.
 
         Raises:
             RobotDynamicsError: If there is no such node or parameter.
@@ -146,7 +144,7 @@ class Terminal:
         return found
 
     def call(self, service: str, data: bool | None) -> str:
-        """Call a service without arguments, or with true or false; its answer.
+        """Call a service without arguments, or with a boolean; return its answer.
 
         Raises:
             RobotDynamicsError: If there is no such service, or it fails.
@@ -162,8 +160,8 @@ class Terminal:
     def _call(self, kind: Any, service: str, request: Any) -> Any:
         client = self.node.create_client(kind, service)
         name = self.node.resolve_service_name(service)
-        self._until(client.service_is_ready, f"nobody offers {name}")
-        self._spin(INTRODUCTION_S)  # or it might answer who it has not heard of
+        self._until(client.service_is_ready, f"no node offers {name}")
+        self._spin(DISCOVERY_S)  # or the service may answer before it has discovered the client
         for _ in range(ATTEMPTS):
             future = client.call_async(request)
             self._spin(PATIENCE_S / ATTEMPTS, future.done)
@@ -193,7 +191,7 @@ def terminal(namespace: str = "") -> Iterator[Terminal]:
 
 
 def in_words(msg: Any) -> str:
-    """A message as text; joint values as a line for each joint."""
+    """Return a message as text; joint values as one line per joint."""
     if not isinstance(msg, JointState):
         return str(msg)
     rows = []
@@ -205,7 +203,7 @@ def in_words(msg: Any) -> str:
 
 
 def typed_value(text: str, name: str) -> Any:
-    """The value that somebody typed for a parameter: true, 0.5, a word or a [list].
+    """Return the value of a typed parameter: true, 0.5, a word or a [list].
 
     Raises:
         ArgumentError: If it cannot be read.
@@ -214,5 +212,5 @@ def typed_value(text: str, name: str) -> Any:
         return yaml.safe_load(text)
     except yaml.YAMLError:
         raise ArgumentError(
-            f"{name}: '{text}' is no value; give true, 0.5, text or [1, 2]"
+            f"{name}: '{text}' is not a value; give true, 0.5, text or [1, 2]"
         ) from None

@@ -1,4 +1,4 @@
-"""What the tool carries and is to exert, as the topics `payload` and `wrench` say."""
+"""ToolLoad: payload and wrench at the tool, from the topics `payload` and `wrench`."""
 
 from __future__ import annotations
 
@@ -7,26 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.ros.load_messages import (
+    body_from_msg,
+    inertia_matrix,
+    wrench_from_msg,
+)
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.statics.wrenches import moved_wrench
 
 WRENCH_LASTS_S = 0.5
-"""Time after which a wrench that is not sent again is over, s: feedforward lets it go before."""
+"""Time after which a wrench that is not repeated ends, s; feedforward ends it earlier."""
 
 
 class ToolLoad:
-    """Follows both topics, in the axes of one frame.
+    """Holds payload and wrench in the axes of the tool.
 
     Args:
         robot: The robot.
-        frame: The tool; messages may name any frame fixed to the same body, or none for this one.
+        frame: Frame of the tool; messages may name any frame fixed to the same link, or none.
 
     Attributes:
-        payload: Load at the tool, in its axes; None before anybody says.
+        payload: Payload in axes of the tool; None before the first message.
     """
 
     def __init__(self, robot: Robot, frame: str) -> None:
@@ -38,23 +42,22 @@ class ToolLoad:
 
     @property
     def wrench(self) -> Array | None:
-        """Force over moment about the tool, in its axes, shape (6,); None where none is asked."""
+        """Force over moment about the tool, in its axes, shape (6,); None without a wrench."""
         return self._wrench if monotonic() < self._until else None
 
     def take_payload(self, msg: Any) -> None:
-        """Take up an InertiaStamped.
+        """Use the payload of an InertiaStamped.
 
         Raises:
-            ArgumentError: If it is no body, or its frame moves against the tool.
+            ArgumentError: If it is physically impossible, or its frame moves against the tool.
             UnknownNameError: If there is no such frame.
         """
-        mass, com, (xx, xy, xz, yy, yz, zz) = body_from_msg(msg)
-        about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        body = Inertia.from_com(mass, np.array(com), about_com)
+        mass, com, moments = body_from_msg(msg)
+        body = Inertia.from_com(mass, np.array(com), inertia_matrix(moments))
         self.payload = body.expressed_in(self._pose(msg.header.frame_id))
 
     def take_wrench(self, msg: Any) -> None:
-        """Take up a WrenchStamped.
+        """Use the wrench of a WrenchStamped.
 
         Raises:
             ArgumentError: If it is not finite, or its frame moves against the tool.
@@ -65,7 +68,7 @@ class ToolLoad:
         self._until = monotonic() + WRENCH_LASTS_S
 
     def _pose(self, frame: str) -> Pose:
-        """Pose of a frame in the tool."""
+        """Return the pose of a frame in the tool frame."""
         own, given = self._tree.frame(self._frame), self._tree.frame(frame or self._frame)
         if own.link != given.link:
             raise ArgumentError(

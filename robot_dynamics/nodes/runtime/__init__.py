@@ -1,1 +1,1 @@
-"""What every node runs on: its robot, its life cycle, its loop and its process."""
+"""Runtime of every node: its robot, its life cycle, its loop and its process."""

@@ -1,8 +1,8 @@
-"""Composed: robot, feedforward and controller in one process.
+"""Composition: simulator, feedforward and controller in one process.
 
-The wiring of `launch/bringup.launch.py` without launch: for programs by `composed`, and as one
-executable, `composed_nodes`, for one robot or for several, each in a namespace of its own.
-Nodes hand each other values, and publish them for everybody else; see `exchange.py`.
+Connects the nodes as `launch/bringup.launch.py` does: for programs by `composed`, and by the
+executable `composed_nodes`, for one robot or for several, each in a namespace of its own.
+The nodes exchange values within the process; see `intra_process.py`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.controller.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
 from robot_dynamics.nodes.monitor_node import MonitorNode
-from robot_dynamics.nodes.recorder_node import RecorderNode
+from robot_dynamics.nodes.run_collector import RunCollector
 from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 from robot_dynamics.nodes.runtime.process import Process, own_arguments, run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -36,7 +36,7 @@ from robot_dynamics.nodes.trajectory_node import TrajectoryNode
 LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
 SAFE_DOMAINS = range(1, 102)
-"""Domains whose ports stay below those that Linux hands out, and that are not everybody's own."""
+"""Domains other than the default one whose ports are below the ephemeral ports of Linux."""
 
 Values = Mapping[str, Any]
 
@@ -45,11 +45,11 @@ class Composed:
     """A simulated robot and its control in this process. Built by `composed`.
 
     Attributes:
-        simulator: The robot.
+        simulator: Simulates the robot.
         feedforward: Follows trajectories.
         controller: Closes the loop.
         trajectory: Sends the motion on `send`.
-        recorder: Records from `start` to `stop`.
+        collector: Collects what happens between `start` and `stop`.
     """
 
     def __init__(self, context: Context, common: Values, **own: Values) -> None:
@@ -66,10 +66,10 @@ class Composed:
         self.feedforward: FeedforwardNode = made(FeedforwardNode)
         self.controller: ControllerNode = made(ControllerNode)
         self.trajectory: TrajectoryNode = made(TrajectoryNode)
-        self.recorder: RecorderNode = made(RecorderNode)
-        # In this order a state is answered within the cycle that published it
-        nodes = (self.simulator, self.feedforward, self.controller, self.recorder, self.trajectory)
-        if self.simulator.parameters.publish_clock:  # the others see its time in the same cycle
+        self.collector: RunCollector = made(RunCollector)
+        # This order answers a state within the cycle that published it
+        nodes = (self.simulator, self.feedforward, self.controller, self.collector, self.trajectory)
+        if self.simulator.parameters.publish_clock:  # the others get its time in the same cycle
             self.simulator.clocks = [node.get_clock() for node in nodes[1:]]
             for clock in self.simulator.clocks:
                 clock.handle.set_ros_time_override_is_enabled(True)
@@ -77,11 +77,11 @@ class Composed:
 
     @property
     def timings(self) -> dict[str, TimingReport]:
-        """How every node with a rate keeps it, since `reset_timings`."""
+        """Timing of every node with a rate since `reset_timings`."""
         return {
             name: timing.report()
             for name, timing in self.process.loop.timings.items()
-            if name != RecorderNode.NAME
+            if name != RunCollector.NAME
         }
 
     def reset_timings(self) -> None:
@@ -91,11 +91,11 @@ class Composed:
 
     @property
     def scheduling(self) -> str:
-        """How the system schedules the loop, in words."""
+        """Scheduling of the loop, in words."""
         return self.process.loop.scheduling
 
     def set(self, node: RobotNode[Any], **values: Any) -> None:
-        """Set parameters of a node, all or none.
+        """Set parameters of a node atomically.
 
         Raises:
             ArgumentError: If the node refuses.
@@ -106,10 +106,10 @@ class Composed:
             raise ArgumentError(result.reason)
 
     def sleep(self, seconds: float) -> None:
-        """Let the nodes work for a while.
+        """Let the nodes run for some time.
 
         Raises:
-            BaseException: What stopped the nodes, if something did.
+            BaseException: The failure that stopped the nodes, if any.
         """
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0.0:
@@ -118,12 +118,12 @@ class Composed:
                 raise self.process.failure
 
     def wait_until_holding(self, timeout: float = 60.0) -> None:
-        """Wait until the robot is held by feedforward and controller.
+        """Wait until feedforward and controller hold the robot.
 
-        That takes a second, but for the equations of a large robot or on a busy machine.
+        This takes a second, and longer for large robots or on a busy machine.
 
         Raises:
-            RobotDynamicsError: If that takes longer than `timeout` seconds.
+            RobotDynamicsError: If this takes longer than `timeout` seconds.
         """
         end = time.monotonic() + timeout
         while not self.simulator.commanded:
@@ -136,7 +136,7 @@ class Composed:
 
 
 def own_domain() -> int:
-    """A ROS domain that depends on the process."""
+    """Return a ROS domain that depends on the process."""
     return SAFE_DOMAINS[os.getpid() % len(SAFE_DOMAINS)]
 
 
@@ -149,15 +149,15 @@ def composed(
     priority: int = 0,
     **own: Values,
 ) -> Iterator[Composed]:
-    """Run simulator, feedforward, controller and a source of trajectories in this process.
+    """Run simulator, feedforward, controller and trajectory node in this process.
 
     Args:
         robot: Name of a known robot, or path of a URDF.
         rate: Rate of all nodes, Hz.
         domain: ROS domain; by default one that depends on the process.
         priority: Real-time priority of the loop, 1 to 99, where the system allows it; 0 for none.
-        own: Further parameters by name of the node; with `publish_clock` of simulator_node all
-            live in simulated time, which a busy machine makes slower, not coarser.
+        own: Further parameters by node name; `publish_clock` of simulator_node puts all nodes on
+            simulated time, which a busy machine makes slower, not coarser.
 
     Yields:
         The nodes, running.
@@ -190,10 +190,10 @@ def main(args: list[str] | None = None) -> None:
         "--namespaces", nargs="+", default=[""], metavar="NAME", help="one robot in each"
     )
     parser.add_argument(
-        "--hardware", action="store_true", help="leave the simulator out: the robots are real"
+        "--hardware", action="store_true", help="omit the simulator: the robots are real"
     )
     parser.add_argument(
-        "--monitor", action="store_true", help="with monitor_node, which judges the model"
+        "--monitor", action="store_true", help="add monitor_node, which checks the model"
     )
     options = parser.parse_args(own_arguments("composed_nodes", given))
     kinds: list[type[RobotNode[Any]]] = [] if options.hardware else [SimulatorNode]

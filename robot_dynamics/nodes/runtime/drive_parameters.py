@@ -1,27 +1,73 @@
-"""Friction and rotors of the joints by parameters: what `robot-dynamics identify` writes."""
+"""Parameters of the drives: actuators, friction and rotors, as `identify` exports them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.control import Friction
+from robot_dynamics.control import Actuators, Friction
 from robot_dynamics.control.friction import DEFAULT_WIDTH
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.ros.load_messages import LARGEST
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.urdf.transmissions import read_transmissions
 
-LARGEST = 1e5
-"""What no drive of an arm exceeds, in SI units: more is a slip of the unit or of the hand."""
+
+@dataclass(frozen=True)
+class ActuatorParameters:
+    """Parameters of the efforts in a command: of joints, or of the actuators that drive them."""
+
+    actuator_space: bool = parameter(
+        False,
+        "Commands are efforts of actuators, in the places of the joints that they drive; false: "
+        "efforts of joints",
+        read_only=True,
+    )
+    actuator_coupling: tuple[float, ...] = parameter(
+        (),
+        "Movement of every actuator per rad or m of every joint, row by row (one per actuator, in "
+        "the order of joints); empty for the <transmission> elements of the URDF",
+        read_only=True,
+    )
+
+
+def actuators_of(
+    parameters: ActuatorParameters, robot: Robot, joints: Sequence[str], source: object
+) -> Actuators | None:
+    """Return the actuators of the parameters, in the order of `joints`; None for joint space.
+
+    Args:
+        parameters: Parameters of the node.
+        robot: The robot.
+        joints: Its joints in the order of a command.
+        source: Its URDF: path or text.
+
+    Raises:
+        ArgumentError: If actuator_coupling is given without actuator_space.
+        RobotDynamicsError: If joints and actuators do not match; see `Actuators`.
+    """
+    coupling = parameters.actuator_coupling
+    if not parameters.actuator_space:
+        if coupling:
+            raise ArgumentError(
+                "parameter 'actuator_coupling' is given but 'actuator_space' is false; set it to "
+                "true, or leave the coupling empty"
+            )
+        return None
+    if coupling:
+        return Actuators.of_coupling(joints, coupling)
+    return Actuators.of_transmissions(robot, read_transmissions(str(source))).in_order(joints)
 
 
 @dataclass(frozen=True)
 class RotorParameters:
-    """Motor of one joint."""
+    """Parameters of the motor of one joint."""
 
     inertia: float = parameter(
         0.0, "Inertia of motor and gears at the motor, kg m^2", low=0.0, high=LARGEST
@@ -36,7 +82,7 @@ class RotorParameters:
 
 @dataclass(frozen=True)
 class FrictionParameters:
-    """Friction of one joint, where it is known better than the URDF has it."""
+    """Parameters of the friction of one joint, which replace those of the URDF."""
 
     viscous: float = parameter(
         -1.0,
@@ -52,30 +98,30 @@ class FrictionParameters:
     )
     stiction: float = parameter(
         0.0,
-        "By how much friction near rest exceeds sliding friction, N m or N; below zero where "
-        "friction bends as it rises, but by no more than coulomb",
+        "Excess of friction near rest over sliding friction, N m or N; negative, down to -coulomb, "
+        "where friction bends as it rises",
         low=-LARGEST,
         high=LARGEST,
     )
     stribeck: float = parameter(
         DEFAULT_WIDTH,
-        "Speed at which that excess has fallen to 1/e, rad/s or m/s",
+        "Speed at which the stiction has fallen to 1/e, rad/s or m/s",
         low=1e-6,
         high=LARGEST,
     )
     load: float = parameter(
-        0.0, "Sliding friction per effort that the bodies ask of the joint", low=0.0, high=0.9
+        0.0, "Sliding friction per effort that the joint transmits to the links", low=0.0, high=0.9
     )
     offset: float = parameter(
-        0.0, "Effort in one direction at all speeds, N m or N", low=-LARGEST, high=LARGEST
+        0.0, "Constant effort at all speeds, N m or N", low=-LARGEST, high=LARGEST
     )
     width: float = parameter(
-        0.0, "As friction_width, of this joint; zero for that of all", low=0.0, high=10.0
+        0.0, "friction_width of this joint, rad/s or m/s; 0 for the common one", low=0.0, high=10.0
     )
 
 
 class DriveParameters:
-    """What the parameters of a node say of the drives of its robot.
+    """The drive parameters of all joints of a node's robot.
 
     Args:
         node: Node to declare them on.
@@ -101,11 +147,11 @@ class DriveParameters:
 
     @property
     def rotor_inertia(self) -> Array:
-        """As the joints feel it, shape (n,), kg m^2 or kg."""
+        """Rotor inertia reflected to the joints, shape (n,), kg m^2 or kg."""
         return np.array([r.value.inertia * r.value.ratio**2 for r in self._rotors])
 
     def friction(self, robot: Robot) -> Friction:
-        """That of the parameters; what they do not say is that of the robot."""
+        """Return the friction of the parameters, with unset values from the robot."""
         urdf, given = Friction.of(robot), [declared.value for declared in self._frictions]
         viscous, coulomb = (
             np.array([getattr(v, k) for v in given]) for k in ("viscous", "coulomb")

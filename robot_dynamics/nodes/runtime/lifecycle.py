@@ -1,4 +1,4 @@
-"""ManagedNode: the life cycle of ROS 2 nodes, with errors that say what they are.
+"""ManagedNode: the life cycle of ROS 2 nodes, with errors that name their cause.
 
 unconfigured -> inactive (`configure`) -> active (`activate`), and back by `deactivate` and
 `cleanup`, on request of `ros2 lifecycle set`, a launch file or the process itself.
@@ -18,11 +18,10 @@ from robot_dynamics.errors import RobotDynamicsError
 
 
 class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped where it is absent
-    """A node with the standard transitions; what a subclass does in them stands in its hooks.
+    """A node with the standard transitions, which a subclass fills by hooks.
 
-    A hook that raises a RobotDynamicsError leaves the node in the state before, with one line on
-    the log. What a node made in `configure` (topics, services, timers) is taken down after
-    `cleanup`.
+    A hook that raises a RobotDynamicsError leaves the node in its previous state and logs one
+    line. Topics, services and timers created in `configure` are destroyed after `cleanup`.
 
     Args:
         name: Name of the node.
@@ -30,7 +29,7 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
 
     Attributes:
         configured: Whether the node is inactive or active.
-        active: Whether the node is at work.
+        active: Whether the node is active.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
@@ -45,16 +44,16 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
     # -- hooks ------------------------------------------------------------------------------
 
     def configure(self) -> None:
-        """Make everything ready; nothing is commanded yet."""
+        """Prepare the node without commanding anything."""
 
     def activate(self) -> None:
-        """Begin to work."""
+        """Start the work."""
 
     def deactivate(self) -> None:
-        """Bring the work to an end."""
+        """Stop the work."""
 
     def cleanup(self) -> None:
-        """Drop what `configure` has made."""
+        """Undo `configure`."""
 
     # -- for the process --------------------------------------------------------------------
 
@@ -62,14 +61,14 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
         """Configure and activate.
 
         Raises:
-            RobotDynamicsError: If that is not possible.
+            RobotDynamicsError: If a transition fails.
         """
         for transition in (self.trigger_configure, self.trigger_activate):
             if transition() is not TransitionCallbackReturn.SUCCESS:
                 raise self._failure or RobotDynamicsError(f"{self.get_name()} did not start")
 
     def shut_down(self) -> None:
-        """Deactivate, if the node is active, at the end of its process."""
+        """Deactivate an active node at the end of its process."""
         if self.active:
             self.trigger_deactivate()
 
@@ -131,7 +130,7 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
     def _guarded(
         self, change: Callable[[ChangeState.Request, ChangeState.Response], ChangeState.Response]
     ) -> Callable[[ChangeState.Request, ChangeState.Response], ChangeState.Response]:
-        """The service ~/change_state, so that what cannot be done is refused with its reason."""
+        """Wrap the service ~/change_state so that a refusal logs its reason."""
 
         def guarded(
             request: ChangeState.Request, response: ChangeState.Response
@@ -149,7 +148,7 @@ class ManagedNode(LifecycleNode):  # type: ignore[misc]  # rclpy is untyped wher
 
         return guarded
 
-    # -- what configure made ----------------------------------------------------------------
+    # -- created by configure ---------------------------------------------------------------
 
     def _entities(self) -> set[object]:
         return {

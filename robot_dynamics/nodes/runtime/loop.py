@@ -1,10 +1,9 @@
-"""Loop: the fast work of nodes, at a steady rate or as messages arrive, in one thread.
+"""Loop: run the fast work of nodes in one thread, at a steady rate or as messages arrive.
 
-An executor of rclpy spends 60 to 120 us on every callback: it gathers all
-entities of all nodes, builds a wait set, and throws it away. A loop builds one
-wait set for good and takes messages straight from their subscriptions, as bytes where it can (2 us
-each, under 1 us when there is none). Services, parameters and rare topics stay
-with an executor in another thread.
+An executor of rclpy spends 60 to 120 us on every callback: it collects all entities of all nodes,
+builds a wait set, and discards it. A loop builds one wait set and takes messages directly from
+their subscriptions, as bytes where it can (2 us each, under 1 us when there is none). Services,
+parameters and rare topics stay with an executor in another thread.
 """
 
 from __future__ import annotations
@@ -20,49 +19,48 @@ from rclpy.context import Context
 from rclpy.guard_condition import GuardCondition
 from rclpy.impl.implementation_singleton import rclpy_implementation
 
-from robot_dynamics.nodes.runtime.exchange import Exchange, Inlet
+from robot_dynamics.nodes.runtime.intra_process import IntraProcessTransport, LoopSubscriber
 from robot_dynamics.nodes.runtime.loop_statistics import S_PER_NS, Timing
 from robot_dynamics.nodes.runtime.scheduling import scheduled, sharpen_timers, with_locked_memory
 
 EARLIEST_PERIODS, LATEST_PERIODS = 0.75, 2
-"""A task that messages pace runs so many of its periods after the last time on average, if they
-come faster, and no later than so many of theirs; where they do not come, of its own."""
+"""Earliest next run of a triggered task, in its own periods, and latest, in periods of the messages
+(in its own while none come)."""
 
-MAX_PACE_NS = 25_000_000
-"""Longest time between two messages that counts as their pace, ns: the rest is silence."""
+MAX_TRIGGER_PERIOD_NS = 25_000_000
+"""Longest interval between two messages that counts as their period, ns."""
 
 MAX_WAIT_NS = 50_000_000
-"""Time after which a waiting loop looks whether it is to end, ns."""
+"""Period at which a waiting loop checks whether to end, ns."""
 
 SHORT_WAIT_NS = 2_000_000
-"""Time for which a loop that no message can wake simply sleeps, ns: the middleware's wait takes ten
-times as much of a processor, and whoever adds a task or stops the loop can wait that long."""
+"""Longest wait for which a loop without triggers sleeps, ns: a wait of the middleware takes ten
+times as much CPU. A new task or the end of the loop may be delayed by this time."""
 
 SWITCH_INTERVAL_S = 1e-4
-"""Time for which another Python thread may keep the loop waiting for the interpreter, s: when it
-wakes, and whenever a call within a cycle has let go of it; longer in cycles would be fatal."""
+"""Longest time for which another Python thread may hold the interpreter while the loop waits, s."""
 
 
 class LoopCallbackGroup(CallbackGroup):  # type: ignore[misc]  # rclpy is untyped where it is absent
-    """Callback group of subscriptions that a loop takes from; executors leave them alone."""
+    """Callback group of subscriptions that a loop reads; executors ignore them."""
 
     def can_execute(self, _entity: object) -> bool:
-        """Never from an executor."""
+        """Return False: executors never run these callbacks."""
         return False
 
     def beginning_execution(self, _entity: object) -> bool:
-        """Never from an executor."""
+        """Return False: executors never run these callbacks."""
         return False
 
     def ending_execution(self, _entity: object) -> None:
-        """Nothing ends that never begins."""
+        """Do nothing: executors never run these callbacks."""
 
 
 class Task:
-    """One piece of fast work. Built by `Loop.add`; times in steady-clock nanoseconds.
+    """One periodic or triggered task, built by `Loop.add`; times in steady-clock nanoseconds.
 
     Attributes:
-        due: When it is to run if no message comes before.
+        due: Time of the next run if no message comes before.
     """
 
     def __init__(
@@ -70,8 +68,8 @@ class Task:
         name: str,
         rate: float,
         tick: Callable[[], None],
-        inputs: Sequence[Inlet],
-        triggers: Sequence[Inlet],
+        inputs: Sequence[LoopSubscriber],
+        triggers: Sequence[LoopSubscriber],
     ) -> None:
         self.name = name
         self.tick = tick
@@ -83,25 +81,25 @@ class Task:
         self.restart(0, 0)
 
     def restart(self, now: int, epoch: int) -> None:
-        """Start counting from now: the first cycle is due at once, the next ones on the grid.
+        """Restart the schedule: the first cycle is due at once, the next ones on a time grid.
 
-        All tasks of a loop that have one rate are due together, so that it wakes once for them.
+        Tasks of the same rate share a grid, so that the loop wakes once for all of them.
 
         Args:
             now: Present time.
-            epoch: When grids begin.
+            epoch: Start of the grid.
         """
         self.due = now if self.triggers else now - (now - epoch) % self.period
-        # When the last cycle was due, once messages pace the task: not when it began, so that one
-        # late message neither delays the next one nor counts as a missed cycle
+        # Due time of the last triggered cycle, not its start: one late message then neither delays
+        # the next one nor counts as a missed cycle
         self._last: int | None = None
-        self._last_triggered: int | None = None  # the same of the last one that a message began
-        self._earliest = now - self.period  # when the next message may be answered
-        self._received: int | None = None  # system time of a message that is still to be answered
-        self._pace = self.period  # how often messages come, as far as is known
+        self._last_triggered: int | None = None  # likewise, of the last cycle that a message began
+        self._earliest = now - self.period  # earliest time to answer the next message
+        self._received: int | None = None  # system time of a pending message
+        self._trigger_period = self.period  # estimated period of the messages
 
     def poll(self, now: int) -> None:
-        """Run if it is time, or if the message that paces the task is there."""
+        """Run if the task is due or its trigger has a message."""
         if not self.triggers:
             if now >= self.due:
                 self._run_on_time(now)
@@ -118,29 +116,30 @@ class Task:
         elif now >= self.due:
             late, self.due = now - self.due, now + LATEST_PERIODS * self.period
             self._work(now)
-            if self._last is not None:  # or nothing paces us yet: there is no pace to keep
+            if self._last is not None:  # else no message has come yet
                 self._count(now, late, monotonic_ns())
 
     def _run_triggered(self, now: int) -> None:
-        """Answer a message; what counts as late is the time for which it has waited."""
+        """Answer a message; its waiting time counts as lateness."""
         received, self._received = self._received, None
-        self._work(now)  # first of all: somebody waits for the answer
+        self._work(now)  # first of all, for a fast answer
         ended = monotonic_ns()
-        # One that was late does not hold up the next: the two are answered as they come
+        # A late message does not delay the answer to the next one
         self._earliest = max(self._earliest, now - self.period) + self._least
         late = 0 if self._last is None else max(now - self._last - self.period, 0)
         if late:
             waited = time_ns() - received - (ended - now) if received else 0
             late = max(min(late, waited), 0)
         if self._last_triggered is not None:
-            interval = min(now - self._last_triggered, MAX_PACE_NS)
-            self._pace = max(interval, self._pace + (interval - self._pace) // 4, self.period)
-        self.due = now + LATEST_PERIODS * self._pace
+            interval = min(now - self._last_triggered, MAX_TRIGGER_PERIOD_NS)
+            smoothed = self._trigger_period + (interval - self._trigger_period) // 4
+            self._trigger_period = max(interval, smoothed, self.period)
+        self.due = now + LATEST_PERIODS * self._trigger_period
         self._count(now, late, ended)
         self._last_triggered = self._last
 
     def _count(self, now: int, late: int, ended: int) -> None:
-        """Count a cycle that messages pace."""
+        """Count a cycle of a triggered task."""
         skipped = late // self.period
         self.timing.missed += skipped
         self._last = now - late + skipped * self.period
@@ -155,33 +154,32 @@ class Task:
         self.timing.record(now, late, monotonic_ns() - now)
 
     def _work(self, now: int) -> None:
-        for inlet in self.inputs:
-            if now >= inlet.overdue:
-                inlet.take()
+        for subscriber in self.inputs:
+            if now >= subscriber.overdue:
+                subscriber.take()
         self.tick()
-        for inlet in self.inputs:
-            if inlet.overdue > now >= inlet.due:
-                inlet.take()
+        for subscriber in self.inputs:
+            if subscriber.overdue > now >= subscriber.due:
+                subscriber.take()
 
 
 class Loop:
     """Runs tasks in one thread until `stop` or its context shuts down.
 
-    Tasks that are due run in the order in which they were added, so that in one
-    process a simulator, a feedforward and a controller exchange messages within
-    one cycle.
+    Due tasks run in the order of `add`, so that simulator, feedforward and controller of one
+    process exchange messages within one cycle.
 
     Args:
-        context: Context of the nodes whose tasks run here.
+        context: Context of the nodes.
 
     Attributes:
         priority: Real-time priority (SCHED_FIFO) of the thread, 1 to 99; 0 for an ordinary one.
         cpus: Processors that the thread may run on; empty for all.
-        lock_memory: Whether the memory of the process is to stay where it is, never on disk.
-        collect_garbage: Whether Python may look for reference cycles meanwhile.
-        scheduling: How the system schedules the thread, in words; known once it runs.
-        on_scheduled: Called with these words in the thread when it starts.
-        exchange: Where the nodes of this loop hand each other values.
+        lock_memory: Whether to lock the memory of the process into RAM.
+        collect_garbage: Whether Python may collect reference cycles while the loop runs.
+        scheduling: Scheduling of the thread, in words; known once it runs.
+        on_scheduled: Called with `scheduling` in the thread when it starts.
+        transport: Intra-process transport between the nodes of this loop.
     """
 
     def __init__(self, context: Context) -> None:
@@ -190,10 +188,10 @@ class Loop:
         self.lock_memory, self.collect_garbage = False, True
         self.scheduling = "not started"
         self.on_scheduled: Callable[[str], object] = lambda scheduling: None
-        self.exchange = Exchange()
+        self.transport = IntraProcessTransport()
         self._context = context
         self._tasks: tuple[Task, ...] = ()
-        self._at_work: tuple[Task, ...] | None = None  # what the thread of `run` works on
+        self._at_work: tuple[Task, ...] | None = None  # tasks of the thread of `run`
         self._timings: dict[str, Timing] = {}
         self._stopped = False
         self._epoch = monotonic_ns()
@@ -205,23 +203,22 @@ class Loop:
         rate: float,
         tick: Callable[[], None],
         *,
-        inputs: Sequence[Inlet] = (),
-        trigger: Inlet | Sequence[Inlet] = (),
+        inputs: Sequence[LoopSubscriber] = (),
+        trigger: LoopSubscriber | Sequence[LoopSubscriber] = (),
     ) -> Timing:
-        """Add work at a steady rate, before or while the loop runs.
+        """Add a task, before or while the loop runs.
 
         Args:
             name: Name of the task in reports.
-            rate: How often to run it, Hz.
-            tick: The work.
-            inputs: Inlets emptied into their callbacks before every tick; those with a period of
-                their own after it, as they may wait, unless they are overdue, as after a stall.
-            trigger: Inlet (or several) whose messages pace the task: it runs as soon as one
-                arrives (but not much more often than `rate`), and without one at the latest when
-                two should have come, from then on after two periods each.
+            rate: Rate, Hz.
+            tick: Function to call.
+            inputs: Subscribers to take from before every tick; those with a period of their own
+                after it, unless they are overdue, as after a stall.
+            trigger: Subscriber or subscribers whose messages trigger the task as they arrive, but
+                not much more often than `rate`. Without messages the task runs every two periods.
 
         Returns:
-            Statistics of the task, which go on being updated.
+            Statistics of the task, which the loop keeps updating.
         """
         triggers = trigger if isinstance(trigger, Sequence) else (trigger,)
         task = Task(name, rate, tick, inputs, triggers)
@@ -231,7 +228,7 @@ class Loop:
         return task.timing
 
     def remove(self, name: str) -> None:
-        """Take work out again; when this returns it runs no more. Not for the loop's own thread."""
+        """Remove a task and wait until it has stopped. Not for the loop's own thread."""
         kept = self._tasks = tuple(task for task in self._tasks if task.name != name)
         self._wake.trigger()
         while self._at_work is not None and self._at_work is not kept:
@@ -239,11 +236,11 @@ class Loop:
 
     @property
     def timings(self) -> dict[str, Timing]:
-        """Statistics of every task that there has been, by name; the last one of a name."""
+        """Statistics by task name, of removed tasks too."""
         return self._timings
 
     def stop(self) -> None:
-        """End `run` after the cycle it is in; may be called from any thread."""
+        """End `run` after the present cycle; callable from any thread."""
         self._stopped = True
         self._wake.trigger()
 
@@ -254,7 +251,7 @@ class Loop:
         except rclpy_implementation.RCLError:
             if self._context.ok():
                 raise
-            # The context shut down under a call, as on SIGINT: this is how a loop ends
+            # The context shut down during a call, as on SIGINT: the regular end of a loop
 
     def _run(self, until: Callable[[], bool]) -> None:
         self._stopped = False
@@ -279,10 +276,11 @@ class Loop:
                 self._run_tasks(going)
 
     def _run_tasks(self, going: Callable[[], bool]) -> None:
-        """Run the tasks that there are, until there are others."""
-        tasks, before, look = self._tasks, self._at_work or (), self.exchange.look
+        """Run the present tasks until they change."""
+        tasks, before = self._tasks, self._at_work or ()
+        update_matches = self.transport.update_matches
         gc.collect()
-        gc.freeze()  # what lives now lives on: collections in the loop need not look at it
+        gc.freeze()  # permanent objects, which later collections need not scan
         with ExitStack() as stack:
             wait = self._waiter(tasks, stack)
             self._at_work = tasks
@@ -291,14 +289,14 @@ class Loop:
                 if task not in before:
                     task.restart(now, self._epoch)
             triggers = [trigger for task in tasks for trigger in task.triggers]
-            look(now)
+            update_matches(now)
             while self._tasks is tasks and not self._stopped:
-                for task in tasks:  # before all else: the loop was woken for them
+                for task in tasks:  # first: the loop was woken for them
                     task.poll(monotonic_ns())
-                if not going() or (look(monotonic_ns()) and not self._context.ok()):
+                if not going() or (update_matches(monotonic_ns()) and not self._context.ok()):
                     return
                 for trigger in triggers:
-                    if trigger.handed:  # a cycle may hand values back
+                    if trigger.handed:  # a cycle may publish to its own trigger
                         break
                 else:
                     due = monotonic_ns() + MAX_WAIT_NS
@@ -310,10 +308,12 @@ class Loop:
         self._at_work = None
 
     def _waiter(self, tasks: Sequence[Task], stack: ExitStack) -> Callable[[int], None]:
-        """Build the function that sleeps until a time or until a pacing message arrives."""
+        """Return a function that waits for a time or a triggering message."""
         triggers = [trigger for task in tasks for trigger in task.triggers]
-        for inlet in {inlet for task in tasks for inlet in (*task.inputs, *task.triggers)}:
-            stack.enter_context(inlet.handle)
+        for subscriber in {
+            subscriber for task in tasks for subscriber in (*task.inputs, *task.triggers)
+        }:
+            stack.enter_context(subscriber.handle)
         context, wake = self._context.handle, self._wake.handle
         stack.enter_context(context)
         stack.enter_context(wake)
@@ -323,12 +323,12 @@ class Loop:
             left = time - monotonic_ns()
             if left <= 0:
                 return
-            listening = [trigger.handle for trigger in triggers if trigger.listens]
-            if not listening and left <= SHORT_WAIT_NS:
+            waiting_for = [trigger.handle for trigger in triggers if trigger.uses_middleware]
+            if not waiting_for and left <= SHORT_WAIT_NS:
                 sleep(1e-9 * left)
                 return
             wait_set.clear_entities()
-            for handle in listening:
+            for handle in waiting_for:
                 wait_set.add_subscription(handle)
             wait_set.add_guard_condition(wake)
             wait_set.wait(min(left, MAX_WAIT_NS))

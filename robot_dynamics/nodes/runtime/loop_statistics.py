@@ -1,6 +1,6 @@
-"""Loop statistics: how a task keeps its rate and how its inputs come, gathered without allocating.
+"""Loop statistics: timing of a task and arrival of its inputs, recorded without allocation.
 
-The loop counts; reports are made in another thread, so that the loop never waits for one.
+The loop counts; another thread makes the reports, so that the loop never waits for one.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ import numpy as np
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 
 WINDOW_CYCLES = 8192
-"""Cycles that medians and percentiles look back on; counts and maxima cover every cycle."""
+"""Latest cycles in medians and percentiles; counts and maxima cover every cycle."""
 
 S_PER_NS = 1e-9
 
 STALE_AFTER_S = 1.0
-"""Age at which an input that had been coming counts as stale, s."""
+"""Age of the last message at which an input is stale, s."""
 
 MISSED_WARN_RATIO, MISSED_ERROR_RATIO = 0.01, 0.5
-"""Part of the cycles since the last report that may be missed before a report warns or worse."""
+"""Fractions of missed cycles since the last report above which to report a warning or an error."""
 
 
 @dataclass(frozen=True)
 class TimingReport:
-    """How a task kept its rate.
+    """Timing of a task.
 
     Args:
-        asked: Rate asked for, Hz.
-        held: Rate held, Hz.
-        cycles: Times that the task ran.
-        missed: Cycles left out because an earlier one was late; not those that no message began.
+        asked: Desired rate, Hz.
+        held: Measured rate, Hz.
+        cycles: Number of cycles.
+        missed: Cycles skipped because an earlier one was late, not for lack of a message.
         late_median: Median delay of a cycle's start, s.
         late_p99: 99th percentile of the delay, s.
         late_max: Longest delay, s.
-        busy_median: Median time that one cycle took, s.
-        busy_p99: 99th percentile of that time, s.
+        busy_median: Median duration of a cycle, s.
+        busy_p99: 99th percentile of the duration, s.
         busy_max: Longest cycle, s.
     """
 
@@ -56,7 +56,7 @@ class TimingReport:
     busy_max: float
 
     def __str__(self) -> str:
-        """One line for a log."""
+        """Return one line for a log."""
         return (
             f"{self.held:.1f} Hz held of {self.asked:.1f} Hz, {self.missed} of "
             f"{self.cycles + self.missed} cycles missed, late {1e6 * self.late_median:.0f} us "
@@ -67,7 +67,7 @@ class TimingReport:
 
 
 class Mark(NamedTuple):
-    """How far a task had come at some time; see `Timing.mark`."""
+    """Counters of a task at some time; see `Timing.mark`."""
 
     cycles: int = 0
     missed: int = 0
@@ -75,10 +75,10 @@ class Mark(NamedTuple):
 
 
 class Timing:
-    """Running statistics of one task. All times are steady-clock nanoseconds.
+    """Running statistics of one task; all times in steady-clock nanoseconds.
 
     Args:
-        rate: Rate asked for, Hz.
+        rate: Desired rate, Hz.
     """
 
     def __init__(self, rate: float) -> None:
@@ -88,14 +88,14 @@ class Timing:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything recorded so far."""
+        """Discard all records."""
         self.cycles = 0
         self.missed = 0
         self._late_max = self._busy_max = 0
         self._first = self._last = 0
 
     def record(self, begin: int, late: int, busy: int) -> None:
-        """Note a cycle that began at `begin`, `late` ns after its time, and took `busy` ns."""
+        """Record a cycle that began at `begin`, `late` ns after it was due, and took `busy` ns."""
         slot = self.cycles % WINDOW_CYCLES
         self._late[slot] = late
         self._busy[slot] = busy
@@ -107,14 +107,14 @@ class Timing:
         self.cycles += 1
 
     def mark(self) -> Mark:
-        """How far the task has come, for a later report of what it did since."""
+        """Return a mark for a later report on the cycles since."""
         return Mark(self.cycles, self.missed, self._last)
 
     def report(self, since: Mark | None = None) -> TimingReport:
-        """Statistics of the cycles since the last reset, or since a mark made after it.
+        """Return statistics of the cycles since the last reset, or since a later mark.
 
-        May be called while another thread records. Since a mark, maxima too look
-        back no further than WINDOW_CYCLES cycles.
+        Another thread may record meanwhile. Since a mark, maxima too cover at most WINDOW_CYCLES
+        cycles.
         """
         now = self.mark()
         after = since or Mark()
@@ -145,7 +145,7 @@ class Timing:
 
 
 class RecentTiming:
-    """What a task did since the last look.
+    """Timing of a task since the last report.
 
     Args:
         timing: Statistics of the task.
@@ -156,7 +156,7 @@ class RecentTiming:
         self._mark = timing.mark()
 
     def report(self) -> TimingReport | None:
-        """Statistics of the cycles since the last call; None before two: one has no rate."""
+        """Return statistics of the cycles since the last call; None before the second cycle."""
         since, mark = self._mark, self._timing.mark()
         self._mark = mark if mark.cycles > 1 else Mark()
         if mark.cycles < 2:
@@ -165,14 +165,14 @@ class RecentTiming:
 
 
 class Input:
-    """Count of the messages of one topic, kept by who takes them.
+    """Counter of the messages of one topic.
 
     Args:
         topic: Name of the topic.
 
     Attributes:
-        count: How many have come.
-        at: When the last one was taken, s of steady time.
+        count: Number of messages.
+        at: Steady time of the last one, s.
     """
 
     def __init__(self, topic: str) -> None:
@@ -186,7 +186,7 @@ class Input:
 
 
 def stale_inputs(inputs: Iterable[Input]) -> list[Fault]:
-    """A fault for every input that had been coming and has stopped."""
+    """Return a fault for every input that has stopped."""
     return [
         Fault(Level.STALE, f"no {source.topic} for {source.age:.1f} s")
         for source in inputs
@@ -195,7 +195,7 @@ def stale_inputs(inputs: Iterable[Input]) -> list[Fault]:
 
 
 def timing_faults(report: TimingReport | None) -> list[Fault]:
-    """What is wrong with how a task keeps its rate; nothing before it has started."""
+    """Return the timing faults of a task; none before it has started."""
     if report is None:
         return []
     if report.cycles == 0:
@@ -208,7 +208,7 @@ def timing_faults(report: TimingReport | None) -> list[Fault]:
 
 
 def timing_values(report: TimingReport | None) -> dict[str, object]:
-    """How a task keeps its rate, in words."""
+    """Return the timing of a task for diagnostics."""
     if report is None:
         return {}
     return {
@@ -224,7 +224,7 @@ def timing_values(report: TimingReport | None) -> dict[str, object]:
 
 
 def input_values(inputs: Iterable[Input]) -> dict[str, object]:
-    """Count and age of the messages of every input."""
+    """Return count and age of the messages of every input, for diagnostics."""
     values: dict[str, object] = {}
     for source in inputs:
         values[f"{source.topic}: messages"] = source.count

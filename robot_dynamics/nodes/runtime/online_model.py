@@ -1,8 +1,7 @@
-"""OnlineModel: a node's model, kept up to date by parameters and topics while a loop uses it.
+"""OnlineModel: a node's model, updated by parameters and topics while a loop uses it.
 
-Which terms it has is a matter of parameters. Payload and gravity come by
-parameters or topics, are ramped, and are inputs of equations that have been
-compiled before.
+Parameters choose its terms. Payload and gravity come by parameters or topics, are ramped, and are
+inputs of kernels that are already compiled.
 """
 
 from __future__ import annotations
@@ -17,14 +16,19 @@ from rclpy.parameter import Parameter
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import Load, Model
 from robot_dynamics.control.transitions import LowPass
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.load_messages import LARGEST, body_from_msg, gravity_from_msg
+from robot_dynamics.nodes.ros.load_messages import (
+    LARGEST,
+    body_from_msg,
+    gravity_from_msg,
+    inertia_matrix,
+)
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
 from robot_dynamics.nodes.ros.qos import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
@@ -34,7 +38,7 @@ from robot_dynamics.robot.plausibility import body_faults
 from robot_dynamics.spatial.rigid_body import Inertia
 
 IMU_TIMEOUT_S = 1.0
-"""Age of the last message of an IMU that is worth a report, s."""
+"""Age of the last IMU message at which to report a fault, s."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,13 @@ class ModelParameters(LoopParameters):
         read_only=True,
     )
     compensate_gravity: bool = parameter(
-        True, "Whether efforts hold the weight; false for arms that hold their own"
+        True, "Compensate gravity; false for arms that do so themselves"
     )
     compensate_friction: bool = parameter(
         True, "Add the friction of the URDF at the desired velocity"
     )
     compensate_rotor_inertia: bool = parameter(
-        True, "Add what it takes to accelerate the rotors, rotor.<joint>.inertia"
+        True, "Add the effort that accelerates the rotors, rotor.<joint>.inertia"
     )
     friction_width: float = parameter(
         0.01,
@@ -64,7 +68,7 @@ class ModelParameters(LoopParameters):
     )
     gravity: tuple[float, ...] = parameter(
         (),
-        "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot",
+        "Gravitational acceleration in axes of the root link, m/s^2; empty for that of the robot",
         low=-LARGEST,
         high=LARGEST,
     )
@@ -75,13 +79,13 @@ class ModelParameters(LoopParameters):
         0.5, "Time constant of the low-pass on the topic imu, s", low=1e-3, high=60.0
     )
     load_ramp: float = parameter(
-        0.5, "Time to pass to another payload or gravity, s", low=0.0, high=60.0
+        0.5, "Duration of the ramp to another payload or gravity, s", low=0.0, high=60.0
     )
 
 
 @dataclass(frozen=True)
 class PayloadParameters:
-    """What the endpoint carries; set together with `set_parameters_atomically`."""
+    """Payload at the endpoint; set together with `set_parameters_atomically`."""
 
     mass: float = parameter(0.0, "Mass, kg", low=0.0, high=LARGEST)
     com: tuple[float, ...] = parameter(
@@ -100,15 +104,14 @@ class PayloadParameters:
 class OnlineModel:
     """The model of an arm, with its terms, its payload and its gravity.
 
-    The loop asks for the model of the moment by `at`; all else happens in the
-    executor's thread.
+    The loop calls `at`; all else runs in the executor's thread.
 
     Args:
-        node: Node whose parameters and topics these are.
-        model: Equations and gains; its terms and load are those of the parameters.
+        node: Node with the parameters and topics.
+        model: Equations and gains; the parameters set its terms and load.
 
     Attributes:
-        at: The model at a steady time, s; the same object while nothing changes.
+        at: Returns the model at a steady time, s; the same object while nothing changes.
     """
 
     def __init__(self, node: RobotNode[ModelParameters], model: Model) -> None:
@@ -121,7 +124,7 @@ class OnlineModel:
         self.payload: Declared[PayloadParameters] = node.group(
             PayloadParameters, "payload", check=self._check, changed=self._carry
         )
-        self._become(*self._made(model, self.payload.value.frame))
+        self._replace(*self._build(model, self.payload.value.frame))
         self.change_load()
         self._begun = True
         self._payload_in = node.create_subscription(
@@ -135,14 +138,14 @@ class OnlineModel:
 
     @base.setter
     def base(self, model: Model) -> None:
-        self._become(model, self.load)
+        self._replace(model, self.load)
 
     @property
     def load(self) -> Load:
-        """What acts on the arm."""
+        """Load of the arm: payload, wrench and gravity."""
         return self._present[1]
 
-    def _become(self, base: Model, load: Load) -> None:
+    def _replace(self, base: Model, load: Load) -> None:
         """Replace model and load at once, as another thread may ask for both."""
         self._present = base, load
         self.at = partial(load.on, base)
@@ -156,26 +159,26 @@ class OnlineModel:
             RobotDynamicsError: If the new robot does not have the frame that carries the load.
         """
         before = self.load
-        base, load = self._made(replace(self.base, dynamics=dynamics), before.endpoint or "")
+        base, load = self._build(replace(self.base, dynamics=dynamics), before.endpoint or "")
         load.wrench = before.wrench
-        self._become(base, load)
+        self._replace(base, load)
         self.change_load()
 
-    def _made(self, model: Model, endpoint: str) -> tuple[Model, Load]:
-        """A model with the terms and the load of the parameters, ready for the loop."""
+    def _build(self, model: Model, endpoint: str) -> tuple[Model, Load]:
+        """Return a model with the terms and the load of the parameters, compiled."""
         robot = model.dynamics.robot
         self._friction = self._drives.friction(robot)
         base = self._with_terms(model)
         load = Load(robot, endpoint or None, self._gravity(robot))
         load.prepare(base)
-        self._put(self.payload.value, base, load)
-        load.on(base, monotonic())  # what it carries from the start, it carries at once
+        self._set_payload(self.payload.value, base, load)
+        load.on(base, monotonic())  # the initial payload acts at once
         return base, load
 
     # -- diagnostics ------------------------------------------------------------------------
 
     def faults(self) -> list[Fault]:
-        """What is wrong with what the model is given."""
+        """Return the faults of the model's inputs."""
         if not self._node.parameters.gravity_from_imu:
             return []
         age = monotonic() - max(self._imu_at, self._imu_since)
@@ -187,16 +190,16 @@ class OnlineModel:
     # -- parameters -------------------------------------------------------------------------
 
     def changed(self) -> None:
-        """Take up new parameters of the node."""
+        """Apply new parameters of the node."""
         self.change_terms()
         self.change_load()
 
     def change_terms(self) -> None:
-        """Build the model anew if it has other terms than before."""
+        """Rebuild the model if its terms have changed."""
         self.base = self._with_terms(self.base)
 
     def _with_terms(self, base: Model) -> Model:
-        """The model with the terms that parameters ask for; the same object if it has them."""
+        """Return the model with the terms of the parameters; the same object if it has them."""
         parameters = self._node.parameters
         friction = self._friction if parameters.compensate_friction else None
         width = parameters.friction_width
@@ -215,12 +218,12 @@ class OnlineModel:
         )
 
     def change_friction(self) -> None:
-        """Use the friction that parameters tell of."""
+        """Use the friction of the parameters."""
         self._friction = self._drives.friction(self.base.dynamics.robot)
         self.change_terms()
 
     def change_load(self) -> None:
-        """Aim at the gravity that parameters ask for, and open the topic imu when it is needed."""
+        """Ramp to the gravity of the parameters, and open the topic imu when it is needed."""
         parameters = self._node.parameters
         self.load.payload.duration = self.load.gravity.duration = parameters.load_ramp
         if not parameters.gravity_from_imu:
@@ -236,7 +239,7 @@ class OnlineModel:
                 self._node.get_logger().info(f"gravity: {self.load.describe()['gravity']}{why}")
 
     def _gravity(self, robot: Robot) -> Array:
-        """Acceleration of free fall that efforts work against, m/s^2."""
+        """Return the gravity to compensate, m/s^2, shape (3,)."""
         if not self._node.parameters.compensate_gravity:
             return np.zeros(3)
         imu = self._imu_gravity
@@ -247,8 +250,8 @@ class OnlineModel:
         return np.array(given) if given else robot.gravity
 
     def _check(self, payload: PayloadParameters) -> None:
-        """Refuse what no body is, and a frame that does not move with the endpoint."""
-        points = not any(payload.inertia)  # as most grippers are given their load
+        """Refuse a physically impossible payload, and a frame that moves against the endpoint."""
+        points = not any(payload.inertia)  # usual in payload settings of grippers
         for fault in () if points else body_faults(payload.mass, *_com_and_inertia(payload)):
             raise ArgumentError(f"payload: {fault}")
         if self._begun and payload.frame:
@@ -257,23 +260,23 @@ class OnlineModel:
             self.load.pose()
 
     def _carry(self, payload: PayloadParameters) -> None:
-        """Take a payload up, or put it down; nothing is compiled unless another body carries it."""
+        """Set the payload; compiles only if another link carries it."""
         before = self.load
         if before.endpoint is None or before.carries(payload.frame) or not payload.mass:
-            self._put(payload, self.base, before)
+            self._set_payload(payload, self.base, before)
         else:
-            # A model of its own, so that efforts pass over to it as to other terms
-            base, load = self._made(replace(self.base), payload.frame)
+            # A new model object, so that efforts fade to it as to other terms
+            base, load = self._build(replace(self.base), payload.frame)
             load.wrench.duration = before.wrench.duration
-            self._become(base, load)
+            self._replace(base, load)
             self.change_load()
         self._node.get_logger().info(f"payload: {self.load.describe()['payload']}")
 
-    def _put(self, payload: PayloadParameters, base: Model, load: Load) -> None:
+    def _set_payload(self, payload: PayloadParameters, base: Model, load: Load) -> None:
         if load.endpoint is None:
             if not payload.frame and not payload.mass:
                 return
-            load.pose(payload.frame)  # refuses a payload that has no frame, with the tips
+            load.pose(payload.frame)  # refuses a payload without a frame, naming the tips
             load.prepare(base, payload.frame)
         body = Inertia.from_com(payload.mass, *_com_and_inertia(payload))
         load.carry(body, payload.frame if payload.mass else "")
@@ -281,7 +284,7 @@ class OnlineModel:
     # -- topics -----------------------------------------------------------------------------
 
     def _on_payload(self, msg: InertiaStamped) -> None:
-        """Set the parameters to what the message says, so that they always tell what is carried."""
+        """Set the payload parameters to the values of a message."""
         try:
             mass, com, moments = body_from_msg(msg)
         except RobotDynamicsError as error:
@@ -315,5 +318,4 @@ class OnlineModel:
 
 
 def _com_and_inertia(payload: PayloadParameters) -> tuple[Array, Array]:
-    xx, xy, xz, yy, yz, zz = payload.inertia
-    return np.array(payload.com), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return np.array(payload.com), inertia_matrix(payload.inertia)

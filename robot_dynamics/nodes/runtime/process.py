@@ -1,4 +1,4 @@
-"""Process: nodes in one process, with an executor beside the loop, from start to a clean end."""
+"""Process: run nodes in one process, with a loop and an executor, from start to clean end."""
 
 from __future__ import annotations
 
@@ -21,37 +21,35 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.runtime.chores import SlowExecutor
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
+from robot_dynamics.nodes.runtime.timers import SlowExecutor
 
 POLL_PERIOD_S = 0.1
-"""Time between two looks whether the process is to end, s; each takes the loop's interpreter."""
+"""Period of checking whether the process is to end, s; each check delays the loop."""
 
 SPIN_TIMEOUT_S = 10.0
-"""Time after which an executor without work looks again, s: every look takes milliseconds, in which
-the loop competes for the interpreter."""
+"""Longest wait of an idle executor, s: each wake takes milliseconds of the interpreter."""
 
 DESTROY_TIMEOUT_S = 3.0
-"""Time within which the middleware must let go of the nodes of a process that ends, s.
+"""Time limit for destroying the nodes of a process that ends, s.
 
-Fast DDS 2.14 in the wheels of ROS 2 may spin for ever when another node goes at that moment, and
-keeps the interpreter's lock. By then arms are at rest and everything is said."""
+Fast DDS 2.14 in the wheels of ROS 2 may spin for ever if another node leaves at that moment, and
+holds the interpreter's lock. By then arms are at rest and all logs are written."""
 
 
 class Process:
-    """Nodes whose fast work runs in one loop, and all the rest beside it, one thing at a time.
+    """Nodes whose fast work runs in one loop.
 
-    Callbacks run in an executor in a second thread, chores in a third one.
-
-    Use it in a `with` statement; leaving it destroys the nodes and joins the threads.
+    Callbacks run in an executor in a second thread and timers in a third one, never at the same
+    time. Use it in a `with` statement; leaving it destroys the nodes and joins the threads.
 
     Args:
-        nodes: Nodes of one context, in the order in which their fast work is to run.
+        nodes: Nodes of one context, in the order in which their fast work runs.
         context: Their context.
-        ended: When set, `start` gives up and `wait` returns: what a signal handler is to do.
-        destroy_timeout: Ends this process with status 1, and says where it was, if destroying the
-            nodes takes longer, s.
+        ended: Event at which `start` gives up and `wait` returns; signal handlers set it.
+        destroy_timeout: Time limit for destroying the nodes, s; beyond it this process prints its
+            stacks and ends with status 1.
     """
 
     def __init__(
@@ -67,13 +65,13 @@ class Process:
         self.failure: BaseException | None = None
         self._ended = ended or threading.Event()
         self._destroy_timeout = destroy_timeout
-        # A function of its own: rclpy forgets a method whose object is gone with a traceback
+        # A lambda: rclpy prints a traceback for a method whose object is gone
         context.on_shutdown(lambda: self._ended.set())  # noqa: PLW0108
         self._leaving = threading.Event()
         self._executor = SlowExecutor(context)
         self._threads = [
             threading.Thread(target=self._spin, name="executor", daemon=True),
-            threading.Thread(target=self._do_chores, name="chores", daemon=True),
+            threading.Thread(target=self._run_timers, name="timers", daemon=True),
         ]
         self._loop_thread: threading.Thread | None = None
 
@@ -98,17 +96,17 @@ class Process:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for node in reversed(self.nodes):  # whoever commands comes to rest before what it moves
+        for node in reversed(self.nodes):  # controllers come to rest before the simulator stops
             node.shut_down()
         self.loop.stop()
         if self._loop_thread is not None:
             self._loop_thread.join()
         self._leaving.set()
-        self._executor.create_task(lambda: None)  # ends its wait, which waking does not
+        self._executor.create_task(lambda: None)  # ends its wait; waking does not
         for thread in self._threads:
             thread.join()
         self._executor.shutdown()
-        if self._destroy_timeout is not None:  # watched by a thread that needs no interpreter
+        if self._destroy_timeout is not None:  # a thread that needs no interpreter
             faulthandler.dump_traceback_later(self._destroy_timeout, exit=True)
         for node in self.nodes:
             node.destroy_node()
@@ -116,7 +114,7 @@ class Process:
             faulthandler.cancel_dump_traceback_later()
 
     def start(self) -> bool:
-        """Start the loop, and every node that starts by itself as soon as it has a robot.
+        """Start the loop, and every node with `autostart` as soon as it has a robot.
 
         Returns:
             False if the process is to end instead.
@@ -129,8 +127,8 @@ class Process:
         waiting = [node for node in self.nodes if node.parameters.autostart]
         while waiting and self._ok():
             for node in [node for node in waiting if node.has_robot]:
-                # No callback meets a node that is half configured; what comes waits for it
-                with self._executor.at_work:
+                # Callbacks wait until the node is configured
+                with self._executor.busy:
                     node.start_up()
                 waiting.remove(node)
             if waiting:
@@ -141,10 +139,10 @@ class Process:
         """Wait until the process is to end.
 
         Raises:
-            BaseException: What a callback raised, if one did.
+            BaseException: The error of a callback, if any.
         """
-        # Not Event.wait: a signal that another thread received would not wake it, and a handler
-        # that ran inside it would wait for its lock
+        # Not Event.wait: a signal to another thread would not wake it, and a handler that runs
+        # inside it would wait for its lock
         while not self._ended.is_set():
             sleep(POLL_PERIOD_S)
         if self.failure is not None:
@@ -156,34 +154,34 @@ class Process:
     def _run_loop(self) -> None:
         try:
             self.loop.run()
-        except BaseException as error:  # handed to the thread that asks
+        except BaseException as error:  # raised by `wait`
             self._fail(error)
 
     def _spin(self) -> None:
         try:
-            # Left before the executor is shut down, which frees what a wait under way still uses
-            with self._executor.at_work:
+            # Left before the executor is shut down, which frees what a pending wait uses
+            with self._executor.busy:
                 while self.context.ok() and not self._leaving.is_set():
                     self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
-        except BaseException as error:  # a fault in a callback ends the process, not only a thread
+        except BaseException as error:  # ends the process, not only this thread
             self._fail(error)
 
-    def _do_chores(self) -> None:
+    def _run_timers(self) -> None:
         try:
             left = 0.0
             while self.context.ok() and not self._leaving.wait(left):
                 now = monotonic()
-                with self._executor.at_work:
-                    chores = [chore for node in self.nodes for chore in node.chores]
-                    for chore in chores:
-                        chore.do(now)
-                due = min((chore.due for chore in chores), default=now + POLL_PERIOD_S)
-                left = min(max(due - monotonic(), 0.0), POLL_PERIOD_S)  # there may be new ones
+                with self._executor.busy:
+                    timers = [timer for node in self.nodes for timer in node.loop_timers]
+                    for timer in timers:
+                        timer.run_if_due(now)
+                due = min((timer.due for timer in timers), default=now + POLL_PERIOD_S)
+                left = min(max(due - monotonic(), 0.0), POLL_PERIOD_S)  # new ones may appear
         except BaseException as error:
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        if self.context.ok():  # without a context, whatever is under way fails: not a fault
+        if self.context.ok():  # calls fail without a context: no fault
             self.failure = error
         self._ended.set()
 
@@ -199,21 +197,21 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     """Run nodes in this process until SIGINT or SIGTERM.
 
     Args:
-        kinds: Each makes a node; in the order in which their fast work is to run.
-        args: Command line, as `rclpy.init` reads it; by default that of the process. One node takes
-            --help and nothing else but ROS arguments; who runs several has read the others.
+        kinds: Functions that create a node each, in the order in which their fast work runs.
+        args: Command line, as `rclpy.init` reads it; by default that of the process. A single node
+            accepts --help and ROS arguments; for several, the caller has read the others.
 
     Returns:
         Exit status: 0 after a signal or --help, 1 if a node could not start or a ROS argument is
-        wrong, 2 if there is an argument that is not known.
+        wrong, 2 if an argument is unknown.
     """
     given = sys.argv if args is None else args
     if len(kinds) == 1 and {"-h", "--help"}.intersection(given[1:]):
         with suppress(BrokenPipeError):  # the reader has gone: `controller_node --help | head`
             print(usage(kinds[0]), flush=True)
         return 0
-    # Not rclpy's handlers: they shut the context down under calls of other threads. Ours have the
-    # process end in order: loop, executor, node, context.
+    # Not rclpy's handlers, which shut the context down under calls of other threads. These end the
+    # process in order: loop, executor, node, context.
     name = getattr(kinds[0], "NAME", "nodes") if len(kinds) == 1 else "nodes"
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -234,7 +232,7 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
                     process.wait()
             finally:
                 for task, timing in process.loop.timings.items():
-                    print(f"{task}: {timing.report()}", file=sys.stderr)  # the log has gone
+                    print(f"{task}: {timing.report()}", file=sys.stderr)  # the log is gone
     except RobotDynamicsError as error:
         print(f"{name}: {error}", file=sys.stderr)
         return 1
@@ -244,14 +242,14 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
 
 
 def own_arguments(name: str, given: Sequence[str]) -> list[str]:
-    """The arguments of a command line that are not for ROS.
+    """Return the arguments of a command line that are not for ROS.
 
     Args:
-        name: Executable, for a message.
+        name: Executable, for messages.
         given: Command line.
 
     Raises:
-        SystemExit: If ROS does not understand those that are for it; the reason is printed.
+        SystemExit: If a ROS argument is wrong; the reason is printed.
     """
     try:
         return list(remove_ros_args(given)[1:])
@@ -262,7 +260,7 @@ def own_arguments(name: str, given: Sequence[str]) -> list[str]:
 
 
 def usage(kind: Callable[[], RobotNode[Any]]) -> str:
-    """What `--help` shows: what a node is for, as its module says, and where its parameters are."""
+    """Return the text of `--help`: the first line of the module, and where parameters are."""
     name = getattr(kind, "NAME", "node")
     purpose = (sys.modules[kind.__module__].__doc__ or name).splitlines()[0]
     return (
@@ -274,7 +272,7 @@ def usage(kind: Callable[[], RobotNode[Any]]) -> str:
 
 
 def _refuse(name: str, unknown: Sequence[str]) -> int:
-    """Say which arguments a node does not know; its exit status."""
+    """Print the unknown arguments of a node; return the exit status."""
     print(
         f"{name}: unknown argument {', '.join(map(repr, unknown))}; parameters go behind "
         "--ros-args -p, as in '--ros-args -p urdf_path:=panda'; --help says more",
@@ -284,14 +282,14 @@ def _refuse(name: str, unknown: Sequence[str]) -> int:
 
 
 def _refuse_ros(name: str, error: Exception) -> int:
-    """Say what is wrong behind --ros-args; the exit status."""
+    """Print the fault behind --ros-args; return the exit status."""
     reason = str(error).split(", at ")[0].strip()  # without lines of rcl's source
     print(f"{name}: {reason}; correct --ros-args or the parameter file", file=sys.stderr)
     return 1
 
 
 class NodeLogHandler(logging.Handler):
-    """Sends what the package logs to the log of a node; warnings about a URDF only once.
+    """Sends the logs of the package to the log of a node; warnings about a URDF only once.
 
     Args:
         nodes: The nodes of this process, each of which reads the URDF; the first one logs.
@@ -314,7 +312,7 @@ class NodeLogHandler(logging.Handler):
         return False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass one record on."""
+        """Log one record."""
         text = record.getMessage()
         if self._is_repetition(record, text):
             return

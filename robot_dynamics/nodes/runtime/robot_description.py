@@ -1,4 +1,4 @@
-"""Description: where a node gets its robot from, and what of it moves."""
+"""RobotDescription: the source of a node's robot, and the choice of its moving joints."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
 from robot_dynamics.robot import Robot, find_robot, read_urdf
@@ -21,22 +21,21 @@ from robot_dynamics.trajectory.motions import middle_pose
 DESCRIPTION_TOPIC = "robot_description"
 
 REMINDER_PERIOD_S = 10.0
-"""Time between two log lines of a node that waits for its robot, s."""
+"""Period of the log lines of a node that waits for its robot, s."""
 
 
 @dataclass(frozen=True)
 class RobotParameters:
-    """Where the robot comes from and what of it moves, for every node."""
+    """Parameters of every node: source of the robot and moving joints."""
 
     robot_description: str = parameter(
         "",
-        "URDF text; where it is empty, urdf_path counts. One of the same joints may replace it at "
+        "URDF text; empty: urdf_path applies. A description of the same joints may replace it at "
         "any time",
     )
     urdf_path: str = parameter(
         "",
-        "URDF file, or the name of a known robot; where it is empty, the topic robot_description "
-        "is read",
+        "URDF file, or the name of a known robot; empty: read the topic robot_description",
         read_only=True,
     )
     joints: tuple[str, ...] = parameter(
@@ -47,13 +46,12 @@ class RobotParameters:
     )
     log_urdf_warnings: bool = parameter(
         True,
-        "Log at the start what the URDF has that is ignored; false where others have logged it",
+        "Log at the start which parts of the URDF are ignored; false if another node logs it",
         read_only=True,
     )
     autostart: bool = parameter(
         True,
-        "Configure and activate the node at its start; false to leave that to lifecycle "
-        "transitions",
+        "Configure and activate the node at its start; false: wait for lifecycle transitions",
         read_only=True,
     )
 
@@ -64,9 +62,12 @@ class RobotDescription:
     Args:
         node: The node.
         parameters: Its parameters.
-        changed: Called with every text that comes by topic and differs from the one before.
-        require_inertia: Whether every joint must accelerate something, and every moving body be
-            one that there can be, as simulation needs.
+        changed: Called with every new text from the topic.
+        require_inertia: Whether every joint must move inertia, and every moving link must be
+            physically consistent, as simulation needs.
+
+    Attributes:
+        text: The latest description.
     """
 
     def __init__(
@@ -84,7 +85,6 @@ class RobotDescription:
         self._arrived = False
         self._remind_at = monotonic() + 1.0
         self.text = parameters.robot_description
-        """The description that came last."""
         self._by_topic = not self.text and not self._path
         if self._by_topic:
             self._subscription = node.create_subscription(
@@ -92,9 +92,9 @@ class RobotDescription:
             )
 
     def ready(self) -> bool:
-        """Whether there is a robot; asked again and again, it says now and then that it waits.
+        """Return whether there is a robot; log every 10 s that the node waits for one.
 
-        What comes by topic and cannot be read is refused with one line, and the wait goes on.
+        A text from the topic that cannot be read is refused with one line.
         """
         if not self._by_topic:
             return True
@@ -115,7 +115,7 @@ class RobotDescription:
         return False
 
     def robot(self) -> Robot:
-        """The robot as it was described last.
+        """Return the robot of the latest description.
 
         Raises:
             UrdfError: If the description cannot be read.
@@ -133,7 +133,7 @@ class RobotDescription:
 
     @property
     def source(self) -> str:
-        """The description itself: text, or path of a file.
+        """The latest description: text, or path of a file.
 
         Raises:
             UnknownNameError: If `urdf_path` is neither a file nor a known robot.
@@ -141,11 +141,11 @@ class RobotDescription:
         return self.text or str(find_robot(self._path))
 
     def read(self, source: object) -> Robot:
-        """A robot from URDF text or from a path.
+        """Return a robot from URDF text or from a path.
 
         Raises:
             UrdfError: If it cannot be read.
-            RobotError: If it is to be simulated and has bodies that cannot be.
+            RobotError: If it is to be simulated and is not physically consistent.
         """
         robot = read_urdf(str(source), require_inertia=self._require_inertia)
         if self._require_inertia:
@@ -160,20 +160,20 @@ class RobotDescription:
 
 
 def moved(robot: Robot, joints: Sequence[str]) -> tuple[Robot, Array]:
-    """The robot as the parameter `joints` has it move: its other joints are locked.
+    """Return the robot with all joints locked except those of the parameter `joints`.
 
-    They count with their mass, in the middle of their ranges.
+    Locked joints stand in the middle of their ranges; their links keep their mass.
 
     Args:
         robot: Any robot.
-        joints: The joints that move, in any order; empty for all.
+        joints: Names of the moving joints, in any order; empty for all.
 
     Returns:
         The robot, and the index into its `joint_names` of every entry of `joints`, shape (n,).
 
     Raises:
         UnknownNameError: If the robot has no such independent joint.
-        ArgumentError: If a joint stands twice, or the robot has none.
+        ArgumentError: If a joint is named twice, or the robot has none.
     """
     if not robot.dof:
         raise ArgumentError(
@@ -194,5 +194,5 @@ def moved(robot: Robot, joints: Sequence[str]) -> tuple[Robot, Array]:
 
 
 def described_joints(robot: Robot) -> tuple[str, ...]:
-    """What nodes rely on of the joints of a robot: names, types and order."""
+    """Return names and types of the moving joints, in order."""
     return tuple(f"{joint.name} ({joint.type.value})" for joint in robot.moving_joints)

@@ -1,4 +1,4 @@
-"""RobotNode: what all nodes that work on one robot have in common."""
+"""RobotNode: base class of all nodes that work on one robot."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_policy_name_from_kind
 from rclpy.subscription import Subscription
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.diagnostics import (
     DIAGNOSTICS_TOPIC,
     REPORT_PERIOD_S,
@@ -27,8 +27,7 @@ from robot_dynamics.nodes.ros.diagnostics import (
 from robot_dynamics.nodes.ros.message_bytes import READERS
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
-from robot_dynamics.nodes.runtime.chores import Chore
-from robot_dynamics.nodes.runtime.exchange import Inlet, Outlet
+from robot_dynamics.nodes.runtime.intra_process import LoopPublisher, LoopSubscriber
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
 from robot_dynamics.nodes.runtime.loop_statistics import (
@@ -46,6 +45,7 @@ from robot_dynamics.nodes.runtime.robot_description import (
     moved,
 )
 from robot_dynamics.nodes.runtime.throttled_log import REPEAT_AFTER_S, ThrottledLog
+from robot_dynamics.nodes.runtime.timers import LoopTimer
 from robot_dynamics.robot import Robot
 
 try:
@@ -59,28 +59,28 @@ G = TypeVar("G")
 
 @dataclass(frozen=True)
 class LoopParameters(RobotParameters):
-    """Parameters of nodes whose work is fast."""
+    """Parameters of nodes with a fast loop."""
 
     rate: float = parameter(
-        1000.0, "Rate of the node's work, Hz", low=1.0, high=10000.0, read_only=True
+        1000.0, "Rate of the node's loop, Hz", low=1.0, high=10000.0, read_only=True
     )
     realtime_priority: int = parameter(
         0,
-        "Real-time priority (SCHED_FIFO) of the node's fast work; 0 for ordinary scheduling",
+        "Real-time priority (SCHED_FIFO) of the node's loop; 0 for ordinary scheduling",
         low=0,
         high=99,
         read_only=True,
     )
     cpu_affinity: tuple[int, ...] = parameter(
-        (), "Processors that the node's fast work may run on; empty for all", low=0, read_only=True
+        (), "Processors that the node's loop may run on; empty for all", low=0, read_only=True
     )
     lock_memory: bool = parameter(
-        False, "Keep the memory of the node's process where it is, never on disk", read_only=True
+        False, "Lock the memory of the node's process into RAM", read_only=True
     )
     collect_garbage: bool = parameter(
         True,
-        "Let Python look for reference cycles while the node works: milliseconds at a time; "
-        "without, memory grows slowly with every service that is called",
+        "Let Python collect reference cycles while the node runs, milliseconds at a time; false: "
+        "memory grows slowly with every service call",
         read_only=True,
     )
 
@@ -88,21 +88,20 @@ class LoopParameters(RobotParameters):
 class RobotNode(ManagedNode, Generic[P]):
     """A node that works on one robot, alone in its process or together with others.
 
-    Built with its parameters, configured when it has a robot, and at work once it is active:
-    `activate` hands the fast work to the loop by `start_task`. From the first moment on it says
-    once a second on /diagnostics how it is. A new description of the same joints is taken up by
-    `update_robot` while it runs.
+    It is configured once it has a robot; `activate` gives its fast work to the loop by
+    `start_task`. It reports on /diagnostics once a second from its construction on. While it runs,
+    `update_robot` applies a new description of the same joints.
 
     Args:
         options: Options of `rclpy.node.Node`: context, namespace, parameter_overrides, ...
 
     Attributes:
-        robot: The robot, its joints that are not to move locked; known once configured.
+        robot: The robot with its unused joints locked; known once configured.
         loop: Runs the fast work; set by the process.
-        task: Name of the fast work in the loop.
-        chores: Slow work at steady times; see `every`.
+        task: Name of the node's task in the loop.
+        loop_timers: Periodic slow work; see `every`.
         inputs: The topics that the loop reads.
-        growth: For reports: which counters have grown since the last one.
+        counter_deltas: Growth of counters since the last report.
     """
 
     NAME: ClassVar[str]
@@ -125,17 +124,17 @@ class RobotNode(ManagedNode, Generic[P]):
         )
         self._groups: list[Declared[Any]] = []
         self.inputs: list[Input] = []
-        self._ends: list[Inlet | Outlet] = []
+        self._ends: list[LoopSubscriber | LoopPublisher] = []
         self.counter_deltas = CounterDeltas()
         self._recent: RecentTiming | None = None
         self._without_clock = False
         self._reports = self.create_publisher(DiagnosticArray, DIAGNOSTICS_TOPIC, 10)
-        self.chores: list[Chore] = []
+        self.loop_timers: list[LoopTimer] = []
         self.every(REPORT_PERIOD_S, self._report)
 
     @property
     def nanoseconds(self) -> int:
-        """Present time of the node's clock, ns; sooner than by `get_clock().now()`."""
+        """Present time of the node's clock, ns; faster than `get_clock().now()`."""
         return int(self._time_of_clock().nanoseconds)
 
     @property
@@ -147,7 +146,7 @@ class RobotNode(ManagedNode, Generic[P]):
         """Refuse a set of parameters by raising a RobotDynamicsError."""
 
     def changed(self, value: P) -> None:
-        """Called after parameters have changed, once the node is configured."""
+        """Apply changed parameters; called once the node is configured."""
 
     def group(self, kind: type[G], prefix: str, **options: Any) -> Declared[G]:
         """Declare a group of parameters that depends on the robot; see `Declared`."""
@@ -174,40 +173,34 @@ class RobotNode(ManagedNode, Generic[P]):
     # -- life ---------------------------------------------------------------------------------
 
     def update_robot(self, robot: Robot) -> None:
-        """Work from now on with another description of the same joints, without a jump.
-
-        Afterwards it is `robot`.
-        """
+        """Use another description of the same joints, without a jump; it then becomes `robot`."""
 
     @property
     def has_robot(self) -> bool:
-        """Whether there is a robot to be configured with; see `RobotDescription.ready`."""
+        """Whether there is a robot; see `RobotDescription.ready`."""
         return self._description.ready()
 
     def configure(self) -> None:
-        """See `ManagedNode.configure`: read the robot; a subclass makes what depends on it."""
+        """See `ManagedNode.configure`: read the robot."""
         self.robot, self._order = self._moving(self._description.robot())
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """See `ManagedNode.on_configure`; by its end all groups of parameters are declared."""
+        """See `ManagedNode.on_configure`: declares all groups of parameters."""
         result = super().on_configure(state)
         if self.configured:
-            self.loop.exchange.join(self, self._ends)
+            self.loop.transport.join(self, self._ends)
         if self.configured and (line := unknown_parameters(self)):
             self.get_logger().warning(line)
         return result
 
     def start_task(self, tick: Callable[[], None], rate: float | None = None, **io: Any) -> None:
-        """Have the loop do the fast work; see `Loop.add`. By default at the node's `rate`, Hz."""
+        """Add the node's task to the loop, by default at its `rate`, Hz; see `Loop.add`."""
         timing = self.loop.add(self.task, rate or self.parameters.rate, tick, **io)  # type: ignore[attr-defined]
         self._recent = RecentTiming(timing)
 
     def every(self, period: float, work: Callable[[], object]) -> None:
-        """Do slow work every `period` s, by steady time, until `cleanup`.
-
-        Instead of a timer, which costs the loop far more; see `Chore`.
-        """
-        self.chores.append(Chore(period, work))
+        """Call `work` every `period` s of steady time until `cleanup`; see `LoopTimer`."""
+        self.loop_timers.append(LoopTimer(period, work))
 
     def deactivate(self) -> None:
         """See `ManagedNode.deactivate`."""
@@ -219,9 +212,9 @@ class RobotNode(ManagedNode, Generic[P]):
         for group in self._groups:
             group.close()
         self._groups.clear()
-        del self.chores[1:]  # all but the report, which is made from the first moment on
+        del self.loop_timers[1:]  # keep the report, which every state of the node has
         self.inputs.clear()
-        self.loop.exchange.leave(self)
+        self.loop.transport.leave(self)
         self._ends.clear()
 
     # -- the robot ----------------------------------------------------------------------------
@@ -230,7 +223,7 @@ class RobotNode(ManagedNode, Generic[P]):
         return moved(robot, self.parameters.joints)
 
     def _on_description(self, text: str) -> None:
-        """Take up a robot description that came while the node runs, or refuse it."""
+        """Apply a new robot description, or refuse it."""
         if not self.configured:
             return  # read when the node is configured
         try:
@@ -243,10 +236,10 @@ class RobotNode(ManagedNode, Generic[P]):
         self.get_logger().info(f"using the new description of robot '{robot.name}'")
 
     def _with_same_joints(self, robot: Robot) -> Robot:
-        """The robot as it is to move, if it can take the place of the present one.
+        """Return the robot with its unused joints locked.
 
         Raises:
-            RobotDynamicsError: If it has other joints.
+            RobotDynamicsError: If its joints differ from those of the present robot.
         """
         new, _ = self._moving(robot)
         theirs, ours = described_joints(new), described_joints(self.robot)
@@ -260,14 +253,14 @@ class RobotNode(ManagedNode, Generic[P]):
     def create_subscription(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: Any, **options: Any
     ) -> Subscription:
-        """As of rclpy; a publisher that offers too little is named on the log, with the remedy."""
+        """Create a subscription that logs a publisher with incompatible QoS, and the remedy."""
         if isinstance(qos, QoSProfile) and "event_callbacks" not in options:
             warn = partial(self._on_incompatible, "publish it", topic, qos)
             options["event_callbacks"] = SubscriptionEventCallbacks(incompatible_qos=warn)
         return super().create_subscription(kind, topic, callback, qos, **options)
 
     def create_publisher(self, kind: type, topic: str, qos: Any, **options: Any) -> Publisher:
-        """As of rclpy; a subscriber that asks for too much is named on the log, with the remedy."""
+        """Create a publisher that logs a subscriber with incompatible QoS, and the remedy."""
         if isinstance(qos, QoSProfile) and "event_callbacks" not in options:
             warn = partial(self._on_incompatible, "subscribe to it", topic, qos)
             options["event_callbacks"] = PublisherEventCallbacks(incompatible_qos=warn)
@@ -276,12 +269,12 @@ class RobotNode(ManagedNode, Generic[P]):
     def _on_incompatible(self, remedy: str, topic: str, qos: QoSProfile, info: Any) -> None:
         policy = qos_policy_name_from_kind(info.last_policy_kind)
         self.get_logger().warning(
-            f"{self.resolve_topic_name(topic)}: somebody's {policy.lower()} does not go with ours, "
-            f"so that no message passes; {remedy} as {qos.reliability.name.lower()}, "
+            f"{self.resolve_topic_name(topic)}: another node's {policy.lower()} is incompatible, "
+            f"so no message passes; {remedy} as {qos.reliability.name.lower()}, "
             f"{qos.durability.name.lower()}"
         )
 
-    def create_inlet(
+    def create_loop_subscriber(
         self,
         kind: type,
         topic: str,
@@ -290,10 +283,10 @@ class RobotNode(ManagedNode, Generic[P]):
         *,
         read: Callable[[bytes], Any] | None = None,
         period: float = 0.0,
-    ) -> Inlet:
-        """Subscription that the loop takes from, as of `Inlet`; number and age are reported.
+    ) -> LoopSubscriber:
+        """Create a subscription that the loop reads; diagnostics report its count and age.
 
-        By default `READERS` has what reads the bytes; `bytes` leaves them to the callback.
+        By default a reader from `READERS` decodes the bytes; `bytes` passes them to the callback.
         """
         self.inputs.append(Input(topic))
         subscription = self.create_subscription(
@@ -302,43 +295,40 @@ class RobotNode(ManagedNode, Generic[P]):
         if read is None and kind in READERS:
             read = READERS[kind](topic)
         refused = partial(self.throttled_log.warn, topic)
-        inlet = Inlet(
+        subscriber = LoopSubscriber(
             subscription, read=read, refused=refused, period=period, counts=self.inputs[-1]
         )
-        self._ends.append(inlet)
-        return inlet
+        self._ends.append(subscriber)
+        return subscriber
 
-    def create_outlet(self, kind: type, topic: str, qos: QoSProfile) -> Outlet:
-        """Publisher of what the loop makes."""
-        outlet = Outlet(self.create_publisher(kind, topic, qos))
-        self._ends.append(outlet)
-        return outlet
+    def create_loop_publisher(self, kind: type, topic: str, qos: QoSProfile) -> LoopPublisher:
+        """Create a publisher for the loop."""
+        publisher = LoopPublisher(self.create_publisher(kind, topic, qos))
+        self._ends.append(publisher)
+        return publisher
 
     def warn_of_missing_joints(self, reader: JointReader) -> None:
-        """Say now and then which joints no message has named yet, if there are any."""
+        """Log which joints no message has named yet, if any, at most once in 10 s."""
         if reader.complete:
             return
         self.get_logger().warning(
             f"waiting for {', '.join(reader.missing)} on {self.resolve_topic_name(reader.topic)}; "
-            "if the robot does not have them, name those that it has in the parameter joints",
+            "if the robot lacks them, list its joints in the parameter joints",
             throttle_duration_sec=REPEAT_AFTER_S,
         )
 
-    # -- diagnostics, a chore -----------------------------------------------------------------
+    # -- diagnostics, a timer -----------------------------------------------------------------
 
     def diagnostics(self) -> Mapping[str, object]:
-        """What the node reports of itself, by name; called once a second while it is active.
+        """Return values to report by name; called once a second while the node is active.
 
-        Timing, inputs and refused messages are reported for every node and need
-        not stand here. Values may be numbers, text, or lists of them.
+        Timing, inputs and refused messages are reported for every node. Values may be numbers,
+        text, or lists of them.
         """
         return {}
 
     def faults(self) -> Sequence[Fault]:
-        """What is wrong with the node now, besides its timing and refused messages.
-
-        By default inputs that had been coming and have stopped.
-        """
+        """Return faults besides timing and refused messages; by default stale inputs."""
         return stale_inputs(self.inputs)
 
     def _report(self) -> None:
@@ -363,7 +353,7 @@ class RobotNode(ManagedNode, Generic[P]):
         return status_msg(name, self.robot.name, faults, values)
 
     def _clock_faults(self) -> list[Fault]:
-        """A fault while time is to come from /clock but none has come; logged once."""
+        """Return a fault while use_sim_time is set but no /clock has come; log it once."""
         missing = (
             self.get_parameter("use_sim_time").value and not self.get_clock().now().nanoseconds
         )
@@ -376,7 +366,7 @@ class RobotNode(ManagedNode, Generic[P]):
         return [Fault(Level.ERROR, line)]
 
     def _refusals(self) -> list[Fault]:
-        """A fault for every topic of which messages were refused since the last report."""
+        """Return a fault for every topic with messages refused since the last report."""
         return [
             Fault(Level.WARN, f"{new} refused, the last because {self.throttled_log.last(topic)}")
             for topic, count in self.throttled_log.count.copy().items()

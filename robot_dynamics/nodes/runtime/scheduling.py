@@ -1,4 +1,4 @@
-"""Real time: what the system can do so that a thread is woken on time."""
+"""Real-time scheduling of a thread: priority, processors, locked memory, timers."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
-"""Of sys/mman.h: lock what there is, and what there will be."""
+"""Flags of sys/mman.h: lock present and future memory."""
 
 
 def sharpen_timers() -> None:
-    """Ask Linux to wake this thread on time: by default it may add 50 us to every sleep."""
+    """Have Linux wake this thread on time: by default it may add 50 us to every sleep."""
     if sys.platform == "linux":
         pr_set_timerslack, nanoseconds = 29, 1
         ctypes.CDLL(None).prctl(pr_set_timerslack, nanoseconds)
 
 
 def scheduled(priority: int, cpus: Sequence[int], stack: ExitStack) -> str:
-    """Schedule this thread as asked, as far as the system allows it, until `stack` ends.
+    """Schedule this thread as far as the system allows, until `stack` ends.
 
     Args:
         priority: Real-time priority (SCHED_FIFO), 1 to 99; 0 for ordinary scheduling.
         cpus: Processors to run on; empty for all.
-        stack: Puts everything back.
+        stack: Restores the previous scheduling.
 
     Returns:
-        What came of it, in words.
+        The resulting scheduling, in words.
     """
     words = with_priority(priority, stack)
     return f"{words}, {on_processors(cpus, stack)}" if cpus else words
 
 
 def with_locked_memory(stack: ExitStack) -> str:
-    """Keep all memory of this process where it is, never on disk, until `stack` ends.
+    """Lock all memory of this process into RAM until `stack` ends.
 
-    Only where the system sets no limit: beyond one, the next allocation would fail.
+    Only if the system sets no limit: beyond one, the next allocation would fail.
 
     Returns:
-        What came of it, in words.
+        The result, in words.
     """
     if sys.platform != "linux":
         return "memory not locked (lock_memory is only supported on Linux)"
@@ -59,7 +59,7 @@ def with_locked_memory(stack: ExitStack) -> str:
 
 
 def lockable_memory() -> int | None:
-    """How much memory this process may lock, bytes; None without a limit."""
+    """Return the memory that this process may lock, bytes; None without a limit."""
     import resource  # noqa: PLC0415  # not on every system
 
     soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
@@ -67,7 +67,7 @@ def lockable_memory() -> int | None:
 
 
 def on_processors(cpus: Sequence[int], stack: ExitStack) -> str:
-    """Keep this thread on some processors until `stack` ends; what came of it, in words."""
+    """Pin this thread to processors until `stack` ends; return the result, in words."""
     wanted = ", ".join(map(str, cpus))
     if not hasattr(os, "sched_setaffinity"):
         return "any processor (cpu_affinity is only supported on Linux)"
@@ -82,13 +82,13 @@ def on_processors(cpus: Sequence[int], stack: ExitStack) -> str:
 
 
 def with_priority(priority: int, stack: ExitStack) -> str:
-    """Schedule this thread before all ordinary ones, if the system allows it, until `stack` ends.
+    """Give this thread a real-time priority, if the system allows it, until `stack` ends.
 
-    The other threads of the process come right after it: one that held the
-    interpreter and waited behind an ordinary process would keep the loop waiting.
+    The other threads of the process get the next lower one: a thread that held the interpreter
+    and waited behind an ordinary process would delay the loop.
 
     Returns:
-        What came of it, in words.
+        The result, in words.
     """
     if priority <= 0:
         return "ordinary scheduling"

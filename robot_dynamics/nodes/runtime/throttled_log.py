@@ -1,4 +1,4 @@
-"""ThrottledLog: faults that arrive a thousand times a second, logged once."""
+"""ThrottledLog: log faults once that occur a thousand times a second."""
 
 from __future__ import annotations
 
@@ -7,39 +7,40 @@ from collections.abc import Callable
 from time import monotonic
 
 REPEAT_AFTER_S = 10.0
-"""Time after which a fault that goes on is logged again, s."""
+"""Period of repeating a persistent fault, s."""
 
 MAX_LINES_PER_S = 20
-"""Most lines about one topic, however many different faults arrive."""
-
+"""Largest number of lines about one topic."""
 
 _NUMBER = re.compile(r"(?<!\w)[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 """A number by itself, not one in a name such as joint_1."""
 
 
 class ThrottledLog:
-    """Logs faults, each one once until it changes or until a while has passed.
+    """Logs each fault once, and again when it changes or after `REPEAT_AFTER_S`.
 
-    Faults that differ in numbers only are one and the same.
+    Faults that differ only in numbers count as the same.
 
     Args:
-        log: Where a line goes.
+        log: Function that writes a line.
+
+    Attributes:
+        count: Number of faults by topic.
     """
 
     def __init__(self, log: Callable[[str], object]) -> None:
         self._log = log
         self._last: dict[str, tuple[str, float]] = {}
         self._recent: dict[str, list[float]] = {}
-        self._suppressed: dict[str, tuple[int, int]] = {}  # the last one again, and others
+        self._suppressed: dict[str, tuple[int, int]] = {}  # repetitions, and other faults
         self.count: dict[str, int] = {}
-        """How many faults each topic has had."""
 
     def last(self, topic: str) -> str:
-        """The fault of a topic that was logged last; empty if there was none."""
+        """Return the last logged fault of a topic; empty if there was none."""
         return self._last.get(topic, ("", 0.0))[0]
 
     def warn(self, topic: str, fault: object) -> None:
-        """Log a fault of a topic, unless it is the one that was logged last."""
+        """Log a fault of a topic unless it repeats the last one."""
         text, now = str(fault), monotonic()
         self.count[topic] = self.count.get(topic, 0) + 1
         last, logged_at = self._last.get(topic, ("", 0.0))
@@ -60,5 +61,5 @@ class ThrottledLog:
 
 
 def _kind(text: str) -> str:
-    """The text of a fault whatever the numbers in it are."""
+    """Return the text of a fault without its numbers."""
     return _NUMBER.sub("#", text)

@@ -1,9 +1,8 @@
-"""ConflictingPublishers: other nodes that publish the states of the same joints.
+"""ConflictingPublishers: find other nodes that publish states of the same joints.
 
-Whoever reads two robots of the same joints gets the states of both by turns. But a topic is also
-shared by nodes of other joints, such as a gripper and the arm that carries it, and for 20 s the
-middleware lists publishers whose process was killed. So while there is another publisher, its
-messages are looked at, until every one is known to be of other joints.
+Subscribers would get the states of both by turns. But nodes of other joints, such as a gripper and
+its arm, may share a topic, and the middleware lists a killed publisher for 20 s. So the messages of
+other publishers are read until all of them are known to name other joints.
 """
 
 from __future__ import annotations
@@ -17,56 +16,57 @@ from sensor_msgs.msg import JointState
 
 from robot_dynamics.nodes.ros.graph import other_publishers_of
 from robot_dynamics.nodes.ros.messages import nanoseconds
-from robot_dynamics.nodes.runtime.exchange import Inlet
+from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 
 SAMPLE_QOS = QoSProfile(depth=200, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""As many messages are looked at each time: at 1 kHz of our own a fifth of a second."""
+"""Depth of the samples: a fifth of a second of our own messages at 1 kHz."""
 
 
 class ConflictingPublishers:
-    """Says which nodes publish the same joints as we do, as far as their messages tell.
+    """Finds nodes whose messages name the joints of this node.
 
     Args:
-        node: Our node.
-        topic: What it publishes JointState on, resolved.
-        joints: The names in its messages.
+        node: This node.
+        topic: Its topic of JointState, resolved.
+        joints: Names in its messages.
 
     Attributes:
-        listens: Whether the stamps of our own messages are worth noting.
-        found: The nodes, fully qualified, once one of them has published a state of our joints.
+        sampling: Whether to call `note_own` for every message of this node.
+        found: Fully qualified names of the other publishers, once one of them has published a
+            state of the same joints.
     """
 
     def __init__(self, node: Node, topic: str, joints: Sequence[str]) -> None:
-        self.listens = False
+        self.sampling = False
         self.found: tuple[str, ...] = ()
         self._node, self._topic, self._joints = node, topic, frozenset(joints)
         self._publishers: list[str] = []
-        self._of_others: set[tuple[str, ...]] = set()  # lists of names without one of ours
-        self._group = LoopCallbackGroup()  # no executor is to spend its time on messages of our own
+        self._of_others: set[tuple[str, ...]] = set()  # lists of other joints
+        self._group = LoopCallbackGroup()  # keeps our own messages out of the executor
         self._messages: Subscription | None = None
-        self._own: set[int] | None = None  # stamps of ours that have not come back, while we listen
-        self._foreign = False  # whether a message of our joints was not ours
+        self._own: set[int] | None = None  # stamps of own messages still to come back
+        self._foreign = False  # whether another node published our joints
 
     def note_own(self, stamp: int) -> None:
-        """Note the stamp of a message, ns, that our node is about to publish; from any thread."""
+        """Note the stamp of an own message, ns, before it is published; from any thread."""
         if (own := self._own) is not None:
             if len(own) > SAMPLE_QOS.depth:
                 own.clear()
             own.add(stamp)
 
-    def look(self) -> None:
-        """Look again, now and then; warns on the log of nodes that were not there before."""
+    def update(self) -> None:
+        """Read new messages and update `found`; log a warning when it is no longer empty."""
         publishers = other_publishers_of(self._node, [self._topic])
         if publishers != self._publishers:
             self._publishers, self.found = publishers, ()
             self._of_others.clear()
-            self._listen(bool(publishers))
+            self._sample(bool(publishers))
         elif self._messages is not None:
-            Inlet(self._messages).take()
+            LoopSubscriber(self._messages).take()
             before, self.found = self.found, ()
             if len(self._of_others) >= len(publishers):
-                self._listen(False)
+                self._sample(False)
             if not self._foreign:
                 return
             me = self._node.get_fully_qualified_name()
@@ -76,15 +76,15 @@ class ConflictingPublishers:
 
     @property
     def line(self) -> str:
-        """What is wrong, and what to do."""
+        """Fault and remedy."""
         return (
             f"{', '.join(self.found)} publishes {self._topic} too; if it moves the same joints, "
-            "stop one of us, or give each robot a namespace"
+            "stop one of the nodes, or give each robot a namespace"
         )
 
-    def _listen(self, on: bool) -> None:
+    def _sample(self, on: bool) -> None:
         self._own, self._foreign = set() if on else None, False
-        self.listens = on
+        self.sampling = on
         if self._messages is not None and not on:
             self._node.destroy_subscription(self._messages)
             self._messages = None

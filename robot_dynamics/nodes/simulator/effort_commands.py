@@ -1,6 +1,6 @@
-"""Effort commands to the simulator: in order or by name, of joints or of actuators.
+"""Effort commands to the simulator: plain or named, of joints or of actuators.
 
-By name they carry the stamp of the state that they answer, which is checked.
+A named command carries the stamp of the state that it answers, which is checked.
 """
 
 from __future__ import annotations
@@ -13,22 +13,23 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.messages import (
     COMMAND_TOPIC,
     NAMED_TOPIC,
     EffortReader,
+    NamedEffortReader,
+    stamp_of,
 )
-from robot_dynamics.nodes.simulator.direct_efforts import DirectEffortReader
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 
 class Form(Enum):
-    """How commands arrive."""
+    """Form of the commands."""
 
     NONE = "none yet"
     PLAIN = f"{COMMAND_TOPIC}, in order"
@@ -36,25 +37,25 @@ class Form(Enum):
 
 
 class _Readers(NamedTuple):
-    """How to read a command; replaced as a whole, so that a loop sees no half of it."""
+    """Readers of commands; replaced as a whole, as the loop uses them concurrently."""
 
     plain: EffortReader
-    named: DirectEffortReader
+    named: NamedEffortReader
     actuators: Actuators | None
 
 
 class Commands:
-    """The effort commands to one robot: by name while they come so, else in order.
+    """The effort commands to one robot; named ones take precedence over plain ones.
 
     Args:
         robot: The robot.
         order: Index into its joints of every entry of a plain command, shape (n,).
-        actuators: What the efforts are of, in the order of a plain command; by default joints.
+        actuators: Actuators of the efforts, in the order of a plain command; None for joints.
 
     Attributes:
         tau: Joint efforts of the last command in the order of the robot, shape (n,), N m or N.
         at: Steady time of the last command, s; None if there is none.
-        form: How it came.
+        form: Form of the last command.
     """
 
     def __init__(self, robot: Robot, order: Array, actuators: Actuators | None = None) -> None:
@@ -65,44 +66,44 @@ class Commands:
         self.forget()
 
     def use(self, actuators: Actuators | None) -> None:
-        """Read commands of other actuators of the same joints from now on; from any thread."""
+        """Use other actuators of the same joints; callable from any thread."""
         names = self._joints if actuators is None else actuators.names
         self._readers = _Readers(
             EffortReader(COMMAND_TOPIC, names),
-            DirectEffortReader(NAMED_TOPIC, names),
+            NamedEffortReader(NAMED_TOPIC, names),
             actuators,
         )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of what the efforts of a plain command are, in their order."""
+        """Names of the joints or actuators of a plain command, in order."""
         return self._readers.plain.joints
 
     def forget(self) -> None:
-        """Start again, as if no command had come."""
+        """Forget all commands."""
         self.tau[:] = 0.0
         self.at: float | None = None
         self.form = Form.NONE
         self._named_at: float | None = None
 
     def named_is_fresh(self, now: float, timeout: float) -> bool:
-        """Whether commands come by name, so that plain ones, which are the same, do not count.
+        """Return whether named commands arrive, so that plain ones are ignored.
 
         Args:
             now: Steady time, s.
-            timeout: Time after the last named one from which plain ones count again, s.
+            timeout: Time after the last named command from which plain ones apply again, s.
         """
         return self._named_at is not None and now - self._named_at <= timeout
 
     def renew_named(self, now: float) -> None:
-        """Count commands as coming by name, though this one is not to be used."""
+        """Note the arrival of a named command that is not used."""
         self._named_at = now
 
     def read_plain(self, msg: Float64MultiArray | Array, now: float) -> None:
-        """Take the efforts of a plain command.
+        """Use the efforts of a plain command.
 
         Raises:
-            ArgumentError: If the command is refused; the one before stays in force.
+            ArgumentError: If the command is refused; the previous one stays in force.
         """
         readers = self._readers
         self._take(readers.plain.read(msg), readers, now)
@@ -110,28 +111,27 @@ class Commands:
 
     def read_named(
         self,
-        msg: bytes | JointState | JointValues,
+        msg: JointState | JointValues,
         now: float,
         counts: Callable[[int], bool] = lambda stamp: True,
     ) -> bool:
-        """Take the efforts of a named command.
+        """Use the efforts of a named command.
 
         Args:
-            msg: The command, or the bytes of its message.
+            msg: The command.
             now: Steady time, s.
-            counts: Whether a command of that stamp, ns, counts; may refuse it.
+            counts: Returns whether to accept a command of that stamp, ns; may refuse it.
 
         Returns:
-            Whether it counts.
+            Whether the command is accepted.
 
         Raises:
-            ArgumentError: If the command is refused; the one before stays in force.
+            ArgumentError: If the command is refused; the previous one stays in force.
         """
-        readers = self._readers
-        efforts = readers.named.read_if(counts, msg)
-        if efforts is None:
+        if not counts(stamp_of(msg)):
             return False
-        self._take(efforts, readers, now)
+        readers = self._readers
+        self._take(readers.named.read(msg), readers, now)
         self.form = Form.NAMED
         self._named_at = now
         return True
@@ -144,13 +144,11 @@ class Commands:
 
 
 class Pairing:
-    """Which state a named command answers: it carries the stamp of that state.
-
-    A stamp of zero says nothing, and the command counts for whatever state was the last.
+    """Matches named commands to states by their stamps; a stamp of zero answers the last state.
 
     Attributes:
-        published: Stamp of the state that was published last, ns; None if there is none.
-        twice: Answers in lockstep to a state that had been answered.
+        published: Stamp of the last published state, ns; None if there is none.
+        twice: Number of answers in lockstep to a state that was already answered.
     """
 
     def __init__(self) -> None:
@@ -160,18 +158,18 @@ class Pairing:
         self._newest = 0
 
     def answered(self) -> None:
-        """Note that the state published last has its answer."""
+        """Note that the last published state is answered."""
         self._answered = self.published
 
     def forget(self) -> None:
-        """Wait for the next state: what is still to come answers one before the robot was moved."""
+        """Wait for the next state: late commands answer states before a reset."""
         self.published, self._answered, self._newest = None, self.published, 0
 
     def answers_last(self, stamp: int) -> bool:
-        """Whether a command answers the state published last, as nearly all do, and so counts.
+        """Return whether a command answers the last published state, as nearly all do.
 
         Args:
-            stamp: Of the command, ns.
+            stamp: Stamp of the command, ns.
         """
         if stamp != self.published:
             return False
@@ -179,13 +177,13 @@ class Pairing:
         return True
 
     def is_first_answer(self, stamp: int) -> bool:
-        """Whether a command is the answer, in lockstep, to the last state; the second one is not.
+        """Return whether a command is the first answer to the last state, in lockstep.
 
         Args:
-            stamp: Of the command, ns.
+            stamp: Stamp of the command, ns.
 
         Raises:
-            ArgumentError: If it answers no state that can be on its way.
+            ArgumentError: If it answers neither the last state nor the one before.
         """
         last = self.published
         if stamp in (0, last):
@@ -200,18 +198,18 @@ class Pairing:
         )
 
     def check(self, stamp: int, now: int, allowed: int) -> None:
-        """Refuse a command of another time.
+        """Refuse a command whose stamp is too far from the present time.
 
-        One with the stamp of the one before corrects it, however old it is: so a controller goes
-        on while no states reach it.
+        A command with the stamp of the previous one replaces it at any age, so that a controller
+        without new states can go on.
 
         Args:
-            stamp: Of the command, ns.
+            stamp: Stamp of the command, ns.
             now: Time in which states are stamped, ns.
-            allowed: How far it may be before the last state or after now, ns.
+            allowed: Largest time before the last state or after now, ns.
 
         Raises:
-            ArgumentError: If it is of another time, or older than the one before.
+            ArgumentError: If the stamp is out of range, or older than the previous one.
         """
         last = self.published
         if last is None or stamp in (0, self._newest):
@@ -222,11 +220,15 @@ class Pairing:
                 "message is ignored; copy the stamp of the joint_states that it answers, and set "
                 "use_sim_time alike in all nodes"
             )
-        if stamp < self._newest <= last:  # where the newest is in the future, time has gone back
-            raise ArgumentError(f"{NAMED_TOPIC}: older than the one before; the message is ignored")
+        if (
+            stamp < self._newest <= last
+        ):  # a newest stamp in the future means that time was set back
+            raise ArgumentError(
+                f"{NAMED_TOPIC}: older than the previous one; the message is ignored"
+            )
         self._newest = stamp
 
 
 def _apart(stamp: int, last: int) -> str:
-    """In few digits, so that a stream of such messages is one complaint."""
+    """Return the time between two stamps in few digits, so that the log repeats no lines."""
     return f"{abs(stamp - last) / NS_PER_S:.2g} s {'after' if stamp > last else 'before'}"

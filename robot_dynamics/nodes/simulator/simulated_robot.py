@@ -1,12 +1,12 @@
-"""The simulated robot: its plant and its start, as parameters ask for them."""
+"""The simulated robot: plant and initial positions by parameters."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.control import Friction
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
@@ -15,10 +15,10 @@ from robot_dynamics.trajectory.motions import middle_pose
 
 
 def initial_positions(parameters: SimulatorParameters, robot: Robot, order: Array) -> Array:
-    """Where the joints start, shape (n,), rad or m.
+    """Return the initial positions of the joints, shape (n,), rad or m.
 
     Args:
-        parameters: Those of the node; `initial_positions` is in the order of its `joints`.
+        parameters: Parameters of the node; `initial_positions` is in the order of `joints`.
         robot: The robot.
         order: Index into its joints of every entry of `joints`, shape (n,).
 
@@ -47,15 +47,15 @@ def build_plant(
     friction: Friction | None = None,
     rotor_inertia: Array | None = None,
 ) -> Plant:
-    """The robot with the gravity and the errors of mass that parameters ask for, at rest at q.
+    """Return the plant with the gravity and mass errors of the parameters, at rest at q.
 
     Args:
-        parameters: Those of the node.
-        robot: The robot as its URDF has it.
+        parameters: Parameters of the node.
+        robot: The robot of the URDF.
         q: Positions of its joints, shape (n,), rad or m.
         step: Time step of the integration, s.
-        friction: By default that of the robot.
-        rotor_inertia: As of `Plant`, by default none.
+        friction: Friction; by default that of the robot.
+        rotor_inertia: See `Plant`; by default none.
     """
     if parameters.gravity:
         robot = robot.with_gravity(parameters.gravity)
@@ -76,12 +76,12 @@ def build_plant(
     return plant
 
 
-def spread_of(robot: Robot) -> tuple[Array, Array, Array] | None:
-    """How values of independent joints become those of all moving ones, m with their followers.
+def mimic_map(robot: Robot) -> tuple[Array, Array, Array] | None:
+    """Return the map from values of independent joints to those of all m moving joints.
 
     Returns:
-        Index of the leader, shape (m,), then factor and offset of position, velocity and effort,
-        shape (3, m): followers bear no effort. None if no joint follows another one.
+        Index of the independent joint, shape (m,), then factor and offset of position, velocity
+        and effort, shape (3, m): mimic joints bear no effort. None without mimic joints.
     """
     coupling, follows = robot.coupling, [joint.mimic is not None for joint in robot.moving_joints]
     if not any(follows):
@@ -94,14 +94,14 @@ def spread_of(robot: Robot) -> tuple[Array, Array, Array] | None:
 
 
 def check_in_range(robot: Robot, q: Array) -> None:
-    """Refuse a start beyond the stops; followers have none, and continuous joints no range.
+    """Refuse initial positions beyond the stops.
 
     Args:
         robot: The robot.
-        q: Positions of its joints at the start, shape (n,), rad or m.
+        q: Initial positions, shape (n,), rad or m.
 
     Raises:
-        ArgumentError: If a joint is out of its range; the first one is named.
+        ArgumentError: If a joint is out of its range; names the first one.
     """
     limits, rotates = robot.limits, [joint.type.rotates for joint in robot.independent_joints]
     outside = np.flatnonzero((q < limits.lower) | (q > limits.upper))
@@ -117,6 +117,6 @@ def check_in_range(robot: Robot, q: Array) -> None:
     )
 
 
-def gravity_of(plant: Plant) -> str:
-    """Acceleration of free fall in axes of the root link, in words."""
+def gravity_text(plant: Plant) -> str:
+    """Return the gravitational acceleration in axes of the root link, in words."""
     return ", ".join(f"{x:.4g}" for x in plant.robot.gravity) + " m/s^2"

@@ -1,30 +1,30 @@
-"""SimulatedTime: the time of a plant, which goes on in whole steps of its integration."""
+"""SimulatedTime: the time of a plant, which advances by whole integration steps."""
 
 from __future__ import annotations
 
 import math
 
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
+from robot_dynamics.foundation.units import NS_PER_S
 
 MAX_DRIFT_STEPS = 0.75
-"""Steps by which simulated time may differ from the clock before it is put right."""
+"""Drift from the clock at which simulated time is corrected, steps."""
 
 MAX_STEPS_PER_CYCLE = 100
-"""Steps that a late cycle makes up for; what is more is left out, and simulated time falls back."""
+"""Most steps of a late cycle; simulated time skips the rest."""
 
 
 class SimulatedTime:
     """Counts cycles, or follows a clock.
 
     Args:
-        rate: Cycles in a second of it, Hz.
+        rate: Cycles per simulated second, Hz.
         longest: Longest step, s.
-        ns: Time at first, ns.
+        ns: Initial time, ns.
 
     Attributes:
         ns: Time of the state of the plant, ns.
-        steps: Steps of a usual cycle.
-        step: Time of a step, s.
+        steps: Steps of a nominal cycle.
+        step: Time step, s.
     """
 
     def __init__(self, rate: float, longest: float, ns: int) -> None:
@@ -36,19 +36,19 @@ class SimulatedTime:
         self._cycle = round(self.steps * self._step)
 
     def count(self) -> None:
-        """Go on by a cycle; all of them are counted from zero, so that rounding does not add up."""
+        """Advance by a cycle, without accumulating rounding errors."""
         self._cycles += 1
         self.ns = round(self._cycles * NS_PER_S / self._rate)
 
     def follow(self, now: int) -> int:
-        """Come up to the time `now` of a clock, ns, to within a step; the steps that it takes."""
+        """Advance to the clock time `now`, ns, to within a step; return the number of steps."""
         behind = (now - self.ns) / self._step
-        # The usual number, unless time has drifted: jitter must not make it 0 and 2 by turns
+        # The nominal number unless time has drifted: jitter must not alternate between 0 and 2
         if -MAX_DRIFT_STEPS < behind - self.steps < MAX_DRIFT_STEPS:
             self.ns += self._cycle
             return self.steps
         steps = max(0, min(round(behind), MAX_STEPS_PER_CYCLE))
         self.ns += round(steps * self._step)
-        if abs(now - self.ns) > 2.0 * self._step:  # far too late, or the clock was set: from now on
+        if abs(now - self.ns) > 2.0 * self._step:  # far too late, or the clock was set
             self.ns = now
         return steps

@@ -1,14 +1,13 @@
-"""simulator_node: effort commands in, joint_states out: a robot where there is none.
+"""simulator_node: simulate a robot: effort commands in, joint_states out.
 
-Until the first command arrives, and whenever commands stop coming, the joints
-are held where they are, as the brakes of a real arm do.
+Until the first command, and whenever commands stop, brakes hold the joints.
 
-Commands come as bare efforts in the order of `joints`, or by name and stamped;
-while they come by name, bare ones, which are the same, are not read.
+Commands are plain efforts in the order of `joints`, or named and stamped. While named commands
+arrive, the plain ones, which are the same, are not read.
 
-It follows the clock, or keeps its own time: with `publish_clock` other nodes
-live in simulated time, which may be faster or slower than real time, and with
-`lockstep` it waits for the answer to every state, so that a run repeats exactly.
+The simulation follows the clock or keeps its own time. With `publish_clock` other nodes use
+simulated time, which may be faster or slower than real time. With `lockstep` it waits for the
+answer to every state, so that runs repeat exactly.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import SimulationError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.graph import publishers_of
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
-from robot_dynamics.nodes.runtime.actuator_parameters import actuators_of
-from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
+from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.command_input import CommandInput
@@ -42,9 +41,9 @@ from robot_dynamics.nodes.simulator.conflicting_publishers import ConflictingPub
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
     build_plant,
-    gravity_of,
+    gravity_text,
     initial_positions,
-    spread_of,
+    mimic_map,
 )
 from robot_dynamics.nodes.simulator.simulated_time import SimulatedTime
 from robot_dynamics.nodes.simulator.simulator_parameters import (
@@ -54,14 +53,13 @@ from robot_dynamics.nodes.simulator.simulator_parameters import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 RESEND_AFTER_S = 0.5
-"""Time after which a state that nobody has answered in lockstep is sent again, s."""
+"""Time after which an unanswered state is sent again in lockstep, s."""
 
 
 class Actuation(Enum):
-    """What moves the joints."""
+    """Source of the joint efforts."""
 
     HELD = "held by the brakes"
     COMMANDED = "commanded"
@@ -72,8 +70,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     """A simulated robot.
 
     Attributes:
-        clocks: Of nodes of this process, which with `publish_clock` show simulated time without
-            the way over /clock.
+        clocks: Clocks of nodes of this process, which `publish_clock` sets directly.
     """
 
     clocks: Sequence[ROSClock] = ()
@@ -86,7 +83,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         check_simulation(value)
 
     def configure(self) -> None:
-        """Place the robot and open the topics."""
+        """Build the plant and create topics and services."""
         super().configure()
         parameters, robot = self.parameters, self.robot
         self._start = initial_positions(parameters, robot, self._order)
@@ -106,14 +103,14 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._last_state: JointValues | None = None
         self._published_at = 0.0
         self._diverged = 0
-        self._lost = 0
+        self._dropped = 0
 
         self._names = tuple(joint.name for joint in self.robot.moving_joints)
-        self._spread = spread_of(robot)
+        self._mimic = mimic_map(robot)
         self._frame_id = parameters.frame_id or robot.links[0].name
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._input = CommandInput(self, self._commands, lambda: self._time.ns, self._on_command)
-        self._states = self.create_outlet(JointState, "joint_states", OUTPUT_QOS)
+        self._states = self.create_loop_publisher(JointState, "joint_states", OUTPUT_QOS)
         self._conflicts = ConflictingPublishers(self, self._states.topic, self._names)
         self._clock_out = (
             self.create_publisher(Clock, "/clock", OUTPUT_QOS) if parameters.publish_clock else None
@@ -126,12 +123,12 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             )
         self.get_logger().info(
             f"simulating robot '{robot.name}' at {parameters.rate:g} Hz in steps of "
-            f"{1e3 * self._time.step:g} ms, gravity {gravity_of(self.plant)}; held until the first "
-            "effort_command"
+            f"{1e3 * self._time.step:g} ms, gravity {gravity_text(self.plant)}; held until the "
+            "first effort_command"
         )
 
     def activate(self) -> None:
-        """See `ManagedNode.activate`: the joints are held, at rest, until the first command."""
+        """See `ManagedNode.activate`: brakes hold the joints until the first command."""
         self._input.forget()
         self._input.discard_waiting()
         self._last_state = None
@@ -144,9 +141,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self.start_task(self.tick, rate, inputs=[self._input.named])
 
     def update_robot(self, robot: Robot) -> None:
-        """See `RobotNode.update_robot`: the joints move on with other links between them."""
+        """See `RobotNode.update_robot`: the motion goes on with the new links."""
         plant, actuators = self._build_plant(self.parameters, robot), self._actuators(robot)
-        self._next_plant, self._spread = plant, spread_of(robot)
+        self._next_plant, self._mimic = plant, mimic_map(robot)
         self._commands.use(actuators)
 
     @property
@@ -155,29 +152,25 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         return self.actuation is Actuation.COMMANDED
 
     def changed(self, value: SimulatorParameters) -> None:
-        """Swap in a plant of another mass, and sensors of other faults; the motion goes on."""
+        """Replace plant and sensors if their parameters changed; the motion goes on."""
         if value.world != self._world:
             self._world = value.world
             plant = self._rebuild(value)
             if not np.array_equal(plant.robot.gravity, self.plant.robot.gravity):
-                self.get_logger().info(f"gravity: {gravity_of(plant)}")
+                self.get_logger().info(f"gravity: {gravity_text(plant)}")
         if value.imperfections != self._sensor.imperfections:
             self._next_sensor = Sensor(value.imperfections)
 
     # -- in the loop's thread -----------------------------------------------------------------
 
     def tick(self) -> None:
-        """Bring the robot up to now and publish its state.
-
-        The effort of a command acts from the last state on: the robot answers
-        the command that its last state led to.
-        """
+        """Simulate up to now and publish the state; a command acts from the last state on."""
         if self._next_plant or self._next_sensor or self._reset:
             self._swap()
         parameters, now = self.parameters, monotonic()
         if not parameters.lockstep:
             self._input.take_plain(now, parameters.command_timeout)
-            self._watch(now, parameters)
+            self._update_actuation(now, parameters)
             self._cycle()
         elif self._last_state is None:
             self._cycle()
@@ -185,7 +178,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._publish(self._last_state)
 
     def _cycle(self) -> None:
-        """Move by one cycle."""
+        """Simulate one cycle and publish its state."""
         standing, time = self._paused or self.actuation is Actuation.HELD, self._time
         steps = time.steps
         if self._own_time:
@@ -205,11 +198,11 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
                 self.plant.step(self._commands.tau)
         except SimulationError as error:
             self._diverged += 1
-            self.get_logger().error(f"{error}; put back to the start")
+            self.get_logger().error(f"{error}; back at the start")
             self._place_at_start()
 
-    def _watch(self, now: float, parameters: SimulatorParameters) -> None:
-        """Choose what moves the joints at steady time `now`, s: the command while it is fresh."""
+    def _update_actuation(self, now: float, parameters: SimulatorParameters) -> None:
+        """Apply the command while it is fresh at steady time `now`, s, or else hold or release."""
         commanded_at = self._commands.at
         if commanded_at is None:
             self.actuation = Actuation.HELD
@@ -232,27 +225,27 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self.plant.reset(self.plant.q)
 
     def _sense(self) -> None:
-        """Publish what the sensors report, unless it is lost."""
+        """Publish the sensor readings, unless they are to be lost."""
         rows, stamp = self.plant.rows, self._time.ns
         if not self._sensor.exact:
             q, qd, tau = rows
             reading = self._sensor.read(Reading(q, qd, tau, stamp))
             if reading is None:
-                self._lost += 1
+                self._dropped += 1
                 self._publish_clock()
                 return
             rows, stamp = np.array(reading[:3]), int(reading.time)
         self._input.pairing.published = stamp
-        if self._spread is not None:
-            leader, factor, offset = self._spread
+        if self._mimic is not None:
+            leader, factor, offset = self._mimic
             rows = rows[:, leader] * factor + offset
         self._publish(JointValues(self._names, stamp, rows, (), self._frame_id))
 
     def _publish(self, state: JointValues) -> None:
         if self._own_time:
-            self._publish_clock()  # first, so that nobody sees a state from the future
+            self._publish_clock()  # first: no state may be from the future
             self._published_at = monotonic()
-        if self._conflicts.listens:
+        if self._conflicts.sampling:
             self._conflicts.note_own(state.stamp)
         self._states.publish(state)
         self._last_state = state
@@ -267,14 +260,14 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     # -- commands, in the loop's thread -------------------------------------------------------
 
     def _on_command(self) -> None:
-        """In lockstep every command moves the robot by one cycle."""
+        """Simulate one cycle per command in lockstep."""
         if not self._paused:
             self._input.pairing.answered()
             self._swap()
             self.actuation = Actuation.COMMANDED
             self._cycle()
 
-    # -- in the executor's thread, carried out between two cycles ---------------------------
+    # -- in the executor's thread; the loop applies it between two cycles ---------------------
 
     def _on_reset(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self._reset = True
@@ -304,9 +297,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             "real_time_factor": parameters.real_time_factor,
             "lockstep": parameters.lockstep,
             "states answered twice": self._input.pairing.twice,
-            "gravity": gravity_of(self.plant),
+            "gravity": gravity_text(self.plant),
             "effort cut at the limit": [*compress(self.robot.joint_names, self.plant.saturated)],
-            "joint_states lost on purpose": self._lost,
+            "joint_states lost on purpose": self._dropped,
             "times diverged": self._diverged,
         }
 
@@ -314,7 +307,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """See `RobotNode.faults`."""
         faults = []
         if self.counter_deltas.of("diverged", self._diverged):
-            faults.append(Fault(Level.ERROR, "the motion diverged; put back to the start"))
+            faults.append(Fault(Level.ERROR, "the motion diverged; back at the start"))
         commanded_at, doing = self._commands.at, self.actuation.value
         if commanded_at is None:
             faults.append(Fault(Level.WARN, f"no effort_command yet; {doing}"))
@@ -323,12 +316,12 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             faults.append(Fault(Level.STALE, f"no effort_command for {age:.1f} s; {doing}"))
         if self._paused:
             faults.append(Fault(Level.WARN, "paused"))
-        topics = [inlet.topic for inlet in (self._input.plain, self._input.named)]
+        topics = [subscriber.topic for subscriber in (self._input.plain, self._input.named)]
         publishers = publishers_of(self, topics)
         if len(publishers) > 1:
             text = f"{len(publishers)} publishers of effort_command; leave only one"
             faults.append(Fault(Level.WARN, f"{text} of {', '.join(publishers)}"))
-        self._conflicts.look()
+        self._conflicts.update()
         if self._conflicts.found:
             faults.append(Fault(Level.WARN, self._conflicts.line))
         if self._clock_out is not None and self.count_publishers("/clock") > 1:
@@ -337,7 +330,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         return faults
 
     def _swap(self) -> None:
-        """Carry out what services and parameters have asked for."""
+        """Apply changes of services and parameters."""
         if self._next_plant is not None:
             new, self._next_plant = self._next_plant, None
             new.reset(self.plant.q, self.plant.qd)
@@ -369,7 +362,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         )
 
     def _rebuild(self, parameters: SimulatorParameters | None = None) -> Plant:
-        """Have the loop pass over to a plant as parameters are now."""
+        """Build a plant of the present parameters for the loop to use."""
         self._next_plant = self._build_plant(parameters or self.parameters, self.robot)
         return self._next_plant
 

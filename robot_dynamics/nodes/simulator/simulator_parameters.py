@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import LARGEST, check_gravity
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters
+from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.simulation import Imperfections
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 HOLD, ZERO_EFFORT = "hold", "zero_effort"
 
@@ -24,25 +24,24 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     initial_positions: tuple[float, ...] = parameter(
         (),
-        "Where the joints start, in the order of joints, rad or m; empty for the middle of their "
-        "ranges",
+        "Initial positions in the order of joints, rad or m; empty for the middle of their ranges",
         read_only=True,
     )
     command_timeout: float = parameter(
         0.1,
-        "Age of the last command at which on_command_timeout counts, s",
+        "Age of the last command at which on_command_timeout applies, s",
         low=0.0,
         high=3600.0,
     )
     on_command_timeout: str = parameter(
         HOLD,
-        "What happens when commands stop: the joints are held, or their effort is zero",
+        "Reaction when commands stop: hold the joints, or apply zero effort",
         one_of=(HOLD, ZERO_EFFORT),
     )
     brake_time: float = parameter(
         0.2,
-        "Time from the first command since the start or a reset to the opening of the brakes, in "
-        "which whoever commands sees where the joints are, s",
+        "Time from the first command after the start or a reset to the opening of the brakes, in "
+        "which the controller receives the joint positions, s",
         low=0.0,
         high=10.0,
     )
@@ -60,7 +59,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     lockstep: bool = parameter(
         False,
-        "Move by one cycle per command and stand still in between; simulated time from zero",
+        "Simulate one cycle per command and stand still in between; simulated time from zero",
         read_only=True,
     )
     position_noise: float = parameter(
@@ -82,11 +81,11 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
         0.0, "Step of efforts in joint_states, N m or N; 0 for none", low=0.0, high=100.0
     )
     stamp_jitter: float = parameter(
-        0.0, "By how much the stamps of joint_states are late at most, s", low=0.0, high=0.1
+        0.0, "Largest delay of the stamps of joint_states, s", low=0.0, high=0.1
     )
     frame_id: str = parameter(
         "",
-        "Frame in the header of joint_states, without which rviz shows no efforts; empty for the "
+        "Frame in the header of joint_states, which rviz needs to show efforts; empty for the "
         "root link",
         read_only=True,
     )
@@ -94,39 +93,35 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
         0.0, "Age of joint_states when they are published, whole cycles, s", low=0.0, high=1.0
     )
     loss: float = parameter(
-        0.0, "Part of the joint_states that are never published", low=0.0, high=0.99
+        0.0, "Fraction of the joint_states that are never published", low=0.0, high=0.99
     )
-    noise_seed: int = parameter(
-        0, "The same seed gives the same noise and the same losses", low=0, high=2**31 - 1
-    )
+    noise_seed: int = parameter(0, "Seed of noise and losses", low=0, high=2**31 - 1)
     mass_factor: float = parameter(
         1.0,
-        "Factor on mass and inertia of every link, against those of the URDF",
+        "Factor on mass and inertia of every link of the URDF",
         low=0.01,
         high=100.0,
     )
     mass_spread: float = parameter(
-        0.0, "Largest relative error of the mass of each link, at random", low=0.0, high=0.99
+        0.0, "Largest relative error of the mass of each link, drawn at random", low=0.0, high=0.99
     )
-    mass_seed: int = parameter(
-        0, "The same seed gives the same errors of mass", low=0, high=2**31 - 1
-    )
+    mass_seed: int = parameter(0, "Seed of the mass errors", low=0, high=2**31 - 1)
     joint_stops: bool = parameter(True, "Stop the joints at their position limits", read_only=True)
     gravity: tuple[float, ...] = parameter(
         (),
-        "Acceleration of free fall in axes of the root link, m/s^2; empty for that of the robot",
+        "Gravitational acceleration in axes of the root link, m/s^2; empty for that of the robot",
         low=-LARGEST,
         high=LARGEST,
     )
 
     @property
     def world(self) -> tuple[object, ...]:
-        """What a change of needs another plant."""
+        """Parameters whose change needs another plant."""
         return self.mass_factor, self.mass_spread, self.mass_seed, self.gravity
 
     @property
     def imperfections(self) -> Imperfections:
-        """How joint_states differ from the truth."""
+        """Errors of joint_states."""
         return Imperfections(
             position_noise=self.position_noise,
             velocity_noise=self.velocity_noise,
@@ -142,15 +137,15 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
 
 
 def check_simulation(value: SimulatorParameters) -> None:
-    """Refuse settings that cannot work together.
+    """Refuse incompatible settings.
 
     Raises:
         ArgumentError: One line that names the parameter and the remedy.
     """
     if value.real_time_factor != 1.0 and not value.publish_clock:
         raise ArgumentError(
-            f"parameter 'real_time_factor' is {value.real_time_factor:g} but nobody would "
-            "know the time; set publish_clock, and use_sim_time of the other nodes"
+            f"parameter 'real_time_factor' is {value.real_time_factor:g} but the time "
+            "is not published; set publish_clock, and use_sim_time of the other nodes"
         )
     if value.lockstep and value.loss:
         raise ArgumentError(

@@ -1,7 +1,7 @@
-"""A URDF as an XML document: opened safely, and able to say where anything stands.
+"""A URDF as an XML document: safe to open, with file and line for messages.
 
-A robot description may come from anybody, over a topic or a download. So nothing
-is fetched, no entity is expanded, and the size is bounded before anything is parsed.
+A robot description may come from an untrusted topic or download. The reader fetches
+nothing, expands no entities and limits the size before parsing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from robot_dynamics.robot.catalogue import known_robots, urdf_text
 Element = Any  # lxml's element class is private to it
 
 MAX_BYTES = 16 * 1024 * 1024
-"""Largest description that is read: ten times the largest known (meshes are separate files)."""
+"""Largest accepted description: ten times the largest known (meshes are separate files)."""
 
 TEXT_NAME = "<robot_description>"
-"""What messages call a description that came as text."""
+"""Name in messages of a description given as text."""
 
 _UNEXPANDED = (
     "//*[contains(namespace-uri(), 'xacro') or @*[contains(., '${') or contains(., '$(')]]"
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Document:
-    """The elements of one URDF, and the place of each in messages.
+    """The elements of one URDF, and messages that locate them.
 
     Args:
         name: Path as the caller gave it, or `TEXT_NAME`.
@@ -53,17 +53,17 @@ class Document:
         return UrdfError(self._message(element, problem))
 
     def warn(self, element: Element, problem: str) -> None:
-        """Log a problem that the robot can live with, in the same words as an error."""
+        """Log a problem that is no error, in the format of an error."""
         logger.warning("%s", self._message(element, problem))
 
     def _message(self, element: Element, problem: str) -> str:
-        # One line whatever the names contain
+        # Names may contain line breaks; a message is one line
         text = f"{self.name}:{element.sourceline}: {describe(element)}: {problem}"
         return " ".join(text.split())
 
 
 def describe(element: Element) -> str:
-    """The link or joint that an element belongs to, such as "link 'forearm'"."""
+    """Return the link or joint that an element belongs to, such as "link 'forearm'"."""
     while element.getparent() is not None and element.getparent().tag != "robot":
         element = element.getparent()
     tag, name = etree.QName(element).localname, element.get("name")
@@ -76,11 +76,11 @@ def open_document(source: str | os.PathLike[str]) -> Document:
     """Read a URDF from a path or from its XML text; a xacro file (*.xacro) is expanded first.
 
     Raises:
-        UrdfError: If xacro is missing or fails, if there is nothing to read, or it is not an XML
-            document with root <robot>, or it declares a document type.
+        UrdfError: If xacro is missing or fails, if the source is missing or empty, if it is not an
+            XML document with root <robot>, or if it declares a document type.
     """
     name, data = _read(source)
-    # A fresh parser each time: they are cheap, and not to be shared between threads
+    # A new parser each time: parsers are cheap and must not be shared between threads
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False
     )
@@ -108,7 +108,7 @@ def open_document(source: str | os.PathLike[str]) -> Document:
 
 
 def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
-    """Name for messages, and content in bytes."""
+    """Return the name for messages and the content in bytes."""
     if not isinstance(source, (str, os.PathLike)):
         raise UrdfError(f"read_urdf takes a path or XML text, got {type(source).__name__}")
     if isinstance(source, str):
@@ -116,7 +116,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
         if not text.strip():
             raise UrdfError(f"{TEXT_NAME}: empty; give the path of a URDF, or its XML text")
         if text.lstrip().startswith("<"):
-            # The declared encoding is that of a file, which this no longer is
+            # A declared encoding refers to a file and does not apply to text
             data = _XML_DECLARATION.sub(r"\1", text).encode("utf-8", "surrogatepass")
             return TEXT_NAME, _bounded(TEXT_NAME, data)
         if "\n" in text:
@@ -127,7 +127,7 @@ def _read(source: str | os.PathLike[str]) -> tuple[str, bytes]:
         return name, _bounded(name, _XML_DECLARATION.sub(r"\1", urdf_text(path)).encode())
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)  # a pipe has no size to ask for
+            data = file.read(MAX_BYTES + 1)  # the size of a pipe is unknown
     except FileNotFoundError:
         hint = f" (a robot known by name: read_urdf(find_robot('{name}')))"
         known = not path.suffix and name in known_robots()

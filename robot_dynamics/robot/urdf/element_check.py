@@ -1,9 +1,9 @@
-"""Are the elements of a URDF what the specification says, before a parser sees them?
+"""Check of URDF elements against the specification, before they are parsed.
 
-`urdf_parser_py` reads zero axes and missing limits without a word, and writes to
-stderr about every attribute that it does not know. Here each element is checked
-against the tables below, and what is left for the parser is a copy that holds only
-what the robot needs. Whether the elements make a tree is the question of `urdf_tree`.
+`urdf_parser_py` accepts zero axes and missing limits, and writes to stderr about every
+unknown attribute. This module checks each element against the tables below and returns
+a copy with only the elements that the robot needs. `tree_check` checks that they form a
+tree.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Attribute:
 
     Args:
         count: How many numbers it holds; 0 for text.
-        required: Whether the element is useless without it.
-        read: Whether the robot is read from it; otherwise it is only known.
+        required: Whether the element needs it.
+        read: Whether the robot depends on it; otherwise it is only allowed.
     """
 
     count: int = 1
@@ -59,7 +59,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, Attribute]] = {
     "dynamics": {"damping": NUMBER, "friction": NUMBER},
     "mimic": {"joint": NAME, "multiplier": NUMBER, "offset": NUMBER},
 }
-"""Attributes of every element that the robot is read from."""
+"""Attributes of every element that the robot depends on."""
 
 OF_ALL_JOINTS = {"origin": False, "parent": True, "child": True}
 OF_MOVING_JOINTS = {"axis": False, "limit": False, "dynamics": False, "mimic": False}
@@ -70,15 +70,15 @@ CHILDREN: Mapping[str, Mapping[str, bool]] = {
     "inertial": {"origin": False, "mass": True, "inertia": True},
     "joint": OF_ALL_JOINTS | OF_MOVING_JOINTS,
 }
-"""Elements inside others that the robot is read from, and whether they must be there."""
+"""Child elements that the robot depends on, and whether they are required."""
 
 ELSEWHERE: Mapping[str, frozenset[str]] = {
     "robot": frozenset({"material", "gazebo", "transmission", "ros2_control", "sensor", "mujoco"}),
     "link": frozenset({"visual", "collision", "contact", "self_collision_checking"}),
-    # What else a fixed joint has is left over from the moving joint that it was
+    # A fixed joint may have leftovers of a moving joint
     "joint": frozenset({"safety_controller", "calibration", *OF_MOVING_JOINTS}),
 }
-"""Elements with a meaning to other programs: skipped without a word."""
+"""Elements for other programs, skipped without a warning."""
 
 LARGEST = 1e15
 """Bound on all numbers but limits, so that no product of them overflows."""
@@ -97,7 +97,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def checked_copy(document: Document) -> Element:
-    """Check every element by itself, and copy what the robot is read from.
+    """Check every element by itself, and copy those that the robot depends on.
 
     Raises:
         UrdfError: At the first fault.
@@ -135,7 +135,7 @@ def _copy_attributes(
 ) -> None:
     attributes, tag = ATTRIBUTES[element.tag], element.tag
     for name, value in element.attrib.items():
-        if name.startswith("{"):  # another program's, like the elements with a prefix
+        if name.startswith("{"):  # an extension of another program
             continue
         if name not in attributes:
             if name == "quat_xyzw":  # URDF 1.1; a rotation cannot be ignored
@@ -176,9 +176,10 @@ def _check_numbers(document: Document, element: Element, name: str, count: int) 
         if not _NUMBER.fullmatch(word):
             hint = "; use a decimal point" if "," in word else ""
             raise document.error(element, f"{what}: '{word}' is not a finite number{hint}")
-        # A limit may be the largest number there is, for "none"; the others are multiplied
-        if abs(float(word)) > (sys.float_info.max if element.tag == "limit" else LARGEST):
-            raise document.error(element, f"{what}: '{word}' is larger than any robot has")
+        # A limit may be the largest float, meaning "none"; other numbers must not overflow
+        bound = sys.float_info.max if element.tag == "limit" else LARGEST
+        if abs(float(word)) > bound:
+            raise document.error(element, f"{what}: '{word}' is larger than {bound:g}; correct it")
     if len(words) != count:
         need = "one number" if count == 1 else f"{count} numbers"
         raise document.error(element, f"{what}: needs {need}, got {len(words)}")
@@ -221,7 +222,7 @@ def _check_not_negative(document: Document, element: Element, names: Iterable[st
 
 
 def _warn_ignored(document: Document, ignored: Mapping[str, list[int]]) -> None:
-    """One line for everything that has no meaning in a URDF: a typo hides among it at times."""
+    """Log one line for everything that is unknown to URDF, because it may be a typo."""
     if not ignored:
         return
     what = [

@@ -1,17 +1,17 @@
-"""A URDF becomes a robot.
+"""Reader of URDF files: a URDF becomes a robot.
 
-`urdf_parser_py` parses. Because that parser accepts what no robot can be, `urdf_check`
-and `urdf_tree` see the document first, and `plausibility` sees the robot last. Every
-fault is one line with file, line, link or joint, and remedy.
+`urdf_parser_py` parses the document. Because it accepts invalid robots, `element_check`
+and `tree_check` check the document before it, and `plausibility` checks the robot after
+it. Every message is one line with file, line, link or joint, and remedy.
 
-What the format leaves open is settled here:
+Conventions where the format is ambiguous:
 
-- Joints stand depth first, those of one link in document order.
-- A missing axis is (1, 0, 0) and a missing limit of position is 0, as the format says.
-- An effort or velocity limit of 0, and position limits of 0 and 0, are what exporters write
-  for "unknown": no limit, with a warning. Position limits of a continuous joint are ignored.
-- A right angle printed with eleven decimals or more is a right angle: see `rotation_from_rpy`.
-- A joint may mimic one that itself mimics: both then follow the one that leads.
+- Joints are listed depth first, those of one link in document order.
+- A missing axis is (1, 0, 0) and a missing position limit is 0, as in the specification.
+- Exporters write effort or velocity limits of 0, and position limits of 0 and 0, for
+  "unknown": no limit, with a warning. Position limits of a continuous joint are ignored.
+- A right angle printed with eleven decimals or more is exact: see `rotation_from_rpy`.
+- A joint that mimics a mimic joint follows the leader of both.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from lxml import etree
 from urdf_parser_py.urdf import URDF
 
-from robot_dynamics.robot.joint import Joint, JointType, Limits, Mimic
+from robot_dynamics.robot.joint import Joint, JointLimits, JointType, Mimic
 from robot_dynamics.robot.link import Link
 from robot_dynamics.robot.plausibility import (
     LONG_M,
@@ -45,18 +45,18 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
     """Read a robot from a URDF.
 
     Args:
-        source: Path of a URDF file, or its text (which starts with "<"). Nothing else is opened:
-            meshes are not looked at, and nothing is fetched.
-        require_inertia: Whether a joint that accelerates nothing is an error; otherwise it is a
-            warning, and the robot has kinematics, inverse dynamics of what has mass, and no forward
-            dynamics until it is locked.
+        source: Path of a URDF file, or its text (which starts with "<"). No other file is opened,
+            in particular no meshes.
+        require_inertia: Whether a joint that moves no inertia is an error. Otherwise it is a
+            warning: the robot has kinematics and inverse dynamics, but no forward dynamics until
+            that joint is locked.
 
     Returns:
-        Robot in its zero reference position. What is odd but possible is logged as a warning.
+        Robot in its zero reference position. Implausible data are logged as warnings.
 
     Raises:
-        UrdfError: If the source is no URDF, or not of a tree of revolute, continuous, prismatic
-            and fixed joints.
+        UrdfError: If the source is not a URDF of a tree of revolute, continuous, prismatic and
+            fixed joints.
     """
     document = open_document(source)
     copy = checked_copy(document)
@@ -75,7 +75,7 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
     problem = "moves no inertia about its axis, so no effort determines its acceleration"
     remedy = "give its links an <inertial>, or make it fixed"
     still = inertialess_joints(robot)
-    if still and require_inertia:  # before any warning: its cause is in the error
+    if still and require_inertia:  # before the warnings, whose cause the error names
         way_out = "or read it with require_inertia=False: kinematics needs none"
         raise document.error(joint_elements[still[0]], f"{problem}; {remedy}, {way_out}")
     for name in massless_links(robot):
@@ -88,8 +88,8 @@ def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -
 def _parse(document: Document, copy: Element) -> Any:
     try:
         return URDF.from_xml_string(etree.tostring(copy))
-    except Exception as error:  # the parser raises anything; the check leaves it nothing to say
-        problem = f"urdf_parser_py does not read it: {error}"
+    except Exception as error:  # any type; the checks above should leave none
+        problem = f"urdf_parser_py cannot parse it: {error}"
         raise document.error(document.root, problem) from error
 
 
@@ -148,9 +148,9 @@ def _mimic(mimic: Any) -> Mimic:
     return Mimic(mimic.joint, multiplier, mimic.offset or 0.0)
 
 
-def _limits(document: Document, element: Element, kind: JointType, limit: Any) -> Limits:
-    if limit is None:  # the check lets only continuous joints do without
-        return Limits()
+def _limits(document: Document, element: Element, kind: JointType, limit: Any) -> JointLimits:
+    if limit is None:  # only for continuous joints, by `element_check`
+        return JointLimits()
     known = {"velocity": limit.velocity, "effort": limit.effort}
     if kind is not JointType.CONTINUOUS:
         known |= {"lower": limit.lower, "upper": limit.upper}
@@ -160,11 +160,11 @@ def _limits(document: Document, element: Element, kind: JointType, limit: Any) -
     if zero:
         problem = f"limits {', '.join(zero)} of 0 are taken as unknown, so unlimited; give them"
         document.warn(element.find("limit"), problem)
-    return Limits(**{name: value for name, value in known.items() if name not in zero})
+    return JointLimits(**{name: value for name, value in known.items() if name not in zero})
 
 
 def _with_independent_leaders(joints: Mapping[str, Joint]) -> Iterator[Joint]:
-    """Let a joint that mimics a follower mimic the joint that leads both; loops are gone."""
+    """Replace the leader of each mimic joint by its independent leader; there are no loops."""
     for joint in joints.values():
         mimic = joint.mimic
         while mimic is not None and (leading := joints[mimic.joint].mimic) is not None:
@@ -177,7 +177,7 @@ def _with_independent_leaders(joints: Mapping[str, Joint]) -> Iterator[Joint]:
 
 
 def _depth_first(links: Iterable[str], joints: Iterable[Joint]) -> tuple[str, list[Joint]]:
-    """The root link, and the joints from there to the tips."""
+    """Return the root link, and the joints depth first."""
     joints_on: dict[str, list[Joint]] = {name: [] for name in links}
     root = dict.fromkeys(joints_on)
     for joint in joints:

@@ -1,9 +1,9 @@
-"""Transmissions of a URDF: how actuators move with the joints that they drive.
+"""Transmissions of a URDF: the relation of actuator and joint positions.
 
-ROS writes gears as <transmission>, with one dialect per generation: the type as an
-element, an attribute or a plugin; the reduction at the actuator, the joint or the
-transmission. All of them say x_actuator = M (x_joint - offset), and that is what is
-read here. The meaning of each type is that of ros2_control's `transmission_interface`.
+ROS describes gears as <transmission>, in several dialects: the type is an element, an
+attribute or a plugin; the reduction belongs to the actuator, the joint or the
+transmission. All of them mean x_actuator = M (x_joint - offset), with the types of
+ros2_control's `transmission_interface`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robot_dynamics.arrays import Array, Value, frozen
+from robot_dynamics.foundation.arrays import Array, Value, frozen
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 
 logger = logging.getLogger(__name__)
@@ -24,17 +24,17 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Transmission(Value):
-    """One gear box: actuator positions are matrix @ (joint positions - offset).
+    """One transmission: actuator positions are matrix @ (joint positions - offset).
 
-    Velocities follow by the matrix alone. By virtual work, joint efforts are its transpose times
-    the actuator efforts.
+    Actuator velocities are matrix @ joint velocities. By virtual work, joint efforts are
+    matrix.T @ actuator efforts.
 
     Args:
         name: Name in the URDF.
         joints: Names of the driven joints, shape (k,).
         actuators: Names of the actuators, shape (k,).
         matrix: Shape (k, k), reductions included.
-        offset: Joint positions where the actuators are at zero, shape (k,), rad or m.
+        offset: Joint positions at which the actuators are at zero, shape (k,), rad or m.
     """
 
     name: str
@@ -53,7 +53,7 @@ def _simple(a: list[float], j: list[float]) -> Array:
 
 
 def _four_bar(a: list[float], j: list[float]) -> Array:
-    """Second actuator on the base, driving past the first joint: a remote drive."""
+    """Return the matrix of a remote drive: the second actuator is on the base."""
     return np.array([[a[0] * j[0], 0.0], [a[1], a[1] * j[1]]])
 
 
@@ -66,7 +66,7 @@ TYPES: dict[str, tuple[int, Callable[[list[float], list[float]], Array]]] = {
     "FourBarLinkageTransmission": (2, _four_bar),
     "DifferentialTransmission": (2, _differential),
 }
-"""Types that are read: number of joints, and the matrix from actuator and joint reductions."""
+"""Supported types: number of joints, and the matrix from actuator and joint reductions."""
 
 
 def read_transmissions(source: str | os.PathLike[str]) -> tuple[Transmission, ...]:
@@ -76,12 +76,11 @@ def read_transmissions(source: str | os.PathLike[str]) -> tuple[Transmission, ..
         source: Path of a URDF file, or its text (which starts with "<").
 
     Returns:
-        Transmissions in document order. One of another type than `TYPES` is left out, with a
-        warning that names it.
+        Transmissions in document order. Types other than `TYPES` are omitted with a warning.
 
     Raises:
         UrdfError: If a transmission lacks a name, joint or actuator, or has a reduction that is
-            zero or no number; and wherever `read_urdf` refuses the document.
+            zero or not a number, or if `read_urdf` refuses the document.
     """
     document = open_document(source)
     transmissions, left_out = [], defaultdict(list)
@@ -129,7 +128,7 @@ def _transmission(document: Document, element: Element, kind: str) -> Transmissi
 
 
 def _by_role(elements: list[Element]) -> list[Element]:
-    """In the order of their roles (joint1, joint2), or of the document where roles are missing."""
+    """Sort by role (joint1, joint2); keep document order if a role is missing."""
     roles = [e.get("role") or (e.findtext("role") or "").strip() for e in elements]
     if not all(roles):
         return elements
@@ -151,7 +150,7 @@ def _number(document: Document, name: str, element: Element, tag: str, default: 
     if text is None:
         return default
     try:
-        value = float(text if text.isascii() else "nan")  # no reader knows other digits
+        value = float(text if text.isascii() else "nan")  # float() accepts non-ASCII digits
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):

@@ -1,6 +1,6 @@
-"""Do the links and joints of a URDF make one tree, and do its mimic joints follow a leader?
+"""Check that links and joints of a URDF form one tree and that mimic joints have a leader.
 
-`urdf_parser_py` does not ask: it reads duplicate names, unknown links and loops alike.
+`urdf_parser_py` accepts duplicate names, unknown links and loops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def check_tree(document: Document) -> None:
 
 
 def elements_by_name(document: Document, tag: str) -> dict[str, Element]:
-    """Links or joints of a robot by name.
+    """Return the links or joints of a robot by name.
 
     Raises:
         UrdfError: If two have the same name.
@@ -42,7 +42,7 @@ def elements_by_name(document: Document, tag: str) -> dict[str, Element]:
 def _check_links(
     document: Document, links: Mapping[str, Element], joints: Mapping[str, Element]
 ) -> None:
-    """Every link but one, the root, is the child of exactly one joint, and none is its own."""
+    """Check that every link except one root is the child of exactly one joint, without loops."""
     carried_by: dict[str, str] = {}
     parent_of: dict[str, str] = {}
     for name, joint in joints.items():
@@ -102,7 +102,7 @@ def _check_mimics(document: Document, joints: Mapping[str, Element]) -> None:
 
 
 def _find_loop(next_of: Mapping[str, str]) -> list[str]:
-    """Names that lead back to themselves, in the order in which they lead; empty if none do."""
+    """Return the names of a loop, in order; empty if there is none."""
     done: set[str] = set()
     for start in next_of:
         walk: dict[str, None] = {}
@@ -118,7 +118,7 @@ def _find_loop(next_of: Mapping[str, str]) -> list[str]:
 
 
 def _first_first(loop: list[str], order: Iterable[str]) -> list[str]:
-    """The same loop, started at the name that stands first in the document."""
+    """Rotate a loop to start at the name that is first in the document."""
     start = next(loop.index(name) for name in order if name in loop)
     return loop[start:] + loop[:start]
 

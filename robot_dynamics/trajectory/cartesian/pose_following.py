@@ -1,9 +1,9 @@
-"""Joint motion that takes a hand along a path of poses: one branch of inverse kinematics, followed.
+"""Joint motion along a path of hand poses, on one branch of inverse kinematics.
 
-[AsadaSlotine1986], section 2.3.3: points of a hand's trajectory are turned into joint positions
-one by one. The branch is the one that starts nearest; from pose to pose the solution nearest to
-the last one goes on, and where a joint is free, at a singular pose, the least motion that gets
-there. What the path meets on its way is told with its time.
+[AsadaSlotine1986], section 2.3.3: points of a hand's trajectory are converted to joint positions
+one by one. The branch starts with the nearest solution and continues with the solution nearest to
+the previous one. Where a joint is free, at a singular pose, it continues with the least motion.
+Singular poses and exceeded limits on the path are reported with their time.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array, vector
 from robot_dynamics.errors import ArgumentError, TrajectoryError, shown
+from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.kinematics import (
     InverseKinematics,
     InverseSolutions,
@@ -28,20 +28,20 @@ from robot_dynamics.trajectory.cartesian.pose_paths import PosePath
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 NEARLY_SINGULAR = 200.0
-"""Condition number of the Jacobian (m, rad) above which a pose is told of."""
+"""Condition number of the Jacobian (m, rad) above which a pose is reported."""
 
 JUMP = 0.5
-"""Motion of a joint between neighbouring poses that is none of the same branch, rad or m."""
+"""Motion of a joint between neighbouring poses above which the branch has changed, rad or m."""
 
 REACHED = 1e-9
-"""How near a pose counts as reached: m, and entries of the rotation matrix."""
+"""Error below which a pose is reached: m, and entries of the rotation matrix."""
 
 STEPS = 20
-"""Of Newton's method from one pose to the next."""
+"""Steps of Newton's method from one pose to the next."""
 
 
 class Remark(NamedTuple):
-    """What the path meets: time, s, and what it is, in words."""
+    """A singular pose or exceeded limit on the path: time, s, and description."""
 
     time: float
     text: str
@@ -54,8 +54,8 @@ class FollowedPath(NamedTuple):
     """Joint motion along a path of poses.
 
     Attributes:
-        waypoints: Of the joints between the root link and the frame, one for each pose.
-        remarks: Singular poses and limits that it meets, in the order of time.
+        waypoints: Waypoints of the joints between the root link and the frame, one per pose.
+        remarks: Singular poses and exceeded limits, in the order of time.
     """
 
     waypoints: Waypoints
@@ -71,24 +71,24 @@ def follow_poses(
     given: str | None = None,
     redundant: npt.ArrayLike | None = None,
 ) -> FollowedPath:
-    """Find the joint motion that takes a frame along a path.
+    """Find the joint motion that moves a frame along a path.
 
     Args:
         robot: Any robot; inertias are not needed.
         path: Poses of the frame in the root link, close to one another.
         frame: Link or named frame; by default the only tip.
-        near: Joint positions that the motion is to start near, shape (n,) in the order of
+        near: Joint positions near the start of the motion, shape (n,) in the order of
             `robot.joint_names`; by default zero, or the middle of limits that exclude it.
-        given: What of an arm of seven joints is given beside each pose: a joint, or "arm angle", as
+        given: Redundant parameter of an arm of seven joints: a joint, or "arm angle", as
             `redundant` of `InverseKinematics`.
-        redundant: Its position, rad, one or one for each pose; by default as near there.
+        redundant: Its value, rad, one for all poses or one per pose; by default that of `near`.
 
     Raises:
         TrajectoryError: If a pose is out of reach, or the branch ends between two poses; the
-            message names the time. If there are fewer than two poses.
+            message names the time. Also if there are fewer than two poses.
         UnknownNameError: If there is no such frame or joint.
-        ArgumentError: If `redundant` is given to an arm that has nothing redundant, or has neither
-            one position nor one for each pose.
+        ArgumentError: If `redundant` is given for an arm that is not redundant, or has neither
+            one value nor one per pose.
     """
     if len(path.times) < 2:
         raise TrajectoryError(f"a path needs two poses or more, got {len(path.times)}")
@@ -103,7 +103,7 @@ def follow_poses(
 
 
 class _Tracker:
-    """The branch, as far as it has been followed."""
+    """The present solution on the branch."""
 
     def __init__(self, robot: Robot, ik: InverseKinematics, start: Array) -> None:
         self.robot, self.ik = robot, ik
@@ -112,7 +112,7 @@ class _Tracker:
         self.turns = np.array(
             [robot.joint(name).type.rotates for name in ik.joint_names], dtype=bool
         )
-        # columns of the joint that is given
+        # columns of the redundant joint
         self.held = [k for k, name in enumerate(ik.joint_names) if name == ik.redundant]
         self.started = False
         self.conditions: list[float] = []
@@ -124,7 +124,7 @@ class _Tracker:
     def follow(
         self, time: float, rotation: Array, position: Array, redundant: float | None
     ) -> Array:
-        """Joint positions for the next pose."""
+        """Return the joint positions of the next pose."""
         found = self._solutions(rotation, position, redundant)
         q = self._nearest(found)
         if self.started and (q is None or np.abs(q - self.q).max() > JUMP or self._free(found)):
@@ -146,7 +146,7 @@ class _Tracker:
         return q
 
     def singular(self, times: Array) -> Iterator[Remark]:
-        """Where the condition of the Jacobian is worst, of every stretch where it is bad."""
+        """Yield the worst condition of the Jacobian in every nearly singular interval."""
         bad = np.array(self.conditions) > NEARLY_SINGULAR
         edges = np.flatnonzero(np.diff(np.concatenate(([False], bad, [False])).astype(int)))
         for first, last in edges.reshape(-1, 2):
@@ -166,7 +166,7 @@ class _Tracker:
         return self.ik(rotation, position, start=start)
 
     def _nearest(self, found: InverseSolutions) -> Array | None:
-        """The solution nearest to the last one, by whole turns; within limits to start with."""
+        """Return the solution nearest to the last one, modulo 2 pi; the first one within limits."""
         if len(found.q) == 0:
             return None
         inside = [] if self.started else [turned for q in found.q for turned in self.ik.turns(q)]
@@ -178,12 +178,12 @@ class _Tracker:
         return np.array(ways[np.abs(ways - self.q).max(axis=1).argmin()])
 
     def _free(self, found: InverseSolutions) -> bool:
-        return any(family is not None for family in np.atleast_1d(found.family))
+        return any(text is not None for text in np.atleast_1d(found.self_motion))
 
     def _continued(
         self, rotation: Array, position: Array, redundant: float | None, otherwise: Array | None
     ) -> Array | None:
-        """The least motion from the last positions that reaches the pose."""
+        """Return the pose reached by least motion from the last positions, else `otherwise`."""
         whole = self.whole.copy()
         for k in self.held:
             whole[self.mine[k]] = redundant
@@ -200,7 +200,7 @@ class _Tracker:
         return otherwise
 
     def _nearer(self, q: Array, other: Array | None) -> Array:
-        """Whichever of two solutions is nearer to the last one."""
+        """Return the solution nearer to the last one."""
         if other is None:
             return q
         return q if np.abs(q - self.q).max() < np.abs(other - self.q).max() else other
@@ -213,10 +213,10 @@ class _Tracker:
 def _redundant_positions(
     ik: InverseKinematics, start: Array, redundant: npt.ArrayLike | None, N: int
 ) -> list[float | None]:
-    """What is given beside each of N poses."""
+    """Return the redundant parameter of each of N poses."""
     if ik.redundant is None:
         if redundant is not None:
-            raise ArgumentError("redundant is given, but no joint of this arm is redundant")
+            raise ArgumentError("redundant is given, but this arm has no redundant joint; omit it")
         return [None] * N
     values = np.asarray(ik.redundant_of(start) if redundant is None else redundant, float)
     if values.shape not in ((), (N,)) or not np.isfinite(values).all():
@@ -238,7 +238,7 @@ def _start(robot: Robot, near: npt.ArrayLike | None) -> Array:
 def _limits(
     robot: Robot, ik: InverseKinematics, times: Array, q: Array, joints: list[int]
 ) -> Iterator[Remark]:
-    """The first time that each joint leaves its range, or is faster than it may."""
+    """Yield the first time that each joint exceeds its position or velocity limit."""
     speed = np.abs(np.gradient(q, times, axis=0))
     for column, (k, name) in enumerate(zip(joints, ik.joint_names, strict=True)):
         lower, upper = robot.limits.lower[k], robot.limits.upper[k]

@@ -1,8 +1,7 @@
-"""Where a hand is to be over time: lines, circles, splines through poses, and poses in files."""
+"""Paths of hand poses over time: lines, circles, splines through poses, and files of poses."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +10,9 @@ import numpy.typing as npt
 from scipy.interpolate import CubicHermiteSpline, CubicSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation, RotationSpline
 
-from robot_dynamics.arrays import Array, numbers
 from robot_dynamics.errors import ArgumentError, TrajectoryError
+from robot_dynamics.foundation.arrays import Array, numbers
+from robot_dynamics.foundation.user_files import CsvRow, read_csv
 from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.trajectory.motions import circle_law
 
@@ -21,7 +21,7 @@ ANGLES = ("roll", "pitch", "yaw")
 QUATERNION = ("qx", "qy", "qz", "qw")
 
 RATE_HZ = 50.0
-"""Poses per second, unless another number is given."""
+"""Default number of poses per second."""
 
 
 class PosePath(NamedTuple):
@@ -39,9 +39,9 @@ class PosePath(NamedTuple):
 
 
 def straight_line(start: Pose, end: Pose, duration: float, *, rate: float = RATE_HZ) -> PosePath:
-    """Move in a line and turn about one axis, by the polynomial 10 u^3 - 15 u^4 + 6 u^5.
+    """Move along a line and rotate about one axis, by the polynomial 10 u^3 - 15 u^4 + 6 u^5.
 
-    At rest and without acceleration at both ends.
+    Velocity and acceleration are zero at both ends.
 
     Raises:
         ArgumentError: If duration or rate is not a positive number.
@@ -65,14 +65,14 @@ def circle(
     turning: bool = True,
     rate: float = RATE_HZ,
 ) -> PosePath:
-    """Move once round an axis by the law of [Gupta1986], eqs. (32) to (34).
+    """Move once around an axis by the law of [Gupta1986], eqs. (32) to (34).
 
     Args:
         start: Pose at both ends.
         centre: A point of the axis, shape (3,), m.
-        axis: Direction of the axis, shape (3,), of any length; the right hand says which way round.
-        duration: s; a third of it each for start, constant speed and stop.
-        turning: The hand turns with the circle, as in the paper; else it keeps its orientation.
+        axis: Direction of the axis, shape (3,), of any length; the rotation is right-handed.
+        duration: Duration, s; a third of it each for start, constant speed and stop.
+        turning: Rotate the hand with the circle, as in the paper; else keep its orientation.
         rate: Poses per second.
 
     Raises:
@@ -82,7 +82,7 @@ def circle(
     direction, point = numbers("axis", axis, (3,)), numbers("centre", centre, (3,))
     length = float(np.linalg.norm(direction))
     if length == 0.0:
-        raise ArgumentError("axis has no length; give the direction that the circle goes round")
+        raise ArgumentError("axis has no length; give the direction of the axis of the circle")
     psi = circle_law(times, (float(times[-1]) / 3.0,) * 3).angle
     turns = Rotation.from_rotvec(psi[:, None] * direction / length)
     positions = point + turns.apply(start.translation - point)
@@ -99,7 +99,7 @@ def pose_spline(
     *,
     rate: float = RATE_HZ,
 ) -> PosePath:
-    """Pass through poses at given times, smoothly, at rest at both ends.
+    """Pass smoothly through poses at given times, at rest at both ends.
 
     Args:
         times: Shape (m,), s, increasing from 0.
@@ -115,12 +115,12 @@ def pose_spline(
         raise ArgumentError("times must increase from 0, one for each of two poses or more")
     m = len(at)
     R, p = numbers("rotations", rotations, (m, 3, 3)), numbers("positions", positions, (m, 3))
-    # Along the number of the pose both splines are smooth; how fast that grows brings them to rest
+    # Both splines are smooth in the index of the pose; its growth in time is at rest at the ends
     index = np.arange(m, dtype=np.float64)
     growth = CubicSpline(at, index, bc_type="clamped")
     fine = _times(float(at[-1]), rate)
     s = growth(fine)
-    if np.any(np.diff(s) < 0.0):  # times of very different lengths: never go back
+    if np.any(np.diff(s) < 0.0):  # for very unequal intervals, a monotone spline
         slopes = PchipInterpolator(at, index)(at, 1)
         slopes[[0, -1]] = 0.0
         s = CubicHermiteSpline(at, index, slopes)(fine)
@@ -135,15 +135,9 @@ def read_poses(path: str | Path) -> PosePath:
     Columns: time; x, y, z; and either roll, pitch, yaw (of URDF, rad) or qx, qy, qz, qw.
 
     Raises:
-        TrajectoryError: One line that names the file, what is wrong in it, and the remedy.
+        TrajectoryError: One line with file, fault and remedy.
     """
-    path = Path(path)
-    try:
-        rows = [row for row in csv.reader(path.read_text(encoding="utf-8").splitlines()) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise TrajectoryError(f"{path}: cannot be read ({reason}); give a .csv file") from None
-    heads = [cell.strip() for cell in rows[0]] if rows else []
+    heads, rows = read_csv(path, TrajectoryError, row_name="pose")
     turn = QUATERNION if set(QUATERNION) <= set(heads) else ANGLES
     wanted = ("time", *POSITION, *turn)
     if sorted(heads) != sorted(wanted):
@@ -151,7 +145,7 @@ def read_poses(path: str | Path) -> PosePath:
             f"{path}: the columns of a file of poses are time, x, y, z and either roll, pitch, yaw "
             f"or qx, qy, qz, qw; got {', '.join(heads) or 'none'}"
         )
-    values = np.array([_row(path, k, row, len(heads)) for k, row in enumerate(rows[1:])])
+    values = np.array([_row(path, row, len(heads)) for row in rows])
     if len(values) < 2:
         raise TrajectoryError(f"{path}: a path needs two poses or more, got {len(values)}")
     column = {name: values[:, heads.index(name)] for name in wanted}
@@ -166,7 +160,7 @@ def read_poses(path: str | Path) -> PosePath:
 
 
 def pose_of(numbers_of_pose: npt.ArrayLike) -> Pose:
-    """Pose of x, y, z (m) and roll, pitch, yaw of URDF (rad), shape (6,)."""
+    """Return the pose of x, y, z (m) and roll, pitch, yaw of URDF (rad), shape (6,)."""
     six = numbers("pose", numbers_of_pose, (6,))
     return Pose(_from_rpy(six[3:]).as_matrix(), six[:3])
 
@@ -175,14 +169,16 @@ def _from_rpy(angles: Array) -> Rotation:
     return Rotation.from_euler("xyz", angles)
 
 
-def _row(path: Path, k: int, row: list[str], length: int) -> list[float]:
+def _row(path: str | Path, row: CsvRow, length: int) -> list[float]:
     try:
-        values = [float(cell) for cell in row]
-        if len(values) == length and np.all(np.isfinite(values)):
+        values = [float(cell) for cell in row.cells]
+        if np.all(np.isfinite(values)):
             return values
     except ValueError:
         pass
-    raise TrajectoryError(f"{path}: pose {k} is not {length} finite numbers: {', '.join(row)}")
+    raise TrajectoryError(
+        f"{path}: {row.name} is not {length} finite numbers: {', '.join(row.cells)}"
+    )
 
 
 def _times(duration: float, rate: float) -> Array:

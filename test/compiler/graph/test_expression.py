@@ -1,4 +1,4 @@
-"""The expression graph: what folds, what is shared, what a symbol refuses."""
+"""The expression graph: folding, sharing, and operations that symbols refuse."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Packs: isomorphic operations of equal limbs, each after what it needs, and none elsewhere."""
+"""Packs: isomorphic operations of equal limbs, each after its operands."""
 
 import itertools
 
@@ -52,7 +52,7 @@ def test_every_node_comes_once_and_after_what_it_needs(robot):
 
 @settings(max_examples=12)
 @given(limbed_robots())
-def test_lanes_of_a_pack_do_the_same_kind_of_operation(robot):
+def test_simd_lanes_of_a_pack_have_the_same_kind_of_operation(robot):
     packing = find_packs(inverse_program(merge_fixed(robot)), 4)
     for pack in packing.packs:
         assert 2 <= len(pack.nodes) <= 4

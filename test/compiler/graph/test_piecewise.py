@@ -1,4 +1,4 @@
-"""Choices between two values: the same on numbers, arrays, symbols and in every back end."""
+"""Selection between two values: equal for numbers, arrays, symbols and all back ends."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Functions become programs."""
+"""Traced functions as programs."""
 
 import gc
 import weakref

@@ -65,7 +65,7 @@ def test_a_folder_that_others_can_write_to_is_not_trusted(folder, short_arm, cap
     for _ in range(2):
         assert_right(compile_native(inverse_program(short_arm)), short_arm)
     assert not kernels_in(folder)
-    expected = f"kernels are not kept in {folder}: others can write there; 'chmod 700' it"
+    expected = f"kernels are not cached in {folder}: others can write there; 'chmod 700' it"
     assert [r.getMessage() for r in caplog.records if r.name == cache.__name__] == [expected]
 
 
@@ -203,7 +203,7 @@ def test_a_folder_that_cannot_be_made_means_no_cache_and_one_line(
     lines = [r for r in caplog.records if r.name == cache.__name__]
     assert len(lines) == 1
     assert lines[0].levelno == level
-    assert lines[0].getMessage().startswith(f"kernels are not kept in {where}: ")
+    assert lines[0].getMessage().startswith(f"kernels are not cached in {where}: ")
 
 
 @contextlib.contextmanager

@@ -104,15 +104,15 @@ def package(tmp_path_factory):
 ADDED = "\n\ndef _twice(x):\n    return x + x\n"
 
 
-def test_an_operation_more_in_any_room_makes_another_key(package):
+def test_an_operation_more_in_any_package_makes_another_key(package):
     before = cache.fingerprint_of(package)
-    rooms = {file.parent for room in cache.ROOMS for file in (package / room).rglob("*.py")}
-    assert len(rooms) > len(cache.ROOMS)  # folders within rooms as well
-    for room in [package, *sorted(rooms)]:
-        file = max(room.glob("*.py"), key=lambda file: file.stat().st_size)
+    folders = {file.parent for name in cache.PACKAGES for file in (package / name).rglob("*.py")}
+    assert len(folders) > len(cache.PACKAGES)  # subfolders as well
+    for folder in [package, *sorted(folders)]:
+        file = max(folder.glob("*.py"), key=lambda file: file.stat().st_size)
         text = file.read_text()
         file.write_text(text + ADDED)
-        assert cache.fingerprint_of(package) != before, room
+        assert cache.fingerprint_of(package) != before, folder
         file.write_text(text)
     assert cache.fingerprint_of(package) == before
 
@@ -129,7 +129,7 @@ def test_an_edit_of_the_same_length_at_the_same_time_makes_another_key(package):
 
 def test_every_source_that_dynamics_imports_is_in_the_key():
     code = (
-        "import sys, robot_dynamics.dynamics\n"
+        "import sys, robot_dynamics.dynamics.dynamics\n"
         "print(*[m.__file__ for n, m in sys.modules.items() if n.startswith('robot_dynamics')])"
     )
     done = subprocess.run(
@@ -142,7 +142,7 @@ def test_every_source_that_dynamics_imports_is_in_the_key():
     root = Path(PACKAGE, "robot_dynamics")
     imported = {Path(name).relative_to(root) for name in done.stdout.split()}
     assert len(imported) > 40
-    assert {f.parts[0] for f in imported if len(f.parts) > 1} <= set(cache.ROOMS)
+    assert {f.parts[0] for f in imported if len(f.parts) > 1} <= set(cache.PACKAGES)
 
 
 TORQUE = """
@@ -167,7 +167,7 @@ def zipped(package, target):
 
 def test_two_versions_in_zip_files_do_not_share_torques(package, folder, tmp_path):
     """B counts every inertia twice, and says of itself that it is the same version."""
-    file = package / "kernels.py"
+    file = package / "dynamics/kernels.py"
     text = file.read_text()
     A = zipped(package, tmp_path / "A.zip")
     file.write_text(text.replace("return joints.efforts(", "return 2.0 * joints.efforts("))

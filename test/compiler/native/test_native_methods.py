@@ -1,6 +1,7 @@
-"""Entries that take the place of methods, and methods that somebody has replaced."""
+"""Entries that take the place of methods, and methods that a subclass or a test replaces."""
 
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from unittest import mock
 
@@ -9,8 +10,11 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.native.entry import native_entry
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot
+from robot_dynamics.spatial.rigid_body import Inertia
 
+LOAD = Inertia.from_com(1.0, (0.1, 0.0, 0.0), 0.01 * np.eye(3))
 CALLS = 4  # the entry takes the place of a method in the first
 
 
@@ -98,3 +102,63 @@ def test_help_and_signature_stay_those_of_the_method(robot, state, name):
     assert shown == [(p.name, p.kind, p.default) for p in before.parameters.values()]
     assert inspect.getdoc(entry) == text
     assert entry.__name__ == name
+
+
+def python_calls(function):
+    """Names of the Python functions that a call enters."""
+    names = []
+
+    def note(frame, event, _argument):
+        if event == "call":
+            names.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return names[1:]
+
+
+@pytest.mark.skipif(not native_entry.available(), reason="this Python has no native entries")
+@pytest.mark.parametrize("method", ["inverse", "forward"])
+@pytest.mark.parametrize(
+    ("given", "calls"),
+    [
+        ({}, []),
+        ({"gravity": np.array([0.0, 0.0, -1.62])}, ["_call"]),
+        ({"wrench": np.ones(6)}, ["_call"]),
+        ({"payload": LOAD, "frame": "link_2"}, ["_call", "_payload_numbers"]),
+    ],
+)
+def test_a_call_with_inputs_beside_the_motion_enters_its_kernel_at_once(
+    robot, state, method, given, calls
+):
+    arm = Dynamics(robot)
+    for _ in range(2):
+        getattr(arm, method)(*state, **given)
+        getattr(arm, method)(*state)
+    expected = [method, *calls] if given else []
+    assert python_calls(lambda: getattr(arm, method)(*state, **given)) == expected
+
+
+def test_each_payload_is_the_one_that_the_call_gives(robot, state):
+    arm = Dynamics(robot)
+    heavy = Inertia.from_com(2.0, (0.1, 0.0, 0.0), 0.01 * np.eye(3))
+    expected = [
+        Dynamics(robot).inverse(*state, payload=load, frame="link_2") for load in (LOAD, heavy)
+    ]
+    for _ in range(2):
+        for load, tau in zip((LOAD, heavy), expected, strict=True):
+            found = arm.inverse(*state, payload=load, frame="link_2")
+            np.testing.assert_array_equal(found, tau)
+
+
+@pytest.mark.parametrize("frame", [["link_2"], 3])
+def test_a_frame_that_is_no_name_is_refused_in_every_call(robot, state, frame):
+    arm = Dynamics(robot)
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match="a frame is given by its name"):
+            arm.inverse(*state, wrench=np.ones(6), frame=frame)
+        with pytest.raises(ArgumentError, match="a frame is given by its name"):
+            arm.pose(state[0], frame)

@@ -1,4 +1,4 @@
-"""Generated source, as text and run: Python, C, C++ and equations to read."""
+"""Generated source, compared as text and executed: Python, C, C++ and equations."""
 
 import ctypes
 import shutil

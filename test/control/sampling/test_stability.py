@@ -1,4 +1,4 @@
-"""The edge of stability of sampled PD: closed form, exact simulation, and margins kept by gains."""
+"""The stability limit of sampled PD: closed form, exact simulation, and margins kept by gains."""
 
 import numpy as np
 import pytest
@@ -9,21 +9,21 @@ from robot_dynamics.control import Gains, gains_for
 from robot_dynamics.control.gains import ideal_gains
 from robot_dynamics.control.sampling.stability import (
     GAIN_MARGIN,
-    edge,
     fastest_mode,
     largest_ratio,
+    stability_limit,
 )
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.trajectory.motions import some_poses
+from robot_dynamics.trajectory.motions import sample_poses
 
 ROBOTS = {name: Dynamics(read_urdf(find_robot(name))) for name in ("ur5", "panda", "planar_2r")}
 
 
 def grows(mu, r, period, delay, time=4.0):
-    """Whether e'' = u swings up, by marching it in steps that divide period and delay."""
+    """Return whether e'' = u is unstable, by marching it in steps that divide period and delay."""
     step = 5e-4
     every, late = round(period / step), round(delay / step)
     e, v, u, pending = 1.0, 0.0, 0.0, []
@@ -62,22 +62,22 @@ def decay(mu, r, period, delay):
 
 @pytest.mark.parametrize("period", [1e-3, 1e-2])
 @pytest.mark.parametrize("r", [1.0, 10.0, 50.0])
-def test_without_delay_the_edge_is_that_of_jurys_criterion(period, r):
+def test_without_delay_the_stability_limit_is_that_of_jurys_criterion(period, r):
     # z^2 + (a/2 + b - 2) z + 1 + a/2 - b with a = mu r T^2, b = mu T is stable for a/2 < b < 2
-    assert edge(r, period, 0.0) == pytest.approx(2.0 / period, rel=1e-6)
-    assert edge(2.001 / period, period, 0.0) == 0.0
+    assert stability_limit(r, period, 0.0) == pytest.approx(2.0 / period, rel=1e-6)
+    assert stability_limit(2.001 / period, period, 0.0) == 0.0
 
 
-def test_with_short_periods_the_edge_is_that_of_a_pure_delay():
-    # e' = -mu e(t - d) swings up beyond mu d = pi/2
-    assert edge(1e-9, 1e-3, 2e-2) * (2e-2 + 5e-4) == pytest.approx(np.pi / 2.0, rel=1e-2)
+def test_with_short_periods_the_stability_limit_is_that_of_a_pure_delay():
+    # e' = -mu e(t - d) is unstable beyond mu d = pi/2
+    assert stability_limit(1e-9, 1e-3, 2e-2) * (2e-2 + 5e-4) == pytest.approx(np.pi / 2.0, rel=1e-2)
 
 
 @pytest.mark.parametrize("period", [1e-3, 2e-3, 4e-3, 1e-2, 2e-2])
 @pytest.mark.parametrize("delay", [0.0, 2e-3, 1e-2, 2e-2, 2.5e-2])
 @pytest.mark.parametrize("r", [2.0, 10.0])
-def test_a_loop_swings_up_beyond_the_edge_and_not_before(period, delay, r):
-    mu = edge(r, period, delay)
+def test_a_loop_swings_up_beyond_the_stability_limit_and_not_before(period, delay, r):
+    mu = stability_limit(r, period, delay)
     assert grows(1.05 * mu, r, period, delay)
     assert not grows(0.95 * mu, r, period, delay)
 
@@ -87,11 +87,11 @@ def test_a_loop_swings_up_beyond_the_edge_and_not_before(period, delay, r):
     periods=st.one_of(st.integers(0, 6), st.floats(0.0, 1.0), st.floats(0.0, 20.0)),
     share=st.floats(1e-3, 0.999),
 )
-def test_eigenvalues_leave_the_unit_circle_at_the_edge(log_period, periods, share):
+def test_eigenvalues_leave_the_unit_circle_at_the_stability_limit(log_period, periods, share):
     period = 10.0**log_period
     delay = periods * period
     r = share / (period / 2.0 + delay)
-    mu = edge(r, period, delay)
+    mu = stability_limit(r, period, delay)
     # Eigenvalues that meet at 1 for a small gain are known to the root of the rounding only
     far = 1e-3
     assert decay((1.0 + far) * mu, r, period, delay) > 1.0
@@ -107,13 +107,15 @@ def test_a_loop_that_is_very_late_is_fitted_as_fast_as_any():
 
 @pytest.mark.parametrize("name", ROBOTS)
 @pytest.mark.parametrize("period", [1e-3, 1e-2, 2e-2])
-def test_gains_keep_every_mode_of_an_arm_at_half_of_its_edge(name, period):
+def test_gains_keep_every_mode_of_an_arm_at_half_of_its_stability_limit(name, period):
     dynamics, sampling = ROBOTS[name], Sampling.of(period)
     gains = gains_for(dynamics, period=sampling.period, delay=sampling.delay)
-    roots = np.linalg.cholesky(np.linalg.inv(dynamics.mass_matrix(some_poses(dynamics.robot))))
+    roots = np.linalg.cholesky(np.linalg.inv(dynamics.mass_matrix(sample_poses(dynamics.robot))))
     r = (gains.kp / gains.kd).max()
     assert r <= largest_ratio(*sampling) * (1.0 + 1e-12)
-    assert fastest_mode(gains.kd, roots) <= edge(r, *sampling) / GAIN_MARGIN * (1.0 + 1e-9)
+    assert fastest_mode(gains.kd, roots) <= stability_limit(r, *sampling) / GAIN_MARGIN * (
+        1.0 + 1e-9
+    )
     assert np.all(gains.kd <= ideal_gains(dynamics).kd)
 
 
@@ -131,4 +133,4 @@ def test_computed_torque_keeps_its_bandwidth_longer_than_the_joints_alone():
     slow = Sampling.of(2e-2, 2e-2)
     w = tuner.bandwidth(20.0, 1.0, slow)
     assert 0.0 < w < 20.0
-    assert 2.0 * w <= edge(w / 2.0, *slow) / GAIN_MARGIN * (1.0 + 1e-9)
+    assert 2.0 * w <= stability_limit(w / 2.0, *slow) / GAIN_MARGIN * (1.0 + 1e-9)

@@ -7,7 +7,7 @@ import pytest
 from robot_dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.identification.excitation.excitation_search import EFFORT, excite
-from robot_dynamics.identification.excitation.motion_families import KINDS, Room, family
+from robot_dynamics.identification.excitation.motion_families import KINDS, MotionBounds, family
 from robot_dynamics.identification.excitation.surroundings import (
     Surroundings,
     points_of_links,
@@ -17,7 +17,7 @@ from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.transforms import merge_fixed
 
 ROBOT = read_urdf(find_robot("ur5"))
-ROOM = Room.of(ROBOT)
+BOUNDS = MotionBounds.of(ROBOT)
 
 
 @functools.cache
@@ -30,9 +30,9 @@ def test_a_motion_keeps_every_limit_and_rests_at_both_ends(kind):
     motion = found(kind).motion
     q, qd, qdd = motion.positions, motion.velocities, motion.accelerations
     # Peaks lie between the instants where they were looked for
-    assert (q > ROOM.lower - 1e-3).all() and (q < ROOM.upper + 1e-3).all()
-    assert (np.abs(qd) < 1.01 * ROOM.velocity).all()
-    assert (np.abs(qdd) < 1.01 * ROOM.acceleration).all()
+    assert (q > BOUNDS.lower - 1e-3).all() and (q < BOUNDS.upper + 1e-3).all()
+    assert (np.abs(qd) < 1.01 * BOUNDS.velocity).all()
+    assert (np.abs(qdd) < 1.01 * BOUNDS.acceleration).all()
     effort = Dynamics(ROBOT).inverse(q, qd, qdd)
     assert (np.abs(effort) < 1.05 * EFFORT * ROBOT.limits.effort).all()
     np.testing.assert_allclose(qd[[0, -1]], 0.0, atol=1e-9)
@@ -42,7 +42,7 @@ def test_a_motion_keeps_every_limit_and_rests_at_both_ends(kind):
 @pytest.mark.parametrize("duration", [10.0, 20.0, 30.0])
 def test_motions_of_up_to_half_a_minute_have_half_a_hertz(duration):
     """Slower ones show gravity, and little of inertia."""
-    assert family("fourier", ROOM, duration).k[-1] / duration == pytest.approx(0.5)
+    assert family("fourier", BOUNDS, duration).k[-1] / duration == pytest.approx(0.5)
 
 
 def rubbing(friction, damping=5.0):
@@ -66,7 +66,7 @@ def test_a_joint_that_friction_holds_is_named():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_velocities_and_accelerations_are_derivatives_of_positions(kind):
-    one = family(kind, ROOM, 10.0)
+    one = family(kind, BOUNDS, 10.0)
     time = np.linspace(0.0, 10.0, 20_001)
     states = one.states(np.random.default_rng(0).normal(size=one.size), time)
     inside = slice(2, -2)
@@ -134,9 +134,9 @@ def test_ctrl_c_gives_the_best_so_far():
 
 def test_a_motion_goes_about_the_pose_that_is_given():
     pose = np.array([0.5, -1.5, 1.0, 0.0, 0.5, 0.0])
-    np.testing.assert_allclose(ROOM.about(pose).middle, pose)
+    np.testing.assert_allclose(BOUNDS.about(pose).middle, pose)
     with pytest.raises(ArgumentError, match="leaves no room to move"):
-        ROOM.about(np.full(6, 9.0))
+        BOUNDS.about(np.full(6, 9.0))
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.spatial.rigid_body import Inertia
 
 MASS, COM = 2.0, np.array([0.03, -0.02, 0.1])
-EDGE, EVERY = 4.0, 5  # Hz; a look every so many states, as a node has it
+CUTOFF, EVERY = 4.0, 5  # Hz; a look every so many states, as a node has it
 ARM = Simulated.of("ur5")
 LIMIT = effort_limits(ARM.urdf)
 N = ARM.urdf.dof
@@ -27,9 +27,9 @@ LOADED = replace(ARM, true=ARM.true.with_payload("tool0", MASS, COM, np.diag([2e
 FILTERED = 0.028
 
 
-def looks(recording, edge=EDGE, continuous=None):
+def looks(recording, cutoff=CUTOFF, continuous=None):
     """The filter after every few states of a recording, with the time since the last look."""
-    motion = FilteredMotion(edge, np.zeros(N, dtype=bool) if continuous is None else continuous)
+    motion = FilteredMotion(cutoff, np.zeros(N, dtype=bool) if continuous is None else continuous)
     last = None
     for k, (t, q, qd, tau) in enumerate(
         zip(recording.time, recording.q, recording.qd, recording.tau, strict=True)
@@ -129,7 +129,7 @@ def test_the_filter_begins_anew_after_a_gap():
 
 def test_states_that_come_too_seldom_are_never_judged():
     recording = ARM.recording(noise=0.0, duration=8.0)
-    motion = FilteredMotion(EDGE, np.zeros(N, dtype=bool))
+    motion = FilteredMotion(CUTOFF, np.zeros(N, dtype=bool))
     states = zip(recording.time, recording.q, recording.qd, recording.tau, strict=True)
     for k, (t, q, qd, tau) in enumerate(states):
         if k % 25 == 0:  # 0.1 s, where 0.08 s are allowed

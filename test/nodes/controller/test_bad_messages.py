@@ -49,7 +49,7 @@ WRONG = {
         payload("panda_hand", 1.0, (1e308, 0.0, 0.0)),
         "com.x is 1e+308; give 100000 at most",
     ),
-    "an inertia that no body has": (
+    "a physically impossible inertia": (
         payload("panda_hand", 1.0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)),
         "payload",
     ),

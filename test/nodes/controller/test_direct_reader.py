@@ -73,8 +73,8 @@ def test_bytes_are_read_as_the_ordinary_way_reads_them(messages, required):
             direct.forget()
             ordinary.forget()
         for _ in range(3):  # the third one finds a plan
-            told = answer(direct.read, data)
-            assert told == answer(lambda data=data: ordinary.read(values(data)))
+            direct_answer = answer(direct.read, data)
+            assert direct_answer == answer(lambda data=data: ordinary.read(values(data)))
             assert state_of(direct) == state_of(ordinary)
 
 

@@ -41,7 +41,7 @@ class Arm:
     def __init__(self, start, peer, *, composed=False):
         common = {"urdf_path": "ur5", "rate": 250.0}
         unstopped = {f"limits.{name}.tracking_error": 0.0 for name in NAMES}  # on a busy machine
-        self._peer, self._relieved = peer, 0
+        self._peer, self._revocations = peer, 0
         self._states = peer.listen(JointState, "joint_states", 1000)
         simulated = {"initial_positions": START.tolist(), "command_timeout": 3600.0}
         self.nodes = {"simulator_node": start("simulator_node", {**common, **simulated})}
@@ -91,16 +91,16 @@ class Arm:
         wait_for(under_way, "motion")
 
     def goes_on(self):
-        """Resume the controller each time that it was relieved, as it is on a busy machine."""
-        count = self.nodes["controller_node"].log.count("relieved by")
-        if count > self._relieved:
+        """Resume the controller after each revoked lease, as on a busy machine."""
+        count = self.nodes["controller_node"].log.count("lease revoked")
+        if count > self._revocations:
             self._peer.call(Trigger, "/controller_node/resume", Trigger.Request())
-            self._relieved = count
+            self._revocations = count
 
     def waited(self):
         """Time by which the stand-by was later than it is allowed to be, s: it had to wait."""
-        told = re.findall(r"for (\d+) ms; taken over", self.nodes["standby"].log)
-        return max(int(told[-1]) * 1e-3 - TIMEOUT, 0.0) if told else 0.0
+        takeovers = re.findall(r"for (\d+) ms; taken over", self.nodes["standby"].log)
+        return max(int(takeovers[-1]) * 1e-3 - TIMEOUT, 0.0) if takeovers else 0.0
 
 
 def stamp(msg):
@@ -114,7 +114,7 @@ def speed(msg):
 @pytest.mark.parametrize("moving", [True, False], ids=["in motion", "at rest"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["controller_node", "feedforward_node", COMPOSED])
-def test_whatever_ends_the_arm_stands_within_half_a_second_and_stays(
+def test_after_any_end_of_a_process_the_arm_stands_within_half_a_second_and_stays(
     start, peer, name, way, moving
 ):
     arm = Arm(start, peer, composed=name == COMPOSED)
@@ -171,7 +171,7 @@ def test_one_that_stood_still_and_goes_on_commands_no_more_before_it_is_resumed(
     arm.state_at(begin)
     before = len(standby.log)
     controller.send(signal.SIGCONT)
-    controller.wait_for_log("relieved by a controller that stands by")
+    controller.wait_for_log("lease revoked: a standby controller took over")
     path = arm.path(begin, arm.now() + 2.0)
     assert np.abs(path - path[0]).max() < DRIFT
     assert "standing by" not in standby.log[before:]

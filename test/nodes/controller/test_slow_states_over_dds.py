@@ -17,7 +17,7 @@ from starvation import ATTEMPTS, counts, most_grown, waited
 
 NAMES = list(read_urdf(find_robot("ur5")).joint_names)
 START = [0.0, -1.2, 1.5, -0.5, 0.3, 0.2]
-SWING = 1e-3  # rad, of an arm at rest
+OSCILLATION = 1e-3  # rad, of an arm at rest
 MUCH_STARVED_S = 1.0  # for which nodes of an idle machine never wait in all
 
 
@@ -40,12 +40,12 @@ def arm(start_for_module, peer):
 
 def states(peer, count):
     """The next states."""
-    heard = len(peer.heard["joint_states"])
-    wait_for(lambda: len(peer.heard["joint_states"]) >= heard + count, "joint_states")
-    return peer.heard["joint_states"][heard:]
+    received = len(peer.received["joint_states"])
+    wait_for(lambda: len(peer.received["joint_states"]) >= received + count, "joint_states")
+    return peer.received["joint_states"][received:]
 
 
-def test_it_moves_and_then_rests_without_a_swing_and_says_what_fits(arm, peer):
+def test_it_moves_and_then_rests_without_oscillation_and_reports_its_feedback(arm, peer):
     *_, controller = arm
     controller.wait_for_log("feedback is by the mass matrix")
     goal = np.array(START) + 0.4
@@ -55,13 +55,16 @@ def test_it_moves_and_then_rests_without_a_swing_and_says_what_fits(arm, peer):
 
     def rests():
         path = np.array([msg.position for msg in states(peer, 100)])
-        return np.abs(path[-1] - goal).max() < 5.0 * SWING and np.ptp(path, axis=0).max() < SWING
+        return (
+            np.abs(path[-1] - goal).max() < 5.0 * OSCILLATION
+            and np.ptp(path, axis=0).max() < OSCILLATION
+        )
 
     for attempt in range(1, ATTEMPTS + 1):
         wait_for(rests, "a second at rest at the goal")
         before = waited(node.pid for node in arm)
         path = np.array([msg.position for msg in states(peer, 200)])
-        still = np.ptp(path, axis=0).max() < SWING
+        still = np.ptp(path, axis=0).max() < OSCILLATION
         if still or counts(attempt, most_grown(before, waited(node.pid for node in arm))):
             break
     assert still
@@ -73,10 +76,10 @@ def test_it_moves_and_then_rests_without_a_swing_and_says_what_fits(arm, peer):
 
 def test_one_command_answers_one_state(arm, peer):
     for attempt in range(1, ATTEMPTS + 1):
-        before, commands = waited(node.pid for node in arm), len(peer.heard["effort_command"])
+        before, commands = waited(node.pid for node in arm), len(peer.received["effort_command"])
         count = len(states(peer, 200))
-        answered = len(peer.heard["effort_command"]) - commands
-        # Of the topics one may be heard later; 474 answers to 99 states were seen where nothing
+        answered = len(peer.received["effort_command"]) - commands
+        # Of the topics one may be received later; 474 answers to 99 states were seen where nothing
         # paced. While no states come, it commands at its own rate
         once = answered < 1.5 * count
         if once or counts(attempt, most_grown(before, waited(node.pid for node in arm))):

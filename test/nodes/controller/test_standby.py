@@ -1,4 +1,4 @@
-"""What ends a controller in motion, before a plant that keeps the last command for ever."""
+"""Ends of a controller in motion, with a plant that keeps the last command for ever."""
 
 import itertools
 import signal
@@ -26,7 +26,7 @@ DRIFT = 0.05  # rad
 STAY = 500
 """States over which an arm at rest is watched: two seconds."""
 FALL = 3.0
-"""Way of an arm that nobody holds, rad.
+"""Displacement of an arm that falls, rad.
 
 Coming to rest takes a second of its way; on its last effort it is at its stops, 6 rad away, in two.
 """
@@ -66,26 +66,26 @@ def moves(peer, commanding, times=1):
 
     def under_way():
         nonlocal sent_at
-        heard = len(peer.heard["joint_states"])
+        received = len(peer.received["joint_states"])
         resumed(peer, commanding)
-        if sent_at is None or heard > sent_at + 750:  # lost: a reader may be introduced late
+        if sent_at is None or received > sent_at + 750:  # lost: a reader may be introduced late
             publisher.publish(trajectory)
-            sent_at = heard
+            sent_at = received
         return speed(peer) > 0.4
 
     wait_for(under_way, "motion")
 
 
 def resumed(peer, controller):
-    """Have a controller command again that was relieved, as a busy machine kept it waiting."""
-    if "relieved by" in controller.log:
+    """Resume a controller whose lease was revoked, as a busy machine kept it waiting."""
+    if "lease revoked" in controller.log:
         peer.call(Trigger, "/controller_node/resume", Trigger.Request())
 
 
 def states(peer, count):
-    heard = len(peer.heard["joint_states"])
-    wait_for(lambda: len(peer.heard["joint_states"]) >= heard + count, "joint_states")
-    return peer.heard["joint_states"][heard:]
+    received = len(peer.received["joint_states"])
+    wait_for(lambda: len(peer.received["joint_states"]) >= received + count, "joint_states")
+    return peer.received["joint_states"][received:]
 
 
 def speed(peer):
@@ -93,13 +93,13 @@ def speed(peer):
 
 
 def stood(peer, begin, end):
-    """Whether the arm stood at any time from one count of states to another.
+    """Return whether the arm stood at any time from one count of states to another.
 
-    Not at the last one: before a busy machine tells that a process has ended, an arm that nobody
-    holds may be on its way down.
+    The last one does not suffice: a busy machine may report the end of a process late, and the arm
+    may be falling by then.
     """
-    heard = [*peer.heard["joint_states"][begin:end], *states(peer, 1)]
-    return min(np.abs(msg.velocity).max() for msg in heard) < REST
+    received = [*peer.received["joint_states"][begin:end], *states(peer, 1)]
+    return min(np.abs(msg.velocity).max() for msg in received) < REST
 
 
 def path(peer, count):
@@ -117,9 +117,9 @@ def stays_at(peer, goal, commanding):
 
 
 def stays_near(peer, since):
-    """Wait until the arm rests, and see that it has not fallen since it was heard that often."""
+    """Wait until the arm rests, and check that it has not fallen since that count of states."""
     wait_for(lambda: np.ptp(path(peer, STAY), axis=0).max() < DRIFT, "rest")
-    way = np.array([msg.position for msg in peer.heard["joint_states"][since:]])
+    way = np.array([msg.position for msg in peer.received["joint_states"][since:]])
     assert np.ptp(way, axis=0).max() < FALL
 
 
@@ -130,7 +130,7 @@ def test_a_controller_that_stands_by_brings_the_arm_to_rest_when_the_other_one_i
     standby = start("controller_node", {**common, **PATIENT}, ENDED)
     standby.wait_for_log("standing by")
     moves(peer, commanding)
-    killed = len(peer.heard["joint_states"])
+    killed = len(peer.received["joint_states"])
     commanding.stop(signal.SIGKILL)
     standby.wait_for_log("taken over: the arm comes to rest and is held")
     stays_near(peer, since=killed)
@@ -158,9 +158,9 @@ def test_sigterm_in_motion_ends_the_process_only_once_the_arm_is_measured_to_sta
     standby = start("controller_node", {**common, **PATIENT}, ENDED)
     standby.wait_for_log("standing by")
     moves(peer, commanding)
-    asked = len(peer.heard["joint_states"])
+    asked = len(peer.received["joint_states"])
     assert commanding.stop(signal.SIGTERM) == 0
-    ended = len(peer.heard["joint_states"])
+    ended = len(peer.received["joint_states"])
     assert stood(peer, asked, ended)
     # An effort that stays is no feedback, and an arm without friction tips over from any pose
     standby.wait_for_log("taken over")
@@ -177,18 +177,18 @@ def test_of_two_that_stand_by_one_takes_over_and_when_it_ends_the_other_one(syst
     for standby in both:
         standby.wait_for_log("standing by")
     moves(peer, commanding)
-    killed = len(peer.heard["joint_states"])
+    killed = len(peer.received["joint_states"])
     commanding.stop(signal.SIGKILL)
-    wait_for(lambda: any(on_duty(standby) for standby in both), "one that takes over")
+    wait_for(lambda: any(commands(standby) for standby in both), "one that takes over")
     stays_near(peer, since=killed)
     # It may be both for the moment in which they learn of each other
-    assert [on_duty(standby) for standby in both].count(True) == 1
+    assert [commands(standby) for standby in both].count(True) == 1
     assert max(standby.log.count("taken over") for standby in both) == 1
-    both.sort(key=on_duty)
-    waiting, commands = both
+    both.sort(key=commands)
+    waiting, active = both
     stood = path(peer, 1)[-1]
-    commands.stop(signal.SIGKILL)
-    wait_for(lambda: on_duty(waiting), "the other one")
+    active.stop(signal.SIGKILL)
+    wait_for(lambda: commands(waiting), "the other one")
     assert np.abs(path(peer, STAY) - stood).max() < DRIFT
 
 
@@ -197,18 +197,18 @@ def test_one_that_is_started_in_motion_disturbs_nothing_and_takes_over_all_the_s
     start, commanding, common = system
     desired = peer.listen(JointState, "reference")
     moves(peer, commanding, times=60)
-    came = len(peer.heard["joint_states"])
+    came = len(peer.received["joint_states"])
     standby = start("controller_node", {**common, **PATIENT}, ENDED)
     standby.wait_for_log("standing by")
     states(peer, STAY)
-    assert "relieved by" not in commanding.log
+    assert "lease revoked" not in commanding.log
     assert "taken over" not in standby.log
     stamps, goals = zip(*((nanoseconds(m.header.stamp), m.position) for m in desired), strict=True)
-    for msg in peer.heard["joint_states"][came:]:
+    for msg in peer.received["joint_states"][came:]:
         due = [np.interp(nanoseconds(msg.header.stamp), stamps, q) for q in np.transpose(goals)]
         assert np.abs(np.subtract(msg.position, due)).max() < DRIFT
     wait_for(lambda: speed(peer) > 0.4, "a moment of motion")
-    killed = len(peer.heard["joint_states"])
+    killed = len(peer.received["joint_states"])
     commanding.stop(signal.SIGKILL)
     standby.wait_for_log("taken over: the arm comes to rest and is held")
     stays_near(peer, since=killed)
@@ -220,14 +220,14 @@ def test_a_second_signal_does_not_let_an_arm_in_motion_go(system, peer):
     standby = start("controller_node", {**common, **PATIENT}, ENDED)
     standby.wait_for_log("standing by")
     moves(peer, commanding)
-    asked = len(peer.heard["joint_states"])
+    asked = len(peer.received["joint_states"])
     commanding.send(signal.SIGTERM)
     commanding.send(signal.SIGINT)
     assert commanding.stop(signal.SIGTERM) == 0
-    assert stood(peer, asked, len(peer.heard["joint_states"]))
+    assert stood(peer, asked, len(peer.received["joint_states"]))
     assert "Traceback" not in commanding.log
 
 
-def on_duty(standby):
-    """Whether one that stands by commands, by its log."""
+def commands(standby):
+    """Return whether a standby controller commands, by its log."""
     return standby.log.rfind("taken over") > standby.log.rfind("standing by")

@@ -9,7 +9,7 @@ pytest.importorskip("rclpy")  # nodes are made of it
 
 from robot_dynamics.control import Friction, Gains, Model
 from robot_dynamics.control.load import Load
-from robot_dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.spatial.rigid_body import Inertia
@@ -57,7 +57,7 @@ def asked(arm, state, now):
     return np.array((state.q, state.qd, arm.at(now).feedforward(*state)))
 
 
-def test_an_arm_at_rest_is_told_the_very_same_numbers(arm, desired, pose):
+def test_an_arm_at_rest_gets_the_very_same_numbers(arm, desired, pose):
     first = desired.rows_at(pose, 1.0)
     np.testing.assert_allclose(first, asked(arm, pose, 1.0), rtol=TIGHT)
     assert desired.rows_at(pose, 1.1) is first

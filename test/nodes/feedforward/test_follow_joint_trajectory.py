@@ -50,7 +50,7 @@ def test_default_tolerances_are_parameters_named_as_those_of_joint_trajectory_co
     node = rclpy.create_node("node", context=context, parameter_overrides=overrides)
     tolerances = DefaultTolerances(partial(Declared, node), ROBOT.independent_joints).now()
     assert tolerances.path.tolist() == [np.inf, 0.2]
-    assert tolerances.goal.tolist() == [0.2, 0.1]  # never infinite unless told so
+    assert tolerances.goal.tolist() == [0.2, 0.1]  # never infinite unless requested
     assert tolerances.stopped_velocity.tolist() == [0.01, 0.01]  # its default there
     assert tolerances.goal_time == 2.0
     node.destroy_node()

@@ -1,7 +1,7 @@
-"""What a joint_trajectory_controller is told by feedforward_node, beside what it was sent.
+"""Trajectories that feedforward_node publishes for a joint_trajectory_controller.
 
-It follows `joint_trajectory_with_effort` and knows of no reference: what it is not told of, it does
-not do. The arm of these tests stands where they say.
+Such a controller follows `joint_trajectory_with_effort` and ignores the reference. The arm of these
+tests stands where they put it.
 """
 
 import numpy as np
@@ -20,11 +20,11 @@ WAY, DURATION = np.array([1.0, -1.0]), 10.0
 
 
 class Follower:
-    """Who follows trajectories with effort: what it was told, and an arm that stands somewhere."""
+    """Received trajectories with effort, and an arm that stands still."""
 
     def __init__(self, peer):
         self.q = START
-        self.told = peer.listen(JointTrajectory, "joint_trajectory_with_effort")
+        self.received = peer.listen(JointTrajectory, "joint_trajectory_with_effort")
         self._states = peer.node.create_publisher(JointState, "joint_states", 1)
         peer.node.create_timer(0.01, self._publish)
 
@@ -32,10 +32,10 @@ class Follower:
         state = JointState(name=NAMES, position=self.q.tolist(), velocity=[0.0, 0.0])
         self._states.publish(state)
 
-    def is_told(self, after):
-        """The next trajectory that comes."""
-        wait_for(lambda: len(self.told) > after, "a trajectory with effort")
-        return self.told[after]
+    def next_after(self, after):
+        """Return the next trajectory."""
+        wait_for(lambda: len(self.received) > after, "a trajectory with effort")
+        return self.received[after]
 
 
 @pytest.fixture(scope="module")
@@ -53,22 +53,22 @@ def node(start_for_module, follower):
 
 @pytest.fixture
 def under_way(node, follower, peer):
-    """A long motion, which the follower has been told of; how much it had been told then."""
-    follower.is_told(0)
-    after = len(follower.told)
+    """Start a long motion; yield its publisher and the number of received trajectories."""
+    follower.next_after(0)
+    after = len(follower.received)
     goal = JointTrajectoryPoint(
         positions=(START + WAY).tolist(), time_from_start=duration_msg(DURATION)
     )
     publisher = peer.publisher(JointTrajectory, "joint_trajectory")
     publisher.publish(JointTrajectory(joint_names=NAMES, points=[goal]))
-    motion = follower.is_told(after)
+    motion = follower.next_after(after)
     assert motion.points[-1].time_from_start.sec == DURATION
     yield publisher, after + 1
     peer.node.destroy_publisher(publisher)
 
 
 def comes_to_rest(motion):
-    """Whether a trajectory ends at rest, early on the way of `under_way`, under its gravity."""
+    """Check that a trajectory ends at rest, early on the way of `under_way`, under its gravity."""
     end = motion.points[-1]
     assert end.time_from_start.sec == 0  # within half a second
     np.testing.assert_allclose(end.velocities, 0.0, atol=EXACT)
@@ -76,8 +76,8 @@ def comes_to_rest(motion):
     np.testing.assert_allclose(end.effort, DYNAMICS.gravity(end.positions), atol=EXACT)
 
 
-def test_before_the_first_motion_it_is_told_where_the_arm_is_held_and_by_what(node, follower):
-    held = follower.is_told(0)
+def test_before_the_first_motion_it_gets_the_held_position_and_its_effort(node, follower):
+    held = follower.next_after(0)
     (point,) = held.points
     assert held.joint_names == NAMES
     np.testing.assert_allclose(point.positions, START, atol=EXACT)
@@ -85,46 +85,46 @@ def test_before_the_first_motion_it_is_told_where_the_arm_is_held_and_by_what(no
     assert not np.any(point.velocities)
 
 
-def test_it_is_told_of_a_stop_on_the_way(under_way, follower):
-    publisher, told = under_way
+def test_it_gets_a_stop_during_a_motion(under_way, follower):
+    publisher, count = under_way
     publisher.publish(JointTrajectory())
-    comes_to_rest(follower.is_told(told))
+    comes_to_rest(follower.next_after(count))
 
 
-def test_it_is_told_when_a_goal_is_cancelled(node, follower, peer, action):
+def test_it_gets_a_stop_when_a_goal_is_cancelled(node, follower, peer, action):
     client = Client(peer, action, ACTION)
-    told = len(follower.told)
+    count = len(follower.received)
     sent = client.send(client.goal((DURATION, START + WAY)))
-    follower.is_told(told)
+    follower.next_after(count)
     assert sent.cancel()
-    comes_to_rest(follower.is_told(told + 1))
+    comes_to_rest(follower.next_after(count + 1))
 
 
-def test_it_is_told_when_a_goal_is_given_up(node, follower, peer, action):
+def test_it_gets_a_stop_when_a_goal_is_aborted(node, follower, peer, action):
     client = Client(peer, action, ACTION)
-    told = len(follower.told)
+    count = len(follower.received)
     goal = client.goal((DURATION, START + WAY), path=[(NAMES[0], 0.02)])  # the arm stands still
     sent = client.send(goal)
-    comes_to_rest(follower.is_told(told + 1))
+    comes_to_rest(follower.next_after(count + 1))
     assert sent.end()[1].error_code == action.Result.PATH_TOLERANCE_VIOLATED
 
 
-def test_a_motion_begins_where_somebody_else_has_moved_the_arm(node, follower, peer):
+def test_a_motion_begins_where_the_arm_was_moved_externally(node, follower, peer):
     publisher = peer.publisher(JointTrajectory, "joint_trajectory")
     references = peer.listen(JointState, "reference")
-    after, follower.q = len(follower.told), START + [0.5, 0.3]
+    after, follower.q = len(follower.received), START + [0.5, 0.3]
     wait_for(lambda: references and list(references[-1].position) == follower.q.tolist(), "it")
-    assert len(follower.told) == after  # or a load that is not known would have the arm creep down
+    assert len(follower.received) == after  # or an unknown load would make the arm creep down
     goal = JointTrajectoryPoint(positions=START.tolist(), time_from_start=duration_msg(DURATION))
     publisher.publish(JointTrajectory(joint_names=NAMES, points=[goal]))
-    first = follower.is_told(after).points[0]
+    first = follower.next_after(after).points[0]
     np.testing.assert_allclose(first.positions, follower.q, atol=EXACT)
     publisher.publish(JointTrajectory())
     follower.q = START
     wait_for(lambda: list(references[-1].position) == START.tolist(), "rest where it was")
 
 
-def test_it_is_told_that_the_node_ends_on_the_way(under_way, node, follower):
-    _, told = under_way
+def test_it_gets_a_stop_when_the_node_ends_during_a_motion(under_way, node, follower):
+    _, count = under_way
     assert node.stop() == 0
-    comes_to_rest(follower.is_told(told))
+    comes_to_rest(follower.next_after(count))

@@ -1,4 +1,4 @@
-"""How goals of FollowJointTrajectory end: one feedforward process, and a client as MoveIt is one.
+"""Ends of FollowJointTrajectory goals: one feedforward process and a client like MoveIt.
 
 The arm is this process: it is where the reference says, give or take an error on purpose.
 """
@@ -127,7 +127,7 @@ def test_a_goal_is_republished_with_effort(client, arm, peer):
     filled = peer.listen(JointTrajectory, "joint_trajectory_with_effort")
     wait_for(lambda: peer.node.count_publishers("joint_trajectory_with_effort"), "the publisher")
 
-    def arrives():  # efforts are filled in once the node has seen that somebody listens
+    def arrives():  # efforts are filled in once the node has found the subscriber
         assert client.send(client.goal((0.2, arm.at()))).end()[0] == GoalStatus.STATUS_SUCCEEDED
         return filled
 
@@ -162,31 +162,31 @@ def test_deactivating_the_node_aborts_the_goal_and_later_goals_are_followed(
 
 
 @pytest.fixture
-def tell(node, peer):
-    """As controller_node does, tell why the reference moves no joint, until the test ends."""
+def refuse(node, peer):
+    """Publish a reason as controller_node does; clear it at the end."""
     publisher = peer.publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
 
-    def tell(why):
+    def refuse(why):
         publisher.publish(KeyValue(key=peer.node.get_name(), value=why))
 
-    yield tell
-    tell("")
+    yield refuse
+    refuse("")
     peer.node.destroy_publisher(publisher)
 
 
-def test_a_goal_is_rejected_while_nobody_moves_a_joint_by_the_reference(client, arm, tell):
+def test_a_goal_is_rejected_while_no_controller_follows_the_reference(client, arm, refuse):
     goal = client.goal((0.2, arm.at()))  # which it has reached before it begins
-    tell("not active")
+    refuse("not active")
     wait_for(lambda: not client.send(goal).accepted, "a goal that is rejected")
-    tell("")
+    refuse("")
     wait_for(lambda: client.send(goal).accepted, "a goal that is accepted")
 
 
-def test_a_goal_is_aborted_once_nobody_moves_a_joint_by_the_reference(client, arm, tell, action):
+def test_a_goal_is_aborted_once_no_controller_follows_the_reference(client, arm, refuse, action):
     start = arm.at()
     sent = client.send(client.goal((30.0, start + 0.05)))
     assert sent.accepted
-    tell("stopped: tracking error too large")
+    refuse("stopped: tracking error too large")
     status, result = sent.end()
     assert status == GoalStatus.STATUS_ABORTED
     assert result.error_code == action.Result.INVALID_GOAL

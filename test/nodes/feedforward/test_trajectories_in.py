@@ -1,4 +1,4 @@
-"""What becomes of trajectories: one feedforward process, talked to over DDS."""
+"""Trajectories to one feedforward process over DDS."""
 
 import itertools
 
@@ -23,7 +23,7 @@ START = np.array([0.3, 0.4])
 NODE = "feedforward_node"
 
 DURATIONS = itertools.count(1.0, 1e-3)
-"""Of motions whose answers are told apart by them, s."""
+"""Durations that distinguish the answers to motions, s."""
 
 WAY = 0.15
 """Least way of joint_2 in such a motion, rad: three quarters of that from rest in the middle."""
@@ -67,8 +67,8 @@ def send(node, peer):
 
 @pytest.fixture
 def reference(peer):
-    wait_for(lambda: peer.heard["reference"], "references")
-    return peer.heard["reference"]
+    wait_for(lambda: peer.received["reference"], "references")
+    return peer.received["reference"]
 
 
 def at_rest(msg):
@@ -120,7 +120,7 @@ def test_an_empty_trajectory_stops_the_motion_and_gravity_is_held(node, send, re
     send((4.0, goal))
     wait_for(lambda: abs(reference[-1].velocity[1]) > 0.1, "motion")
     send(names=[])
-    node.wait_for_log("stopping: a trajectory without points came")
+    node.wait_for_log("stopping: received a trajectory without points")
     wait_for(lambda: at_rest(reference[-1]), "rest")
     last = reference[-1]
     # 1 rad in 4 s is stopped in half a second: far from both ends
@@ -153,12 +153,12 @@ def with_effort(peer, node, send, reference):
         durations = []
 
         def answers(msg):
-            """Whether it is a motion that was asked for now, and not one to where the arm was."""
+            """Return whether the motion is the one sent now."""
             begin, *_, end = msg.points
             asked = any(seconds(end) == pytest.approx(duration) for duration in durations)
             return asked and abs(end.positions[1] - begin.positions[1]) > WAY
 
-        def send_again():  # efforts are filled in once the node has seen that somebody listens
+        def send_again():  # efforts are filled in once the node has found the subscriber
             durations.append(next(DURATIONS))
             q = 0.2 if reference[-1].position[1] < 0.0 else -0.2
             send((durations[-1], [0.2, q]))
@@ -222,7 +222,7 @@ def test_friction_that_parameters_know_is_compensated_until_it_is_switched_off(p
 def test_partial_trajectories_and_those_that_end_in_motion_are_a_matter_of_parameters(
     node, peer, send
 ):
-    heard = peer.heard["reference"]
+    received = peer.received["reference"]
     publisher = peer.publisher(JointTrajectory, "joint_trajectory")
     assert peer.set_parameter(NODE, "allow_partial_joints_goal", False).successful
     send((0.5, [0.1]), names=NAMES[:1])
@@ -237,6 +237,8 @@ def test_partial_trajectories_and_those_that_end_in_motion_are_a_matter_of_param
     node.wait_for_log("end at rest, or set allow_nonzero_velocity_at_trajectory_end")
     assert peer.set_parameter(NODE, "allow_nonzero_velocity_at_trajectory_end", True).successful
     publisher.publish(msg)
-    wait_for(lambda: abs(heard[-1].position[0] - 0.2) < 0.05 and any(heard[-1].velocity), "motion")
-    wait_for(lambda: not any(heard[-1].velocity), "rest")  # brought to rest beyond its end
-    assert heard[-1].position[0] > 0.2
+    wait_for(
+        lambda: abs(received[-1].position[0] - 0.2) < 0.05 and any(received[-1].velocity), "motion"
+    )
+    wait_for(lambda: not any(received[-1].velocity), "rest")  # brought to rest beyond its end
+    assert received[-1].position[0] > 0.2

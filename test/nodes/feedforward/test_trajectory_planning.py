@@ -1,4 +1,4 @@
-"""How trajectories are prepared: what is said of them, and what happens while the clock stands."""
+"""Preparation of trajectories: log lines, and a clock that stands still."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_while_the_clock_stands_the_node_goes_on_answering(start, peer, namespac
     publisher = peer.publisher(JointTrajectory, f"{namespace[1]}/joint_trajectory")
     for _ in range(2):
         publisher.publish(to(1.0, [0.5, 0.5]))
-    node.wait_for_log("the one before has not begun yet, as the clock stands")
+    node.wait_for_log("the previous one has not begun, because the clock stands still")
     name = f"{namespace[1]}/{NODE}".lstrip("/")
     assert peer.get_parameter(name, "preparation") == 0.01
     tick.cancel()

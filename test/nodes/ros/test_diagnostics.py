@@ -81,15 +81,15 @@ def test_a_counter_grows_from_one_look_to_the_next():
 
 
 @pytest.fixture(scope="module")
-def told(peer):
+def report_of(peer):
     """Waits for a status of a node for which a condition holds."""
     messages = peer.listen(DiagnosticArray, "/diagnostics")
 
-    def told(name, condition, what):
-        heard = len(messages)
+    def report_of(name, condition, what):
+        received = len(messages)
 
         def found():
-            for msg in messages[heard:]:
+            for msg in messages[received:]:
                 for status in msg.status:
                     if status.name == name.lstrip("/") and condition(status):
                         return status
@@ -97,7 +97,7 @@ def told(peer):
 
         return wait_for(found, what)
 
-    return told
+    return report_of
 
 
 @contextmanager
@@ -110,19 +110,19 @@ def sent(peer, publisher, msg):
         peer.node.destroy_timer(timer)
 
 
-def test_a_node_without_a_robot_says_that_it_waits(start, peer, told, namespace):
+def test_a_node_without_a_robot_says_that_it_waits(start, peer, report_of, namespace):
     arguments, name = namespace
     start("simulator_node", {"rate": 100.0}, arguments)
-    waiting = told(f"{name}/simulator_node", lambda s: True, "the first report")
+    waiting = report_of(f"{name}/simulator_node", lambda s: True, "the first report")
     assert waiting.level == DiagnosticStatus.WARN
     assert waiting.message == "waiting for the robot"
     publisher = peer.publisher(String, f"{name}/robot_description", DESCRIPTION_QOS)
     publisher.publish(String(data=find_robot("planar_2r").read_text()))
-    told(f"{name}/simulator_node", lambda s: s.hardware_id == "planar_2r", "the robot's name")
+    report_of(f"{name}/simulator_node", lambda s: s.hardware_id == "planar_2r", "the robot's name")
 
 
 def test_the_simulator_reports_its_commands_from_none_to_refused_to_stopped(
-    start, peer, told, namespace
+    start, peer, report_of, namespace
 ):
     arguments, name = namespace
     start("simulator_node", {**ROBOT, "command_timeout": 0.3}, arguments)
@@ -131,7 +131,7 @@ def test_the_simulator_reports_its_commands_from_none_to_refused_to_stopped(
     def warns(status):  # where nothing worse is wrong: a busy machine may miss cycles at first
         return status.level == DiagnosticStatus.WARN and "no effort_command yet" in status.message
 
-    status = told(node, warns, "the first report")
+    status = report_of(node, warns, "the first report")
     values = {value.key: value.value for value in status.values}
     assert values["joints"] == "held by the brakes"
     assert values["effort_command: age (s)"] == "none"
@@ -143,43 +143,49 @@ def test_the_simulator_reports_its_commands_from_none_to_refused_to_stopped(
         return next(entry.value for entry in status.values if entry.key == key)
 
     with sent(peer, command, good):
-        obeys = told(node, lambda s: value(s, "joints") == "commanded", "commands that are obeyed")
+        obeys = report_of(
+            node, lambda s: value(s, "joints") == "commanded", "commands that are obeyed"
+        )
     assert "effort_command" not in obeys.message
     assert int(value(obeys, "effort_command: messages")) > 0
     assert float(value(obeys, "effort_command: age (s)")) >= 0.0
 
     with sent(peer, command, bad):
-        refusing = told(node, lambda s: "refused" in s.message, "the refusals")
+        refusing = report_of(node, lambda s: "refused" in s.message, "the refusals")
     assert "effort_command: effort of joint 'joint_2' is nan" in refusing.message
     assert int(value(refusing, "effort_command: refused")) > 0
 
-    stopped = told(node, lambda s: s.level == DiagnosticStatus.STALE, "the end of the commands")
+    stopped = report_of(
+        node, lambda s: s.level == DiagnosticStatus.STALE, "the end of the commands"
+    )
     assert stopped.message.startswith("no effort_command for ")
     assert value(stopped, "joints") == "held by the brakes"
 
 
-def test_two_publishers_of_commands_are_noticed(start, peer, told, namespace):
+def test_two_publishers_of_commands_are_noticed(start, peer, report_of, namespace):
     arguments, name = namespace
     start("simulator_node", ROBOT, arguments)
     publishers = [peer.publisher(Float64MultiArray, f"{name}/effort_command") for _ in range(2)]
     line = "2 publishers of effort_command; leave only one"
-    told(f"{name}/simulator_node", lambda s: line in s.message, "the warning")
+    report_of(f"{name}/simulator_node", lambda s: line in s.message, "the warning")
     peer.node.destroy_publisher(publishers.pop())
-    told(f"{name}/simulator_node", lambda s: line not in s.message, "one that is left")
+    report_of(f"{name}/simulator_node", lambda s: line not in s.message, "one that is left")
 
 
-def test_a_clock_that_does_not_come_is_told_once_and_reported(start, told, namespace):
+def test_a_clock_that_does_not_come_is_logged_once_and_reported(start, report_of, namespace):
     arguments, name = namespace
     process = start("simulator_node", {**ROBOT, "use_sim_time": True}, arguments)
     line = "use_sim_time is set but no /clock comes; start what publishes it, or unset it"
     for _ in range(2):
-        status = told(f"{name}/simulator_node", lambda s: s.hardware_id == "planar_2r", "a report")
+        status = report_of(
+            f"{name}/simulator_node", lambda s: s.hardware_id == "planar_2r", "a report"
+        )
         assert status.level == DiagnosticStatus.ERROR
         assert line in status.message
     assert process.log.count(line) == 1
 
 
-def test_a_motion_that_diverges_is_an_error(start, peer, told, namespace):
+def test_a_motion_that_diverges_is_an_error(start, peer, report_of, namespace):
     arguments, name = namespace
     start(
         "simulator_node",
@@ -187,20 +193,20 @@ def test_a_motion_that_diverges_is_an_error(start, peer, told, namespace):
         arguments,
     )
     command = peer.publisher(Float64MultiArray, f"{name}/effort_command")
-    line = "the motion diverged; put back to the start"
+    line = "the motion diverged; back at the start"
     with sent(peer, command, Float64MultiArray(data=[1e150, 0.0])):
-        status = told(f"{name}/simulator_node", lambda s: line in s.message, "the error")
+        status = report_of(f"{name}/simulator_node", lambda s: line in s.message, "the error")
     assert status.level == DiagnosticStatus.ERROR
 
 
-def test_a_loop_reports_the_rate_that_it_was_asked_for(start, told, namespace):
+def test_a_loop_reports_the_rate_that_it_was_asked_for(start, report_of, namespace):
     arguments, name = namespace
     start("simulator_node", {**ROBOT, "publish_clock": True, "real_time_factor": 0.5}, arguments)
 
     def values(status):
         return {value.key: value.value for value in status.values}
 
-    status = told(
+    status = report_of(
         f"{name}/simulator_node", lambda s: "rate held (Hz)" in values(s), "a report of the loop"
     )
     assert values(status)["rate asked (Hz)"] == "50"  # cycles per second of real time
@@ -213,16 +219,18 @@ def keys(status):
     return {value.key for value in status.values}
 
 
-def test_every_node_reports_from_one_process(start, told):
+def test_every_node_reports_from_one_process(start, report_of):
     start("composed_nodes", ROBOT)
     for node in ("simulator_node", "feedforward_node", "controller_node"):
-        status = told(node, lambda s: "rate held (Hz)" in keys(s), f"a report of {node}'s loop")
+        status = report_of(
+            node, lambda s: "rate held (Hz)" in keys(s), f"a report of {node}'s loop"
+        )
         assert status.hardware_id == "planar_2r"
         assert "rate asked (Hz)" in keys(status)
 
 
 def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(
-    start, peer, told, namespace
+    start, peer, report_of, namespace
 ):
     arguments, name = namespace
     process = start("controller_node", ROBOT, arguments)
@@ -233,31 +241,33 @@ def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(
     wanted = JointState(name=names, position=[0.8, 0.4], velocity=rest, effort=rest)
     line = f"nobody listens to {name}/effort_command"
     with sent(peer, states, state), sent(peer, references, wanted):
-        status = told(f"{name}/controller_node", lambda s: line in s.message, "the warning")
+        status = report_of(f"{name}/controller_node", lambda s: line in s.message, "the warning")
         assert status.level >= DiagnosticStatus.WARN
         assert "tracking" not in process.log
         commands = peer.listen(Float64MultiArray, f"{name}/effort_command")
         process.wait_for_log("tracking the reference")
-        told(f"{name}/controller_node", lambda s: line not in s.message, "the end of it")
+        report_of(f"{name}/controller_node", lambda s: line not in s.message, "the end of it")
         # Error times gain, 0.5 rad and some 1000 N m/rad, is not what the first commands begin with
         gravity = Dynamics(read_urdf(find_robot("planar_2r"))).gravity([0.3, 0.4])
         np.testing.assert_allclose(commands[0].data, gravity, atol=10.0)
 
 
-def test_an_imu_that_does_not_come_is_reported(start, told, namespace):
+def test_an_imu_that_does_not_come_is_reported(start, report_of, namespace):
     arguments, name = namespace
     for node in ("feedforward_node", "controller_node"):
         start(node, {**ROBOT, "gravity_from_imu": True}, arguments)
-        status = told(f"{name}/{node}", lambda s: "no imu for" in s.message, f"a report of {node}")
+        status = report_of(
+            f"{name}/{node}", lambda s: "no imu for" in s.message, f"a report of {node}"
+        )
         assert "gravity keeps the direction of the parameter" in status.message
 
 
-def test_a_quality_of_service_that_does_not_match_is_told_with_the_remedy(start, peer, namespace):
+def test_a_quality_of_service_that_does_not_match_is_logged_with_the_remedy(start, peer, namespace):
     arguments, name = namespace
     node = start("feedforward_node", {"rate": 100.0}, arguments)
     publisher = peer.node.create_publisher(String, f"{name}/robot_description", 1)  # not latched
     node.wait_for_log(
-        f"{name}/robot_description: somebody's durability does not go with ours, so that no "
+        f"{name}/robot_description: another node's durability is incompatible, so no "
         "message passes; publish it as reliable, transient_local"
     )
     peer.node.destroy_publisher(publisher)

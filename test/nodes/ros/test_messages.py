@@ -15,6 +15,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from joint_messages import joint_state_msg, named_effort_msg
 from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.nodes.ros.messages import (
     EffortReader,
@@ -27,7 +28,6 @@ from robot_dynamics.nodes.ros.messages import (
     trajectory_msg,
     waypoints_from_msg,
 )
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 ARM = ("shoulder", "elbow", "wrist")
 
@@ -291,7 +291,7 @@ def test_a_message_that_came_out_of_order_is_refused_and_a_clock_that_was_set_is
     assert reader.position[0] == 1.0
     reader.read(state(9.9, 3.0, names=("a", "b")))  # another publisher
     assert reader.position[0] == 3.0
-    reader.read(state(10.0, 4.0))  # the same moment, told again
+    reader.read(state(10.0, 4.0))  # the same moment again
     reader.read(state(2.0, 5.0))  # the clock was set
     assert reader.position[0] == 5.0
     reader.read(state(0.0, 6.0))  # no stamp at all

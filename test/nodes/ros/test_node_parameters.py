@@ -139,12 +139,12 @@ def test_a_check_of_the_whole_set_can_refuse_a_change(make):
     assert declared.value.mode == "soft"
 
 
-def test_whoever_asked_hears_of_a_change_once_it_is_in_force(make):
-    heard = []
-    node, declared = make(changed=heard.append)
+def test_the_callback_gets_a_change_once_it_is_in_force(make):
+    received = []
+    node, declared = make(changed=received.append)
     node.set_parameters([Parameter("gain", value=2.0)])
     node.set_parameters([Parameter("use_sim_time", value=False)])  # not one of these
-    assert heard == [declared.value]
+    assert received == [declared.value]
 
 
 def test_a_group_stands_under_its_prefix(context):

@@ -33,7 +33,7 @@ class Managed:
         self._peer, self._name = peer, name
 
     def does(self, label):
-        """Whether a transition succeeds."""
+        """Return whether a transition succeeds."""
         request = ChangeState.Request()
         request.transition.label = label
         return self._peer.call(ChangeState, f"{self._name}/change_state", request).success
@@ -91,22 +91,22 @@ def test_a_managed_node_works_only_while_it_is_active(start, peer, namespace):
     arguments, name = namespace
     process = start("simulator_node", {**COMMON, "autostart": False}, arguments)
     node = Managed(peer, f"{name}/simulator_node")
-    heard = peer.listen(JointState, f"{name}/joint_states")
+    received = peer.listen(JointState, f"{name}/joint_states")
     assert node.state == "unconfigured"
     for _ in range(2):  # the second life is like the first one
         assert node.does("configure")
         assert node.state == "inactive"
-        assert not heard
+        assert not received
         assert node.does("activate")
         assert node.state == "active"
-        wait_for(lambda: heard, "joint_states")
+        wait_for(lambda: received, "joint_states")
         assert node.does("deactivate")
-        heard.clear()
+        received.clear()
         assert node.state == "inactive"
         assert node.does("cleanup")
         assert node.state == "unconfigured"
         wait_for(lambda: not peer.node.count_publishers(f"{name}/joint_states"), "no publisher")
-        assert not heard
+        assert not received
     assert node.does("shutdown")
     assert process.stop() == 0, process.log
     assert "Traceback" not in process.log
@@ -203,7 +203,7 @@ def test_a_deactivated_follower_comes_back_where_the_arm_is(start, peer, namespa
     assert node.does("deactivate")
     wait_for(lambda: not peer.node.count_subscribers(f"{name}/joint_trajectory"), "deafness")
     assert node.does("activate")
-    heard = peer.listen(JointState, f"{name}/reference")
-    wait_for(lambda: heard, "a reference")
+    received = peer.listen(JointState, f"{name}/reference")
+    wait_for(lambda: received, "a reference")
     wait_for(lambda: peer.node.count_subscribers(f"{name}/joint_trajectory"), "an open ear")
-    wait_for(lambda: np.abs(np.array(heard[-1].position) - Q).max() < EXACT, "the arm held at Q")
+    wait_for(lambda: np.abs(np.array(received[-1].position) - Q).max() < EXACT, "the arm held at Q")

@@ -15,7 +15,7 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from std_msgs.msg import Int64  # noqa: E402
 
-from robot_dynamics.nodes.runtime.exchange import Inlet  # noqa: E402
+from robot_dynamics.nodes.runtime.intra_process import LoopSubscriber  # noqa: E402
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup, Task  # noqa: E402
 from robot_dynamics.nodes.runtime.scheduling import lockable_memory  # noqa: E402
 from ros_system import wait_for  # noqa: E402
@@ -36,7 +36,7 @@ def loop(context):
 
 @pytest.fixture
 def topic(node):
-    """A topic whose messages a loop takes: publish function, inlet, what was received."""
+    """A topic whose messages a loop takes: publish function, subscriber, what was received."""
     received = []
     publisher = node.create_publisher(Int64, "topic", 10)
     subscription = node.create_subscription(
@@ -47,12 +47,16 @@ def topic(node):
         callback_group=LoopCallbackGroup(),
     )
     wait_for(publisher.get_subscription_count, "the subscription")
-    return (lambda value: publisher.publish(Int64(data=value))), Inlet(subscription), received
+    return (
+        (lambda value: publisher.publish(Int64(data=value))),
+        LoopSubscriber(subscription),
+        received,
+    )
 
 
-def arrived(inlet, received, count):
+def arrived(subscriber, received, count):
     """Wait until that many messages have been taken."""
-    wait_for(lambda: bool(inlet.take()) or len(received) >= count, f"{count} messages")
+    wait_for(lambda: bool(subscriber.take()) or len(received) >= count, f"{count} messages")
 
 
 def test_a_task_runs_at_its_rate(loop):
@@ -97,9 +101,9 @@ def test_tasks_of_one_rate_run_together_whenever_they_were_added(loop):
 
 
 def test_inputs_are_taken_before_every_tick(loop, topic):
-    publish, inlet, received = topic
+    publish, subscriber, received = topic
     seen = []
-    loop.add("work", 100.0, lambda: seen.append(list(received)), inputs=[inlet])
+    loop.add("work", 100.0, lambda: seen.append(list(received)), inputs=[subscriber])
     publish(1)
     publish(2)
     loop.run(until=lambda: bool(seen) and len(seen[-1]) == 2)
@@ -112,18 +116,18 @@ def test_an_input_that_may_wait_is_taken_after_a_tick_but_before_one_that_is_lat
     subscription = node.create_subscription(
         Int64, "topic", lambda msg: order.append(msg.data), 10, callback_group=LoopCallbackGroup()
     )
-    inlet = Inlet(subscription, period=100.0)
-    task = Task("work", 1000.0, lambda: order.append("tick"), [inlet], ())
+    subscriber = LoopSubscriber(subscription, period=100.0)
+    task = Task("work", 1000.0, lambda: order.append("tick"), [subscriber], ())
 
     def cycle(due, overdue):
         now = time.monotonic_ns()
         task.restart(now, 0)
-        inlet.due, inlet.overdue = now + due, now + overdue
+        subscriber.due, subscriber.overdue = now + due, now + overdue
         order.clear()
         task.poll(now)
         return order
 
-    wait_for(inlet.handle.get_publisher_count, "the publisher")
+    wait_for(subscriber.handle.get_publisher_count, "the publisher")
     publish(1)
     arrived(other, received, 1)
     assert [cycle(far, far) for _ in range(5)][-1] == ["tick"]
@@ -135,9 +139,9 @@ def test_an_input_that_may_wait_is_taken_after_a_tick_but_before_one_that_is_lat
 
 
 def test_a_message_that_paces_a_task_runs_it_at_once(loop, topic):
-    publish, inlet, received = topic
+    publish, subscriber, received = topic
     at_tick = []
-    loop.add("work", 0.1, lambda: at_tick.append(list(received)), trigger=inlet)
+    loop.add("work", 0.1, lambda: at_tick.append(list(received)), trigger=subscriber)
     sender = threading.Timer(0.2, publish, [5])
     sender.start()
     loop.run(until=lambda: [5] in at_tick)  # far sooner than the 20 s without a message
@@ -145,17 +149,17 @@ def test_a_message_that_paces_a_task_runs_it_at_once(loop, topic):
 
 
 def test_without_messages_a_paced_task_runs_all_the_same(loop, topic):
-    _, inlet, _ = topic
+    _, subscriber, _ = topic
     ticks = []
-    loop.add("work", 100.0, lambda: ticks.append(1), trigger=inlet)
+    loop.add("work", 100.0, lambda: ticks.append(1), trigger=subscriber)
     loop.run(until=lambda: len(ticks) >= 3)
 
 
 def test_messages_that_come_too_fast_do_not_run_a_task_more_often_than_asked(loop, topic):
-    publish, inlet, received = topic
+    publish, subscriber, received = topic
     ticks = []
     loop.add("source", 1000.0, lambda: publish(len(ticks)))
-    loop.add("work", 100.0, lambda: ticks.append(time.monotonic()), trigger=inlet)
+    loop.add("work", 100.0, lambda: ticks.append(time.monotonic()), trigger=subscriber)
     loop.run(until=lambda: len(ticks) >= 10)
     # Three quarters of a period each, but for two that may come together; at 1 kHz it were 9 ms
     assert ticks[-1] - ticks[0] > 0.05
@@ -164,9 +168,9 @@ def test_messages_that_come_too_fast_do_not_run_a_task_more_often_than_asked(loo
 
 def test_a_message_right_after_one_that_was_late_is_answered_at_once(loop, topic):
     """The rate is so low that the second one would have to wait for 750 s."""
-    publish, inlet, received = topic
+    publish, subscriber, received = topic
     at_tick = []
-    loop.add("work", 0.001, lambda: at_tick.append(list(received)), trigger=inlet)
+    loop.add("work", 0.001, lambda: at_tick.append(list(received)), trigger=subscriber)
     thread = threading.Thread(target=loop.run)
     thread.start()
     for value in (1, 2):
@@ -177,10 +181,10 @@ def test_a_message_right_after_one_that_was_late_is_answered_at_once(loop, topic
 
 
 def test_a_task_that_only_waits_for_its_messages_misses_nothing(loop, topic):
-    publish, inlet, received = topic
+    publish, subscriber, received = topic
     ticks, before = [], waited([os.getpid()])
     loop.add("source", 50.0, lambda: publish(len(received)))
-    timing = loop.add("work", 1000.0, lambda: ticks.append(len(received)), trigger=inlet)
+    timing = loop.add("work", 1000.0, lambda: ticks.append(len(received)), trigger=subscriber)
     loop.run(until=lambda: len(received) >= 50)
     # A few more while its pace is learned and where this machine stands still; ten times as many
     # would run, and nearly all would be missed, if it kept its own rate
@@ -190,7 +194,7 @@ def test_a_task_that_only_waits_for_its_messages_misses_nothing(loop, topic):
 
 
 def test_a_task_that_is_too_slow_for_its_messages_misses_cycles(loop, topic):
-    publish, inlet, _ = topic
+    publish, subscriber, _ = topic
     done = threading.Event()
 
     def send():
@@ -199,7 +203,7 @@ def test_a_task_that_is_too_slow_for_its_messages_misses_cycles(loop, topic):
 
     sender = threading.Thread(target=send)
     sender.start()
-    timing = loop.add("work", 200.0, lambda: time.sleep(0.02), trigger=inlet)
+    timing = loop.add("work", 200.0, lambda: time.sleep(0.02), trigger=subscriber)
     loop.run(until=lambda: timing.cycles >= 20)
     done.set()
     sender.join()
@@ -207,14 +211,14 @@ def test_a_task_that_is_too_slow_for_its_messages_misses_cycles(loop, topic):
 
 
 def test_an_executor_leaves_the_messages_of_a_loop_alone(node, context, topic):
-    publish, inlet, received = topic
+    publish, subscriber, received = topic
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)
     publish(7)
     for _ in range(5):
         executor.spin_once(timeout_sec=0.02)
     assert received == []
-    arrived(inlet, received, 1)
+    arrived(subscriber, received, 1)
     assert received == [7]
     executor.shutdown()
 
@@ -249,7 +253,7 @@ def test_a_priority_that_is_not_asked_for_is_not_taken(loop):
 def test_either_of_two_topics_may_pace_a_task(loop, node):
     """The rate is so low that only a message can be what it runs for after its first cycle."""
     received = []
-    publishers, inlets = {}, []
+    publishers, subscribers = {}, []
     for name in ("by_name", "in_order"):
         publishers[name] = node.create_publisher(Int64, name, 10)
         subscription = node.create_subscription(
@@ -259,10 +263,10 @@ def test_either_of_two_topics_may_pace_a_task(loop, node):
             10,
             callback_group=LoopCallbackGroup(),
         )
-        inlets.append(Inlet(subscription))
+        subscribers.append(LoopSubscriber(subscription))
     for publisher in publishers.values():
         wait_for(publisher.get_subscription_count, "the subscription")
-    loop.add("work", 0.01, lambda: None, trigger=inlets)
+    loop.add("work", 0.01, lambda: None, trigger=subscribers)
     thread = threading.Thread(target=loop.run)
     thread.start()
     for name in ("in_order", "by_name", "in_order"):
@@ -275,13 +279,13 @@ def test_either_of_two_topics_may_pace_a_task(loop, node):
 
 
 def test_work_comes_and_goes_while_the_loop_runs(loop, topic):
-    publish, inlet, received = topic
+    publish, subscriber, received = topic
     first, second = [], []
     loop.add("first", 200.0, lambda: first.append(1))
     thread = threading.Thread(target=loop.run)
     thread.start()
     wait_for(lambda: first, "the first task")
-    loop.add("second", 200.0, lambda: second.append(1), trigger=inlet)
+    loop.add("second", 200.0, lambda: second.append(1), trigger=subscriber)
     wait_for(lambda: publish(1) or received, "a message")
     loop.remove("second")
     count = len(second), len(first)
@@ -297,11 +301,11 @@ def test_work_comes_and_goes_while_the_loop_runs(loop, topic):
 
 
 def test_a_processor_that_is_not_there_is_refused_in_words(loop):
-    told = []
-    loop.on_scheduled = told.append
+    words = []
+    loop.on_scheduled = words.append
     loop.cpus = (4095,)
-    loop.run(until=lambda: bool(told))
-    assert "cpu_affinity 4095 refused" in told[0]
+    loop.run(until=lambda: bool(words))
+    assert "cpu_affinity 4095 refused" in words[0]
 
 
 def test_a_loop_stays_on_the_processor_it_is_given_and_leaves_it_at_the_end(loop):
@@ -321,17 +325,17 @@ def locked_memory():
 
 
 def test_a_hard_loop_locks_memory_and_collects_nothing_or_says_why_not(loop):
-    told, during = [], []
-    loop.on_scheduled = told.append
+    words, during = [], []
+    loop.on_scheduled = words.append
     loop.lock_memory, loop.collect_garbage = True, False
     loop.add("work", 100.0, lambda: during.append((gc.isenabled(), locked_memory())))
     loop.run(until=lambda: bool(during))
     collects, locked = during[0]
     assert not collects and gc.isenabled()
     if lockable_memory() is None:
-        assert told[0].endswith("memory locked") and locked > 0
+        assert words[0].endswith("memory locked") and locked > 0
     else:
-        assert "lock_memory refused" in told[0] and locked == 0
+        assert "lock_memory refused" in words[0] and locked == 0
     assert locked_memory() == 0
 
 

@@ -33,11 +33,11 @@ FINGERS = """<robot name="gripper"><link name="palm"/>
 def until_log(process, text, send):
     """Send until the log has the text: what is sent before both sides know each other is lost."""
 
-    def told():
+    def logged():
         send()
         return text in process.log or not process.running
 
-    wait_for(told, f"'{text}' from {process.name}")
+    wait_for(logged, f"'{text}' from {process.name}")
     assert text in process.log, process.log
 
 
@@ -229,13 +229,13 @@ def test_joints_that_no_message_names_are_asked_for(start, peer, namespace):
     msg = JointState(name=["joint_1"], position=[0.0], velocity=[0.0])
     until_log(
         process,
-        f"waiting for joint_2 on {name}/joint_states; if the robot does not have them, name "
-        "those that it has in the parameter joints",
+        f"waiting for joint_2 on {name}/joint_states; if the robot lacks them, list its "
+        "joints in the parameter joints",
         lambda: publisher.publish(msg),
     )
 
 
-def test_a_motion_from_a_file_is_sent_to_whoever_comes(start, peer, tmp_path, namespace):
+def test_a_motion_from_a_file_is_sent_to_a_late_subscriber(start, peer, tmp_path, namespace):
     arguments, name = namespace
     motion = tmp_path / "motion.yaml"
     motion.write_text(

@@ -1,4 +1,4 @@
-"""What all nodes share: the joints that move, and where the robot comes from."""
+"""Common parts of all nodes: moving joints and the source of the robot."""
 
 import threading
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def mass_of(robot):
 
 @dataclass(frozen=True)
 class Parameters(RobotParameters):
-    gain: float = parameter(1.0, "Told to whoever asks, 1")
+    gain: float = parameter(1.0, "A gain, 1")
 
 
 class Slow(RobotNode[Parameters]):

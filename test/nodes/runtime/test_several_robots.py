@@ -1,4 +1,4 @@
-"""Several simulated robots in one process, told apart by their namespaces."""
+"""Several simulated robots in one process, distinguished by their namespaces."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import read_urdf
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import Peer, wait_for
 
 RATE = 100.0
@@ -80,7 +80,7 @@ def test_each_robot_obeys_its_own_commands(together, listener):
             publishers[name].publish(Float64MultiArray(data=efforts.tolist()))
             expected = plants[name].q.tolist()
             wait_for(
-                lambda heard=states[name], q=expected: list(heard[-1].position) == q,
+                lambda received=states[name], q=expected: list(received[-1].position) == q,
                 f"{name} robot to move as its plant",
             )
 
@@ -90,7 +90,7 @@ def test_one_robot_may_stop_while_the_other_goes_on(together, listener):
     nodes = together()
     wait_for(lambda: all(states.values()), "both robots")
     nodes["left"].trigger_deactivate()
-    count = {name: len(heard) for name, heard in states.items()}
+    count = {name: len(received) for name, received in states.items()}
     wait_for(lambda: len(states["right"]) > count["right"] + 50, "the right robot")
     assert len(states["left"]) <= count["left"] + 2  # what was on its way
     nodes["left"].trigger_activate()
@@ -107,10 +107,10 @@ def test_a_robot_that_is_activated_again_is_held_at_rest_until_a_new_command(tog
     sent = listener.listen(Float64MultiArray, "left/effort_command")
     wait_for(lambda: command.publish(push) or sent, "a command that waits unread")
     q = robot.plant.q.tolist()
-    heard = len(states)
+    received = len(states)
     robot.trigger_activate()
-    wait_for(lambda: len(states) > heard + 30, "joint_states")
-    after = [state for state in states[heard:] if list(state.velocity) == [0.0, 0.0]]
+    wait_for(lambda: len(states) > received + 30, "joint_states")
+    after = [state for state in states[received:] if list(state.velocity) == [0.0, 0.0]]
     assert len(after) >= 29  # one from before may have been on its way
     assert {tuple(state.position) for state in after} == {tuple(q)}
 
@@ -139,9 +139,9 @@ def test_the_robot_that_has_no_clock_lives_in_the_time_of_the_one_that_publishes
     states = listener.listen(JointState, "right/joint_states", 1000)
     together(left={"publish_clock": True}, right={"use_sim_time": True})
     wait_for(lambda: states and nanoseconds(states[-1].header.stamp) > 0, "simulated time")
-    heard = len(states)
-    wait_for(lambda: len(states) > heard + 20, "joint_states")
-    stamps = [nanoseconds(state.header.stamp) for state in states[heard:]]
+    received = len(states)
+    wait_for(lambda: len(states) > received + 20, "joint_states")
+    stamps = [nanoseconds(state.header.stamp) for state in states[received:]]
     assert all(t % CYCLE == 0 for t in stamps)
     assert stamps == sorted(stamps)
     assert nanoseconds(clock[-1].clock) >= stamps[0]

@@ -39,7 +39,7 @@ def test_the_same_fault_is_logged_once(throttled_log, lines):
     assert throttled_log.count["joint_states"] == 1000
 
 
-def test_a_fault_that_goes_on_is_told_again_with_how_often_it_came(throttled_log, lines, clock):
+def test_a_persistent_fault_is_logged_again_with_its_count(throttled_log, lines, clock):
     for _ in range(5):
         throttled_log.warn("joint_states", "bad")
     clock.now += REPEAT_AFTER_S

@@ -13,11 +13,11 @@ from joint_messages import named_effort_msg
 from robot_dynamics import read_urdf
 from robot_dynamics.control import Actuators
 from robot_dynamics.errors import ArgumentError, RobotError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import effort_msg
-from robot_dynamics.nodes.runtime.actuator_parameters import ActuatorParameters, actuators_of
+from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters, actuators_of
 from robot_dynamics.nodes.simulator.effort_commands import Commands, Form, Pairing
 from robot_dynamics.robot import find_robot
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 
 PLANAR = find_robot("planar_2r")
 ROBOT = read_urdf(PLANAR)
@@ -140,7 +140,7 @@ def test_a_robot_without_transmissions_has_no_actuators():
     )
 
 
-def test_a_coupling_that_nobody_uses_is_refused():
+def test_a_coupling_without_actuator_space_is_refused():
     with pytest.raises(ArgumentError) as error:
         actuators_of(ActuatorParameters(actuator_coupling=tuple(REMOTE)), ROBOT, JOINTS, PLANAR)
     assert str(error.value) == (
@@ -212,7 +212,7 @@ def test_a_command_that_was_overtaken_is_refused():
     pairing.published = NS_PER_S
     pairing.check(NS_PER_S, NS_PER_S, TENTH)
     pairing.check(NS_PER_S, NS_PER_S, TENTH)  # the same state, answered anew
-    with pytest.raises(ArgumentError, match="older than the one before; the message is ignored"):
+    with pytest.raises(ArgumentError, match="older than the previous one; the message is ignored"):
         pairing.check(NS_PER_S - 1, NS_PER_S, TENTH)
 
 
@@ -253,8 +253,8 @@ def test_answers_to_the_last_state_count_as_they_would_have_if_looked_at_closely
 
 
 @given(st.integers(1, 2**62), st.integers(1, 2**62))
-def test_a_stamp_of_zero_says_nothing(told, now):
+def test_a_stamp_of_zero_answers_the_last_state(last, now):
     pairing = Pairing()
-    pairing.published = told
+    pairing.published = last
     assert pairing.is_first_answer(0)
     pairing.check(0, now, TENTH)

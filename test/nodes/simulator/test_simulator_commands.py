@@ -12,10 +12,10 @@ from std_srvs.srv import Trigger
 
 from joint_messages import named_effort_msg
 from robot_dynamics import read_urdf
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 100.0
@@ -55,12 +55,12 @@ class Simulated:
         wait_for(lambda: stamp(self.states[-1]) > stamp(after), "the next state")
         return next(state for state in self.states if stamp(state) > stamp(after))
 
-    def told(self, condition, what):
+    def report_of(self, condition, what):
         """Values of a report, from now on, for which a condition holds, and its text."""
-        heard = len(self._reports)
+        received = len(self._reports)
 
         def found():
-            for msg in self._reports[heard:]:
+            for msg in self._reports[received:]:
                 for status in msg.status:
                     if status.name == f"{self.name}/simulator_node"[1:]:
                         values = {entry.key: entry.value for entry in status.values}
@@ -86,7 +86,7 @@ def simulated(start, peer, namespace):
 
 @pytest.fixture
 def plant():
-    """What the simulator is to do in lockstep, to the last bit: the same kernel and numbers."""
+    """Expected motion in lockstep, to the last bit: the same kernel and numbers."""
     return fastest_plant(read_urdf(find_robot("planar_2r")), START, stops=True)
 
 
@@ -128,7 +128,7 @@ def test_a_state_that_is_answered_by_name_and_in_order_is_answered_once(simulate
         state = robot.next(state)
         assert stamp(state) == stamp(first) + (k + 1) * CYCLE
         assert list(state.position) == moved(plant, efforts)
-    report = robot.told(lambda values: True, "a report")
+    report = robot.report_of(lambda values: True, "a report")
     # Whether a plain command of the first cycles came first is up to the middleware
     assert int(report["states answered twice"]) >= count
     assert "refused" not in report["message"]
@@ -144,7 +144,7 @@ def test_an_answer_to_another_state_does_not_move_the_robot(simulated, plant):
         "is ignored; in lockstep copy the stamp of the joint_states that it answers, or leave it "
         "zero"
     )
-    robot.named.publish(named([1.0, 0.0]))  # not stamped: for the last state, whichever it is
+    robot.named.publish(named([1.0, 0.0]))  # not stamped: answers the last state
     state = robot.next(state)
     assert list(state.position) == moved(plant, [1.0, 0.0])
 
@@ -158,9 +158,9 @@ def test_an_answer_to_a_state_before_a_reset_does_not_move_the_robot(simulated, 
     assert peer.call(Trigger, f"{robot.name}/simulator_node/reset", Trigger.Request()).success
     placed = robot.next(state)
     robot.named.publish(named([5.0, 5.0], stamp(state)))
-    heard = len(robot.states)
-    wait_for(lambda: len(robot.states) > heard, "the same state, told again")
-    assert {stamp(state) for state in robot.states[heard:]} == {stamp(placed)}
+    received = len(robot.states)
+    wait_for(lambda: len(robot.states) > received, "the same state again")
+    assert {stamp(state) for state in robot.states[received:]} == {stamp(placed)}
     assert list(robot.states[-1].position) == START
 
 
@@ -171,17 +171,17 @@ def test_while_commands_come_by_name_those_in_order_do_not_count(simulated, peer
     robot = simulated(command_timeout=2.0)  # longer than this process may have to wait
     in_order = robot.keeps_publishing(peer, robot.plain, lambda: plain(1.0, 0.0))
     wait_for(lambda: robot.states[-1].effort[0] == 1.0, "the plain command")
-    report = robot.told(lambda values: values["joints"] == "commanded", "a report")
+    report = robot.report_of(lambda values: values["joints"] == "commanded", "a report")
     assert report["commands"] == "effort_command, in order"
     by_name = robot.keeps_publishing(
         peer, robot.named, lambda: named([2.0, 0.0], stamp(robot.states[-1]))
     )
     wait_for(lambda: robot.states[-1].effort[0] == 2.0, "the named command")
-    heard = len(robot.states)
-    report = robot.told(lambda values: "by name" in values["commands"], "a report")
+    received = len(robot.states)
+    report = robot.report_of(lambda values: "by name" in values["commands"], "a report")
     assert report["commands"] == "effort_command_named, by name"
-    wait_for(lambda: len(robot.states) > heard + 50, "joint_states")
-    assert {state.effort[0] for state in robot.states[heard:]} == {2.0}
+    wait_for(lambda: len(robot.states) > received + 50, "joint_states")
+    assert {state.effort[0] for state in robot.states[received:]} == {2.0}
     peer.node.destroy_timer(by_name)
     wait_for(lambda: robot.states[-1].effort[0] == 1.0, "the plain command again")
     peer.node.destroy_timer(in_order)
@@ -199,13 +199,13 @@ def test_when_both_stop_the_last_plain_one_is_not_mistaken_for_news(simulated, p
 
     timer = robot.keeps_publishing(peer, robot.named, publish)
     wait_for(lambda: robot.states[-1].effort[0] == 2.0, "the named command")
-    heard = len(robot.states)
-    wait_for(lambda: len(robot.states) > heard + 30, "plain commands that wait")
+    received = len(robot.states)
+    wait_for(lambda: len(robot.states) > received + 30, "plain commands that wait")
     peer.node.destroy_timer(timer)
     robot.process.wait_for_log("no effort_command for 1 s; holding the joints until one arrives")
-    told = len(robot.states)
-    wait_for(lambda: len(robot.states) > told + 60, "joint_states")
-    assert {state.effort[0] for state in robot.states[heard:]} == {2.0, 0.0}
+    before = len(robot.states)
+    wait_for(lambda: len(robot.states) > before + 60, "joint_states")
+    assert {state.effort[0] for state in robot.states[received:]} == {2.0, 0.0}
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_a_faulty_named_command_is_refused_and_counted(simulated, peer, make, li
     robot = simulated()
     timer = robot.keeps_publishing(peer, robot.named, lambda: make(robot.states[-1]))
     robot.process.wait_for_log(line)
-    report = robot.told(lambda values: "effort_command_named: refused" in values, "a report")
+    report = robot.report_of(lambda values: "effort_command_named: refused" in values, "a report")
     peer.node.destroy_timer(timer)
     assert int(report["effort_command_named: refused"]) >= 1
     assert report["joints"] == "held by the brakes"
@@ -248,20 +248,22 @@ def test_two_nodes_that_command_the_robot_are_noticed_though_each_has_a_topic(si
     import rclpy
 
     robot = simulated()
-    robot.told(lambda values: "publishers" not in values["message"], "one node with both topics")
+    robot.report_of(
+        lambda values: "publishers" not in values["message"], "one node with both topics"
+    )
     other = rclpy.create_node("other", context=peer.context)
     try:
         other.create_publisher(JointState, f"{robot.name}/effort_command_named", 1)
         line = "2 publishers of effort_command; leave only one of /other, /peer"
-        robot.told(lambda values: line in values["message"], "the warning")
+        robot.report_of(lambda values: line in values["message"], "the warning")
     finally:
         other.destroy_node()
-    robot.told(lambda values: "publishers" not in values["message"], "the end of it")
+    robot.report_of(lambda values: "publishers" not in values["message"], "the end of it")
 
 
 # -- other robots on joint_states ------------------------------------------------------------------
 
-TOO = "publishes {}/joint_states too; if it moves the same joints, stop one of us"
+TOO = "publishes {}/joint_states too; if it moves the same joints, stop one of the nodes"
 
 
 def test_a_gripper_may_publish_joint_states_too(simulated, peer):
@@ -283,7 +285,7 @@ def test_a_gripper_may_publish_joint_states_too(simulated, peer):
             "the end of it",
         )
         line = TOO.format(robot.name)
-        robot.told(lambda values: line not in values["message"], "a report without a warning")
+        robot.report_of(lambda values: line not in values["message"], "a report without a warning")
     finally:
         gripper.destroy_node()
 
@@ -298,13 +300,13 @@ def test_another_robot_of_the_same_joints_is_warned_of(simulated, peer):
         publisher = other.create_publisher(JointState, f"{robot.name}/joint_states", 10)
         msg = JointState(name=["joint_2", "wheel"], position=[0.0, 0.0])
         for _ in range(3):
-            robot.told(
+            robot.report_of(
                 lambda values: publisher.publish(msg) or line in values["message"], "the warning"
             )
         assert robot.process.log.count(line) == 1
     finally:
         other.destroy_node()
-    robot.told(lambda values: line not in values["message"], "the end of it")
+    robot.report_of(lambda values: line not in values["message"], "the end of it")
 
 
 def test_two_simulators_of_one_name_notice_each_other(simulated):
@@ -326,7 +328,7 @@ def test_a_publisher_that_sends_nothing_is_no_other_robot(simulated, peer):
     try:
         silent.create_publisher(JointState, topic, 10)
         wait_for(lambda: peer.node.count_subscribers(topic) > listeners, "a look at the messages")
-        reports = [robot.told(lambda values: True, "a report")["message"] for _ in range(3)]
+        reports = [robot.report_of(lambda values: True, "a report")["message"] for _ in range(3)]
         assert not any(TOO.format(robot.name) in report for report in reports)
     finally:
         silent.destroy_node()
@@ -353,7 +355,7 @@ def test_efforts_of_actuators_move_the_joints_that_they_drive(simulated, plant, 
     robot.process.wait_for_log(
         "commands are efforts of actuators, in the order joint_1_actuator, joint_2_actuator"
     )
-    report = robot.told(lambda values: True, "a report")
+    report = robot.report_of(lambda values: True, "a report")
     assert report["actuator_space"] == "true"
     assert report["order of effort_command"] == "joint_1_actuator, joint_2_actuator"
 

@@ -12,15 +12,13 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import nanoseconds
-from robot_dynamics.nodes.ros.node_parameters import markdown
 from robot_dynamics.nodes.simulator.simulated_robot import check_in_range
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
-from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
-from robot_dynamics.robot.catalogue import find_robot, share_folder
+from robot_dynamics.robot.catalogue import find_robot
 from robot_dynamics.simulation import Imperfections, Reading, Sensor, perturbed
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 100.0
@@ -43,15 +41,15 @@ def test_noise_and_losses_are_those_of_the_seed(start, peer, namespace):
         arguments,
     )
     wait_for(lambda: len(states) > 40, "joint_states")
-    heard = list(states)
+    received = list(states)
     # The joints are held at the start, so a sensor with the same seed tells what must come
     sensor = Sensor(Imperfections(**sigma, loss=0.3, seed=11))
     still = Reading(np.array(START), np.zeros(2), np.zeros(2))
-    expected = {k: sensor.read(still) for k in range(1, cycle(heard[-1]) + 1)}
+    expected = {k: sensor.read(still) for k in range(1, cycle(received[-1]) + 1)}
     lost = {k for k, reading in expected.items() if reading is None}
     assert lost
-    assert not lost & {cycle(state) for state in heard}
-    for state in heard:
+    assert not lost & {cycle(state) for state in received}
+    for state in received:
         reading = expected[cycle(state)]
         assert list(state.position) == reading.q.tolist()
         assert list(state.velocity) == reading.qd.tolist()
@@ -108,8 +106,8 @@ def test_when_commands_stop_the_effort_can_be_zero_instead(start, peer, namespac
     )
     process.wait_for_log("no effort_command for 0.2 s; zero effort until one arrives")
     wait_for(lambda: states[-1].effort[0] == 0.0, "zero effort")
-    heard = len(states)
-    wait_for(lambda: len(states) > heard + 10, "joint_states")
+    received = len(states)
+    wait_for(lambda: len(states) > received + 10, "joint_states")
     assert states[-1].velocity[0] != 0.0  # not braked: gravity has it now
     assert states[-1].position[0] < START[0]
     command.publish(Float64MultiArray(data=[1.0, 0.0]))
@@ -126,9 +124,9 @@ def test_efforts_are_cut_at_their_limit_and_joints_stop_at_theirs(start, peer, n
     wait_for(lambda: states, "the first state")
     limits = read_urdf(find_robot("planar_2r")).limits
     for _ in range(100):  # 1 s: at full effort it takes less to get there
-        heard = len(states)
+        received = len(states)
         command.publish(Float64MultiArray(data=[0.0, 1e6]))
-        wait_for(lambda heard=heard: len(states) > heard, "the next state")
+        wait_for(lambda received=received: len(states) > received, "the next state")
         if states[-1].position[1] >= limits.upper[1]:
             break
     assert states[-1].effort[1] == limits.effort[1]
@@ -196,10 +194,3 @@ def test_what_happens_when_commands_stop_is_one_of_two(context):
         assert node.parameters.on_command_timeout == "hold"
     finally:
         node.destroy_node()
-
-
-def test_the_documentation_lists_every_parameter():
-    page = share_folder() / "docs" / "nodes.md"
-    if not page.is_file():
-        pytest.skip("the documentation is not installed")
-    assert markdown(SimulatorParameters) in page.read_text()

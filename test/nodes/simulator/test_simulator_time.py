@@ -17,11 +17,11 @@ from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 100.0
@@ -51,13 +51,13 @@ class Driver:
     def answer(self, effort):
         """Send one command and wait for the next state.
 
-        A state that is told again because this process slept is the same to the last bit.
+        A state that is repeated because this process slept is the same to the last bit.
         """
-        last, heard = content(self.states[-1]), len(self.states)
+        last, received = content(self.states[-1]), len(self.states)
         self._publisher.publish(Float64MultiArray(data=list(effort)))
 
         def answered():
-            return any(content(state) != last for state in self.states[heard:])
+            return any(content(state) != last for state in self.states[received:])
 
         wait_for(answered, "the next state")
         return self.states[-1]
@@ -92,9 +92,9 @@ def test_in_lockstep_nothing_moves_between_commands(start, peer, namespace):
     start("simulator_node", {**ROBOT, "lockstep": True, "command_timeout": 0.05}, arguments)
     driver = Driver(peer, name)
     moved = content(driver.answer([1.0, 0.0]))
-    heard = len(driver.states)
-    wait_for(lambda: len(driver.states) > heard, "the same state, told again")
-    assert {content(state) for state in driver.states[heard:]} == {moved}
+    received = len(driver.states)
+    wait_for(lambda: len(driver.states) > received, "the same state again")
+    assert {content(state) for state in driver.states[received:]} == {moved}
 
 
 def test_a_run_in_lockstep_repeats_byte_for_byte_with_its_noise(start, peer):
@@ -106,7 +106,7 @@ def test_a_run_in_lockstep_repeats_byte_for_byte_with_its_noise(start, peer):
             ["-r", f"__ns:={name}"],
         )
         driver = Driver(peer, name)
-        # Feedback of noisy states: one bit that differs would spread to all that follow
+        # Feedback of noisy states: one different bit would change all later ones
         log = [content(driver.states[-1])]
         for effort in efforts():
             q = np.array(driver.states[-1].position)
@@ -117,7 +117,7 @@ def test_a_run_in_lockstep_repeats_byte_for_byte_with_its_noise(start, peer):
     assert run("/first") == run("/again")
 
 
-def test_in_lockstep_a_reset_is_told_without_a_command(start, peer, namespace):
+def test_in_lockstep_a_reset_is_published_without_a_command(start, peer, namespace):
     arguments, name = namespace
     start("simulator_node", {**ROBOT, "lockstep": True}, arguments)
     driver = Driver(peer, name)
@@ -138,12 +138,12 @@ def test_delayed_states_are_old_and_say_so_in_their_stamp(start, peer, namespace
     path = {CYCLE: plant.q.tolist()}
     count = 12
     for k, effort in enumerate(efforts(count), 2):
-        heard = len(states)
+        received = len(states)
         publisher.publish(Float64MultiArray(data=effort.tolist()))
         for _ in range(10):
             plant.step(effort)
         path[k * CYCLE] = plant.q.tolist()
-        wait_for(lambda heard=heard: len(states) > heard, "a state")
+        wait_for(lambda received=received: len(states) > received, "a state")
     newest = (1 + count - 3) * CYCLE  # three cycles before that of the last command
     wait_for(lambda: stamp(states[-1]) == newest, "the answer to the last command")
     assert all(list(state.position) == path[stamp(state)] for state in states)
@@ -154,7 +154,7 @@ def test_the_published_clock_is_the_time_of_a_node_with_use_sim_time(start, peer
     """The second robot publishes at its own pace, but lives in the time of the first one."""
     clock = peer.listen(Clock, "/clock")
     states = peer.listen(JointState, "/listens/joint_states")
-    start("simulator_node", {**ROBOT, "publish_clock": True}, ["-r", "__ns:=/tells"])
+    start("simulator_node", {**ROBOT, "publish_clock": True}, ["-r", "__ns:=/clock_of_one"])
     start("simulator_node", {**ROBOT, "use_sim_time": True}, ["-r", "__ns:=/listens"])
     wait_for(lambda: clock and states and stamp(states[-1]) > 0, "simulated time")
     since = len(states)
@@ -167,7 +167,9 @@ def test_the_published_clock_is_the_time_of_a_node_with_use_sim_time(start, peer
     assert stamps == sorted(stamps)
     assert stamps[-1] > stamps[0]
 
-    assert peer.call(SetBool, "/tells/simulator_node/pause", SetBool.Request(data=True)).success
+    assert peer.call(
+        SetBool, "/clock_of_one/simulator_node/pause", SetBool.Request(data=True)
+    ).success
     wait_for(lambda: len({stamp(state) for state in states[-20:]}) == 1, "time to stand still")
 
 
@@ -217,7 +219,7 @@ def test_a_real_time_factor_above_one_asks_for_more_cycles_per_second(start, pee
         ),
         (
             {"real_time_factor": 0.5},
-            "parameter 'real_time_factor' is 0.5 but nobody would know the time; set "
+            "parameter 'real_time_factor' is 0.5 but the time is not published; set "
             "publish_clock, and use_sim_time of the other nodes",
         ),
         (

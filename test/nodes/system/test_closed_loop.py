@@ -62,9 +62,9 @@ def send(arm, peer):
 
 def latest(peer, topic="joint_states"):
     """The next message of a topic."""
-    heard = len(peer.heard[topic])
-    wait_for(lambda: len(peer.heard[topic]) > heard, topic)
-    return peer.heard[topic][-1]
+    received = len(peer.received[topic])
+    wait_for(lambda: len(peer.received[topic]) > received, topic)
+    return peer.received[topic][-1]
 
 
 def position(peer):
@@ -81,15 +81,15 @@ def arrives(peer, *q):
 
 
 def test_the_arm_does_not_drop_when_everything_starts(arm, peer):
-    wait_for(lambda: len(peer.heard["joint_states"]) > 100, "joint_states")
-    path = np.array([msg.position for msg in peer.heard["joint_states"]])
+    wait_for(lambda: len(peer.received["joint_states"]) > 100, "joint_states")
+    path = np.array([msg.position for msg in peer.received["joint_states"]])
     assert np.abs(path - START).max() < AT_REST
 
 
 def test_while_it_holds_the_command_is_the_torque_of_gravity(arm, peer):
     robot = read_urdf(find_robot(ROBOT))
-    wait_for(lambda: len(peer.heard["effort_command"]) > 10, "effort_command")
-    tau = np.array(peer.heard["effort_command"][-1].data)
+    wait_for(lambda: len(peer.received["effort_command"]) > 10, "effort_command")
+    tau = np.array(peer.received["effort_command"][-1].data)
     np.testing.assert_allclose(tau, Dynamics(robot).gravity(START), atol=1e-3)
 
 
@@ -99,7 +99,7 @@ def test_a_trajectory_is_followed_to_its_end(arm, peer, send):
 
 
 def test_on_the_way_the_arm_stays_with_its_reference(arm, peer, send):
-    heard = {topic: len(peer.heard[topic]) for topic in ("joint_states", "reference")}
+    received = {topic: len(peer.received[topic]) for topic in ("joint_states", "reference")}
     send(["joint_1", "joint_2"], (1.0, [0.2, 0.5]))
     arrives(peer, 0.2, 0.5)
     moved, desired = (
@@ -107,7 +107,7 @@ def test_on_the_way_the_arm_stays_with_its_reference(arm, peer, send):
             np.array([nanoseconds(m.header.stamp) for m in messages]) * 1e-9,
             np.array([m.position for m in messages]),
         )
-        for messages in (peer.heard[topic][count:] for topic, count in heard.items())
+        for messages in (peer.received[topic][count:] for topic, count in received.items())
     )
     inside = (moved[0] > desired[0][0]) & (moved[0] < desired[0][-1])
     for joint in range(2):
@@ -152,8 +152,8 @@ def test_a_malformed_trajectory_is_refused_with_one_line_and_changes_nothing(
     for _ in range(3):
         send(names, *points)
     wait_for(lambda: reason in arm["feedforward"].log, "the refusal")
-    heard = len(peer.heard["joint_states"])
-    wait_for(lambda: len(peer.heard["joint_states"]) > heard + RATE // 4, "joint_states")
+    received = len(peer.received["joint_states"])
+    wait_for(lambda: len(peer.received["joint_states"]) > received + RATE // 4, "joint_states")
     assert arm["feedforward"].log.count("refused:") == lines + 1
     assert arm["feedforward"].running
     np.testing.assert_allclose(position(peer), before, atol=1e-4)
@@ -171,7 +171,7 @@ def test_every_trajectory_comes_back_with_the_efforts_that_it_takes(arm, peer, s
     wait_for(lambda: peer.node.count_publishers("joint_trajectory_with_effort"), "the publisher")
     wait_for(lambda: at_rest(peer), "rest")
 
-    def send_again():  # the node fills in efforts only when it has seen that somebody listens
+    def send_again():  # the node fills in efforts once it has found the subscriber
         send(["joint_2", "joint_1"], (1.0, [0.0, 0.2]))
         return filled
 
@@ -205,9 +205,9 @@ def test_gains_are_parameters_by_joint_and_never_negative(arm, peer):
 
 def test_a_paused_robot_stands_still_and_goes_on(arm, peer, send):
     assert peer.call(SetBool, "/simulator_node/pause", SetBool.Request(data=True)).success
-    stood = len(peer.heard["joint_states"])
-    wait_for(lambda: len(peer.heard["joint_states"]) > stood + 20, "joint_states")
-    frozen = [list(msg.position) for msg in peer.heard["joint_states"][stood + 10 :]]
+    stood = len(peer.received["joint_states"])
+    wait_for(lambda: len(peer.received["joint_states"]) > stood + 20, "joint_states")
+    frozen = [list(msg.position) for msg in peer.received["joint_states"][stood + 10 :]]
     assert all(position == frozen[0] for position in frozen)
     assert peer.call(SetBool, "/simulator_node/pause", SetBool.Request(data=False)).success
     send(["joint_1", "joint_2"], (0.5, [0.4, 0.4]))
@@ -215,12 +215,12 @@ def test_a_paused_robot_stands_still_and_goes_on(arm, peer, send):
 
 
 def test_a_reset_puts_the_robot_back_to_the_start(arm, peer):
-    heard = len(peer.heard["joint_states"])
+    received = len(peer.received["joint_states"])
     assert peer.call(Trigger, "/simulator_node/reset", Trigger.Request()).success
     wait_for(
         lambda: any(
             np.abs(np.array(msg.position) - START).max() < 1e-9
-            for msg in peer.heard["joint_states"][heard:]
+            for msg in peer.received["joint_states"][received:]
         ),
         "the start",
     )

@@ -1,4 +1,4 @@
-"""What users of torque control run into, one by one, on the nodes themselves."""
+"""Common failures of torque control, one by one, on real nodes."""
 
 import re
 
@@ -75,7 +75,7 @@ GRIPPER = urdf(
 
 
 class Controlled:
-    """controller_node on its own, and the joint states that it is told."""
+    """controller_node on its own, and its joint states."""
 
     def __init__(self, start, peer, namespace, description, **parameters):
         arguments, self.name = namespace
@@ -86,7 +86,7 @@ class Controlled:
         self.process = start("controller_node", {**values, **parameters}, arguments)
         self._publisher = peer.publisher(JointState, f"{self.name}/joint_states")
 
-    def tell(self, names, position, velocity=None, effort=()):
+    def send(self, names, position, velocity=None, effort=()):
         """Publish one joint_states, at rest by default."""
         velocity = [0.0] * len(position) if velocity is None else velocity
         self._publisher.publish(
@@ -104,7 +104,7 @@ class Controlled:
         expected = np.asarray(expected)
 
         def there():
-            self.tell(names, position, **rest)
+            self.send(names, position, **rest)
             data = self.commands[-1].data if self.commands else ()
             return len(data) == len(expected) and np.abs(np.array(data) - expected).max() < EXACT
 
@@ -178,7 +178,7 @@ def test_inverse_dynamics_goes_on_with_warnings_that_name_the_links(controlled):
     node = controlled(ODD)
     for line in (
         "link 'massless': moves but has no mass; give it an <inertial>",
-        "link 'impossible': inertia breaks the triangle inequality: no body has principal moments",
+        "link 'impossible': inertia breaks the triangle inequality: the largest of the principal",
         "link 'heavy': weighs 9000 kg; are the masses in grams?",
     ):
         node.process.wait_for_log(line)
@@ -210,24 +210,24 @@ def test_states_with_duplicate_names_or_short_arrays_change_no_effort(arm, names
     node = arm
     good = gravity(node.robot, shoulder=0.3, elbow=0.4)
     node.answers(good, ("shoulder", "elbow"), [0.3, 0.4])
-    wait_for(lambda: node.tell(names, position) or line in node.process.log, "the refusal")
-    heard = len(node.commands)
+    wait_for(lambda: node.send(names, position) or line in node.process.log, "the refusal")
+    received = len(node.commands)
     node.answers(good, ("shoulder", "elbow"), [0.3, 0.4])
-    wait_for(lambda: len(node.commands) > heard, "commands")
-    assert all(np.abs(np.array(msg.data) - good).max() < EXACT for msg in node.commands[heard:])
+    wait_for(lambda: len(node.commands) > received, "commands")
+    assert all(np.abs(np.array(msg.data) - good).max() < EXACT for msg in node.commands[received:])
 
 
-def test_a_continuous_joint_that_is_told_a_turn_further_on_gets_the_same_effort(controlled):
+def test_a_continuous_joint_reported_2_pi_further_gets_the_same_effort(controlled):
     node = controlled(TURNING, state_timeout=10.0, reference_timeout=10.0)
     q = {"shoulder": 0.3, "elbow": 3.1}
     node.answers(gravity(node.robot, **q), q, q.values())
-    heard = len(node.commands)
+    received = len(node.commands)
     turned = [0.3, 3.1 - 2.0 * np.pi]
     for _ in range(20):  # as an encoder does that is read from -pi to pi
-        node.tell(q, turned)
+        node.send(q, turned)
         node.answers(gravity(node.robot, **q), q, turned)
     # PD would answer a jump of one turn with hundreds of N m
-    efforts = np.array([msg.data for msg in node.commands[heard:]])
+    efforts = np.array([msg.data for msg in node.commands[received:]])
     assert np.abs(efforts - gravity(node.robot, **q)).max() < 1e-6
 
 
@@ -236,14 +236,16 @@ def test_efforts_that_joint_states_show_are_not_fed_back(arm):
     node = arm
     expected = gravity(node.robot, shoulder=0.3, elbow=0.4)
     for currents in ([400.0, -7.0], [np.nan, np.inf], ()):
-        heard = len(node.commands)
+        received = len(node.commands)
         for _ in range(10):
-            node.tell(("shoulder", "elbow"), [0.3, 0.4], effort=currents)
+            node.send(("shoulder", "elbow"), [0.3, 0.4], effort=currents)
             node.answers(expected, ("shoulder", "elbow"), [0.3, 0.4], effort=currents)
-        assert all(np.abs(np.array(m.data) - expected).max() < EXACT for m in node.commands[heard:])
+        assert all(
+            np.abs(np.array(m.data) - expected).max() < EXACT for m in node.commands[received:]
+        )
 
 
-def test_an_effort_limit_of_zero_is_one_that_nobody_knows(controlled):
+def test_an_effort_limit_of_zero_counts_as_unknown(controlled):
     node = controlled(ARM.replace('effort="100"', 'effort="0"'))
     node.answers(gravity(node.robot, shoulder=0.2, elbow=0.1), ("shoulder", "elbow"), [0.2, 0.1])
     node.process.wait_for_log("no effort limit in the URDF for shoulder, elbow; not saturated")
@@ -319,9 +321,9 @@ def test_the_simulated_arm_falls_where_its_gravity_points(start, peer, namespace
     robot = read_urdf(find_robot("planar_2r")).with_gravity(down)
     held = Dynamics(robot).gravity(np.array([0.5, 0.0]))
     for _ in range(3):
-        heard = len(states)
+        received = len(states)
         command.publish(Float64MultiArray(data=held.tolist()))
-        wait_for(lambda heard=heard: len(states) > heard, "a state")
+        wait_for(lambda received=received: len(states) > received, "a state")
     wait_for(lambda: states[-1].effort[0] == held[0], "the effort that holds it")
     # Effort and gravity cancel: what is left is round-off of 50 N m on 1 kg m^2 over 30 ms
     np.testing.assert_allclose(states[-1].position, first.position, atol=1e-12)

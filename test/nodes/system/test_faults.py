@@ -33,7 +33,7 @@ DYNAMICS = Dynamics(ROBOT)
 
 @pytest.fixture(scope="module")
 def running(start_for_module, peer):
-    # The controller moves on once anybody hears it: nobody but the simulator, whose brakes it opens
+    # The controller goes on once a node subscribes: only the simulator, whose brakes it opens
     common = {"urdf_path": "planar_2r"}
     return shaken_arm(start_for_module, peer, common, LIMITS, commands=False)
 
@@ -52,7 +52,7 @@ def moves(arm):
 
 
 def deepest(states, between):
-    """How far the arm was outside the box between two positions, rad."""
+    """Return the distance of the arm from the box between two positions, rad."""
     path = series(states, "position")[1]
     low, high = np.minimum(*between), np.maximum(*between)
     return float(np.maximum(low - path, path - high).max())
@@ -66,7 +66,7 @@ def first_effort_after_the_brakes(states):
 
 
 def tracked_since(arm):
-    """When the controller says that it began to follow references, s."""
+    """Return the time at which the controller began to follow references, s."""
     said = re.search(r"\[([\d.]+)\].*tracking the reference", arm.processes["controller"].log)
     return float(said[1])
 
@@ -76,35 +76,37 @@ def stamp_of(msg):
 
 
 def test_a_controller_that_is_killed_at_rest_comes_back_and_the_arm_never_moves(arm):
-    heard = len(arm.states)
+    received = len(arm.states)
     arm.kill("controller", "simulator", "holding the joints until one arrives")
     arm.launch("controller")
     arm.processes["controller"].wait_for_log("tracking the reference")
     wait_for(lambda: any(arm.states[-1].effort), "a command that is obeyed")
     arm.position()
-    assert deepest(arm.states[heard:], (START, START)) < AT_REST
+    assert deepest(arm.states[received:], (START, START)) < AT_REST
     # What holds the arm there is gravity, from the first command on
-    first = first_effort_after_the_brakes(arm.states[heard:])
+    first = first_effort_after_the_brakes(arm.states[received:])
     np.testing.assert_allclose(first.effort, DYNAMICS.gravity(START), atol=0.5)
 
 
 def test_a_controller_that_is_killed_in_motion_comes_back_and_the_arm_arrives(arm):
-    heard = len(arm.states)
+    received = len(arm.states)
     moves(arm)
     arm.kill("controller", "simulator", "holding the joints until one arrives")
     arm.launch("controller")
     arm.rests_at(FAR, AT_REST)
     # Held by brakes in between; then by gravity, not by a step towards where it should have been
-    first, led = first_effort_after_the_brakes(arm.states[heard:]), tracked_since(arm)
+    first, led = first_effort_after_the_brakes(arm.states[received:]), tracked_since(arm)
     if stamp_of(first) < led:
         np.testing.assert_allclose(first.effort, DYNAMICS.gravity(first.position), atol=0.5)
     # else the middleware took longer than `settle` to introduce the two to each other both ways
-    assert deepest(arm.states[heard:], (START, FAR)) < 0.1  # a drop would go on for 1 rad and more
-    assert fastest_effort(arm.states[heard:], SLACK) <= EFFORT_RATE
+    assert (
+        deepest(arm.states[received:], (START, FAR)) < 0.1
+    )  # a drop would go on for 1 rad and more
+    assert fastest_effort(arm.states[received:], SLACK) <= EFFORT_RATE
 
 
 def test_when_feedforward_is_killed_in_motion_the_arm_comes_to_rest_and_takes_the_next_motion(arm):
-    heard = len(arm.states)
+    received = len(arm.states)
     moves(arm)
     arm.kill("feedforward", "controller", "holding still: no reference comes")
     stood = arm.comes_to_rest(AT_REST)
@@ -119,19 +121,19 @@ def test_when_feedforward_is_killed_in_motion_the_arm_comes_to_rest_and_takes_th
     )
     np.testing.assert_allclose(arm.position(), stood, atol=1e-3)  # taken up where it stands
     arm.goes_to(NAMES, FAR, AT_REST)
-    assert deepest(arm.states[heard:], (START, FAR)) < 0.1
-    assert fastest_effort(arm.states[heard:], SLACK) <= EFFORT_RATE
+    assert deepest(arm.states[received:], (START, FAR)) < 0.1
+    assert fastest_effort(arm.states[received:], SLACK) <= EFFORT_RATE
 
 
 def test_when_the_robot_goes_away_and_comes_back_it_is_held_where_it_was(arm):
     arm.kill("simulator", "controller", "no joint states come")
-    heard = len(arm.states)
+    received = len(arm.states)
     arm.launch("simulator")  # at START, where it was
-    wait_for(lambda: len(arm.states) > heard and any(arm.states[-1].effort), "a command obeyed")
+    wait_for(lambda: len(arm.states) > received and any(arm.states[-1].effort), "a command obeyed")
     arm.position()
-    assert deepest(arm.states[heard:], (START, START)) < AT_REST
+    assert deepest(arm.states[received:], (START, START)) < AT_REST
     arm.goes_to(NAMES, FAR, AT_REST)
-    assert fastest_effort(arm.states[heard:], SLACK) <= EFFORT_RATE
+    assert fastest_effort(arm.states[received:], SLACK) <= EFFORT_RATE
 
 
 def test_a_robot_that_comes_back_elsewhere_is_brought_to_the_reference_without_a_step(arm, peer):
@@ -141,9 +143,9 @@ def test_a_robot_that_comes_back_elsewhere_is_brought_to_the_reference_without_a
     arm.goes_to(NAMES, FAR, AT_REST)
     assert peer.set_parameters("controller_node", limits).successful
     arm.kill("simulator", "controller", "no joint states come")
-    heard = len(arm.states)
+    received = len(arm.states)
     arm.launch("simulator")  # at START, as after a reset
-    wait_for(lambda: len(arm.states) > heard, "joint_states")
+    wait_for(lambda: len(arm.states) > received, "joint_states")
 
     def arrives():
         peer.call(Trigger, "/controller_node/resume", Trigger.Request())
@@ -153,6 +155,6 @@ def test_a_robot_that_comes_back_elsewhere_is_brought_to_the_reference_without_a
     wait_for(arrives, "the goal")
     off = dict.fromkeys(limits, 0.0)
     assert peer.set_parameters("controller_node", off).successful
-    assert fastest_effort(arm.states[heard:], SLACK) <= EFFORT_RATE
-    assert np.abs(series(arm.states[heard:], "velocity")[1]).max() < ROBOT.limits.velocity.min()
+    assert fastest_effort(arm.states[received:], SLACK) <= EFFORT_RATE
+    assert np.abs(series(arm.states[received:], "velocity")[1]).max() < ROBOT.limits.velocity.min()
     assert all(process.running for process in arm.processes.values())

@@ -11,8 +11,8 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from rosgraph_msgs.msg import Clock
 
 from arm_system import AT_REST, FAR, LIMITS, NAMES, RATE, START, series, shaken_arm
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import time_msg
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import PATIENCE, wait_for
 
 # Between two messages the arm goes 2 mrad; a busy machine may lose a fifth of a second of them.
@@ -119,8 +119,8 @@ def test_while_the_arm_rests_a_jump_of_the_clock_is_not_felt(arm, clock):
     moved, commanded = len(arm.states), len(arm.commands)
     for jump in (10.0, -30.0):
         clock.jump(jump)
-        heard = len(arm.states)
-        wait_for(lambda heard=heard: len(arm.states) > heard + RATE / 4, "joint_states")
+        received = len(arm.states)
+        wait_for(lambda received=received: len(arm.states) > received + RATE / 4, "joint_states")
     assert np.abs(series(arm.states[moved:], "position")[1] - START).max() < AT_REST
     tau = series(arm.commands[commanded:], "effort")[1]
     assert np.abs(tau - tau[0]).max() < 0.1

@@ -60,20 +60,20 @@ def holds(arm, urdf, q):
 
 
 def test_a_heavier_arm_is_held_by_its_own_gravity_without_a_step(arm, describe):
-    heard = len(arm.states)
+    received = len(arm.states)
     describe(HEAVY)
     holds(arm, HEAVY, START)
-    assert fastest_effort(arm.states[heard:], SLACK) <= GENTLE
+    assert fastest_effort(arm.states[received:], SLACK) <= GENTLE
     arm.rests_at(START, AT_REST)
-    path = series(arm.states[heard:], "position")[1]
+    path = series(arm.states[received:], "position")[1]
     assert np.abs(path - START).max() < 0.1  # it gives way a little while the efforts pass over
     for process in arm.processes.values():
         process.wait_for_log("using the new description of robot 'planar_2r'")
 
 
 def test_in_motion_the_arm_comes_to_rest_before_the_new_description_counts(arm, describe):
-    referred, heard = len(arm.references), len(arm.states)
-    # To and fro for half a minute: however late a busy machine hears of it, the arm still moves
+    referred, received = len(arm.references), len(arm.states)
+    # To and fro for half a minute: however late a busy machine receives it, the arm still moves
     arm.send(NAMES, *((3.0 * k, FAR if k % 2 else START) for k in range(1, 11)))
     wait_for(lambda: abs(arm.references[-1].position[0] - START[0]) > 0.1, "motion")
     describe(HEAVY)
@@ -85,7 +85,7 @@ def test_in_motion_the_arm_comes_to_rest_before_the_new_description_counts(arm, 
     holds(arm, HEAVY, q)
     path = series(arm.references[referred:], "position")[1]
     assert np.abs(np.diff(path, axis=0)).max() < 0.05  # 0.4 rad/s; some messages may be missing
-    assert fastest_effort(arm.states[heard:], SLACK) <= GENTLE
+    assert fastest_effort(arm.states[received:], SLACK) <= GENTLE
     arm.send(NAMES, (1.0, FAR))
     arm.rests_at(FAR, AT_REST)
 

@@ -24,9 +24,9 @@ from arm_system import (
     shaken_arm,
 )
 from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import time_msg
 from robot_dynamics.robot import find_robot
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -48,9 +48,9 @@ class Relay:
 
     def _pass_on(self, msg):
         self.true.append(msg)
-        told = self.change(msg)
-        if told is not None:
-            self._out.publish(told)
+        changed = self.change(msg)
+        if changed is not None:
+            self._out.publish(changed)
 
 
 @pytest.fixture(scope="module")
@@ -106,47 +106,49 @@ def lines(process, text):
 def silence(relay, seconds):
     """Have no joint_states come for a while, by the count of those that are measured."""
     relay.change = lambda msg: None
-    heard = len(relay.true)
+    received = len(relay.true)
     try:
-        wait_for(lambda: len(relay.true) > heard + seconds * RATE, "joint_states to be kept back")
+        wait_for(
+            lambda: len(relay.true) > received + seconds * RATE, "joint_states to be kept back"
+        )
     finally:
         relay.change = lambda msg: msg
 
 
 def test_without_joint_states_for_a_second_the_arm_stays_where_it_is(arm, relay):
-    heard = len(relay.true)
+    received = len(relay.true)
     controller = arm.processes["controller"]
-    told = len(lines(controller, "no joint states come"))
+    before = len(lines(controller, "no joint states come"))
     silence(relay, 1.0)
-    assert len(lines(controller, "no joint states come")) == told + 1
+    assert len(lines(controller, "no joint states come")) == before + 1
     arm.position()
     wait_for(lambda: "tracking" in controller.log.splitlines()[-1], "tracking")
-    path = series(relay.true[heard:], "position")[1]
+    path = series(relay.true[received:], "position")[1]
     assert np.abs(path - START).max() < AT_REST
 
 
 def test_a_motion_in_which_joint_states_stop_for_a_second_still_arrives(arm, relay, peer):
-    heard = len(relay.true)
+    received = len(relay.true)
     go(arm, peer)
     on_its_way(arm)
     silence(relay, 1.0)
     arm.rests_at(FAR, AT_REST)
-    assert fastest_effort(relay.true[heard:], SLACK) <= EFFORT_RATE
+    assert fastest_effort(relay.true[received:], SLACK) <= EFFORT_RATE
 
 
 def test_a_robot_that_loses_and_delays_its_states_follows_with_a_bounded_error(arm, relay, peer):
-    heard = len(relay.true)
-    # Gains of single joints see the fast poles of coupled joints, and delays make those swing up;
+    received = len(relay.true)
+    # Gains of single joints see the fast poles of coupled joints, and delays make those unstable;
     # computed torque takes the coupling out
     assert peer.set_parameter("controller_node", "mode", "computed_torque").successful
     assert peer.set_parameters("simulator_node", {"loss": 0.1, "delay": 0.02}).successful
     try:
-        wait_for(lambda: len(relay.true) > heard + RATE / 2, "joint_states")
-        heard = len(relay.true)
+        wait_for(lambda: len(relay.true) > received + RATE / 2, "joint_states")
+        received = len(relay.true)
         expected = go(arm, peer)
         on_its_way(arm)
         arm.rests_at(FAR, AT_REST)
-        t, q = series(relay.true[heard:], "position")
+        t, q = series(relay.true[received:], "position")
         assert (np.diff(np.round(t * RATE)) > 1).mean() > 0.03  # lost indeed: one of ten
         # 5 mrad on an idle machine. Gravity alone, uncompensated, is 0.1 rad under these gains
         assert np.abs(q - expected(t)).max() < 0.05
@@ -196,7 +198,7 @@ def test_a_trajectory_with_a_nan_changes_nothing_of_the_motion(arm, peer):
 
 def test_a_thousand_invalid_trajectories_do_not_disturb_the_motion(arm, peer):
     feedforward = arm.processes["feedforward"]
-    told = len(lines(feedforward, "refused"))
+    before = len(lines(feedforward, "refused"))
     referred = len(arm.references)
     expected = go(arm, peer, duration=3.0)
     on_its_way(arm)
@@ -212,7 +214,7 @@ def test_a_thousand_invalid_trajectories_do_not_disturb_the_motion(arm, peer):
         arm.send(names, *points)
     arm.rests_at(FAR, AT_REST)
     assert off_the_curve(arm.references[referred:], expected) < ON_THE_CURVE
-    refusals = lines(feedforward, "refused")[told:]
+    refusals = lines(feedforward, "refused")[before:]
     assert 5 <= len(refusals) <= 100  # at most 20 lines a second of those 1000
     # The loop went on: between two refusals there were references
     first, last = (float(re.search(r"\[(\d+\.\d+)\]", refusals[k])[1]) for k in (0, -1))

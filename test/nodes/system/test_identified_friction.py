@@ -17,7 +17,7 @@ from arm_system import (
 )
 from robot_dynamics import read_urdf
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.identification.written.parameter_file import Drives, write_parameters
+from robot_dynamics.identification.export.parameter_file import Drives, write_parameters
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 

@@ -11,9 +11,9 @@ from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Status
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import nanoseconds, time_msg
 from robot_dynamics.robot import find_robot
-from robot_dynamics.trajectory.trajectory_files import NS_PER_S
 from ros_system import wait_for
 
 RATE = 200.0
@@ -35,7 +35,7 @@ def stamp(msg):
 
 
 def values(reports, node, key):
-    """What a node has said of itself under one key."""
+    """Return the reported values of a node under one key."""
     return {
         entry.value
         for msg in list(reports)
@@ -97,11 +97,11 @@ def test_in_lockstep_every_state_is_answered_once_by_the_command_with_its_stamp(
 
     def pairs():
         """Commands that answer a state, and the effort of the state one cycle later."""
-        told = {stamp(state): tuple(state.effort) for state in list(states)}
+        reported = {stamp(state): tuple(state.effort) for state in list(states)}
         asked = {}
         for command in list(commands):
             asked.setdefault(stamp(command), set()).add(tuple(command.effort))
-        return [(asked[s], told[s + CYCLE]) for s in asked if s + CYCLE in told]
+        return [(asked[s], reported[s + CYCLE]) for s in asked if s + CYCLE in reported]
 
     wait_for(lambda: len(pairs()) > 100, "commands and states")
     node = f"{name}/simulator_node"
@@ -153,8 +153,8 @@ def test_an_arm_that_is_driven_by_its_motors_is_held_where_it_is(start, peer, na
     controller = start("controller_node", {**COMMON, **REMOTE}, arguments)
     controller.wait_for_log("holding")
     wait_for(lambda: states and np.abs(states[-1].effort).min() > 1.0, "a command that is obeyed")
-    heard = len(states)
-    wait_for(lambda: len(states) > heard + 100, "joint_states")
+    received = len(states)
+    wait_for(lambda: len(states) > received + 100, "joint_states")
     path = np.array([state.position for state in states])
     # What is left is round-off, as without actuators: 0.1 rad and more if efforts were mixed up
     assert np.abs(path - START).max() < 1e-6

@@ -86,37 +86,37 @@ def test_the_effort_passes_to_the_gravity_of_the_new_robot_without_a_step(
     start, peer, namespace, arm, node, kind, topic, field
 ):
     arguments, name = namespace
-    heard = peer.listen(kind, f"{name}/{topic}", 1000)
+    received = peer.listen(kind, f"{name}/{topic}", 1000)
     process = start(node, COMMON, arguments)
-    settles(heard, field, gravity(TEXT))
-    del heard[:-1]
+    settles(received, field, gravity(TEXT))
+    del received[:-1]
     arm.describe(HEAVY)
     process.wait_for_log("using the new description of robot 'planar_2r'")
-    settles(heard, field, gravity(HEAVY))
+    settles(received, field, gravity(HEAVY))
     # A quintic fade is 15/8 times as steep as a line; some messages may be lost between two
     change = np.abs(gravity(HEAVY) - gravity(TEXT)).max()
-    assert largest_step(heard, field) < 15 / 8 * change * 0.15 / FADE
+    assert largest_step(received, field) < 15 / 8 * change * 0.15 / FADE
 
 
 def test_a_motion_ends_before_the_robot_is_exchanged(start, peer, namespace, arm):
     arguments, name = namespace
-    heard = peer.listen(JointState, f"{name}/reference", 1000)
+    received = peer.listen(JointState, f"{name}/reference", 1000)
     process = start("feedforward_node", COMMON, arguments)
     process.wait_for_log("ready for trajectories")
     publisher = peer.publisher(JointTrajectory, f"{name}/joint_trajectory")
     msg = JointTrajectory(joint_names=NAMES)
     msg.points.append(_point(5.0, Q + 1.0))
     publisher.publish(msg)
-    wait_for(lambda: heard and max(np.abs(heard[-1].velocity)) > 0.2, "motion")
+    wait_for(lambda: received and max(np.abs(received[-1].velocity)) > 0.2, "motion")
     arm.describe(HEAVY)
     process.wait_for_log("coming to rest for a new robot_description")
     process.wait_for_log("using the new description")
-    wait_for(lambda: not any(heard[-1].velocity), "rest")
-    q = np.array(heard[-1].position)
-    settles(heard, "effort", gravity(HEAVY, q))
+    wait_for(lambda: not any(received[-1].velocity), "rest")
+    q = np.array(received[-1].position)
+    settles(received, "effort", gravity(HEAVY, q))
     assert np.abs(q - (Q + 1.0)).max() > 0.1  # it did not go on
-    assert heard[-1].position.tolist() == q.tolist()
-    assert largest_step(heard, "position") < 0.1
+    assert received[-1].position.tolist() == q.tolist()
+    assert largest_step(received, "position") < 0.1
 
 
 @pytest.mark.parametrize("node", ["feedforward_node", "controller_node", "simulator_node"])
@@ -147,18 +147,18 @@ def test_other_joints_are_refused_with_both_lists_and_the_node_goes_on(
 
 def test_the_parameter_exchanges_the_robot_as_the_topic_does(start, peer, namespace, arm):
     arguments, name = namespace
-    heard = peer.listen(JointState, f"{name}/reference", 1000)
+    received = peer.listen(JointState, f"{name}/reference", 1000)
     start("feedforward_node", {**COMMON, "urdf_path": "planar_2r"}, arguments)
-    settles(heard, "effort", gravity(TEXT))
+    settles(received, "effort", gravity(TEXT))
     assert peer.set_parameter(
         f"{name}/feedforward_node".lstrip("/"), "robot_description", HEAVY
     ).successful
-    settles(heard, "effort", gravity(HEAVY))
+    settles(received, "effort", gravity(HEAVY))
 
 
 def test_a_payload_stays_in_the_hand_of_the_new_robot(start, peer, namespace, arm):
     arguments, name = namespace
-    heard = peer.listen(JointState, f"{name}/reference", 1000)
+    received = peer.listen(JointState, f"{name}/reference", 1000)
     start(
         "feedforward_node", {**COMMON, "payload.mass": 2.0, "payload.frame": "endpoint"}, arguments
     )
@@ -166,28 +166,30 @@ def test_a_payload_stays_in_the_hand_of_the_new_robot(start, peer, namespace, ar
         Dynamics(read_urdf(text).with_payload("endpoint", 2.0, np.zeros(3)), cache=False).gravity(Q)
         for text in (TEXT, HEAVY)
     ]
-    settles(heard, "effort", loaded[0])
+    settles(received, "effort", loaded[0])
     arm.describe(HEAVY)
-    settles(heard, "effort", loaded[1])
+    settles(received, "effort", loaded[1])
 
 
 def test_the_simulated_arm_moves_as_the_new_one_from_where_it_is(start, peer, namespace, arm):
     arguments, name = namespace
-    heard = peer.listen(JointState, f"{name}/joint_states", 1000)
+    received = peer.listen(JointState, f"{name}/joint_states", 1000)
     process = start("simulator_node", {"rate": 100.0, "initial_positions": "[0.5, 0.1]"}, arguments)
     own = [0.5, 0.1]
-    wait_for(lambda: any(list(msg.position) == own for msg in heard), "the simulated arm")
+    wait_for(lambda: any(list(msg.position) == own for msg in received), "the simulated arm")
     arm.describe(HEAVY)
     process.wait_for_log("using the new description")
     command = peer.publisher(Float64MultiArray, f"{name}/effort_command")
     holds = Float64MultiArray(data=gravity(HEAVY, np.array(own)).tolist())
     timer = peer.node.create_timer(0.02, lambda: command.publish(holds))
-    wait_for(lambda: any(heard[-1].effort) and list(heard[-1].name) == NAMES, "the command at work")
-    count = len(heard)
-    wait_for(lambda: len(heard) > count + 200, "states")
+    wait_for(
+        lambda: any(received[-1].effort) and list(received[-1].name) == NAMES, "the command at work"
+    )
+    count = len(received)
+    wait_for(lambda: len(received) > count + 200, "states")
     peer.node.destroy_timer(timer)
     # The efforts that hold the new arm hold it; the old one would have been thrown upwards
-    ours = [msg.position for msg in heard[count:] if any(msg.effort)]
+    ours = [msg.position for msg in received[count:] if any(msg.effort)]
     np.testing.assert_allclose(ours[-1], own, atol=1e-6)
 
 

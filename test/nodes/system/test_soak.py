@@ -45,7 +45,7 @@ def undisturbed_by_others(folder, domain):
 
 
 @pytest.mark.thorough
-def test_an_arm_that_is_never_left_in_peace_does_all_it_is_told_without_a_jump(tmp_path, domain):
+def test_an_arm_under_constant_disturbances_follows_all_commands_without_a_jump(tmp_path, domain):
     report = undisturbed_by_others(tmp_path, domain)
     assert not report.faults
     assert report.trajectories >= 3

@@ -26,15 +26,15 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from arm_system import AT_REST, NAMES, START, shaken_arm
 from joint_messages import joint_state_msg
-from robot_dynamics.nodes.recorder_node import RecorderNode
 from robot_dynamics.nodes.ros.messages import effort_msg, time_msg
+from robot_dynamics.nodes.run_collector import RunCollector
 from robot_dynamics.nodes.runtime.process import Process
 from ros_system import wait_for
 
 HUGE, ACTIVE = 1e308, State.PRIMARY_STATE_ACTIVE
 OBSERVERS = ("monitor_node", "recorder_node", "viewer_node")
 PORT = 18347
-"""Of the page, which no other test serves there."""
+"""Port of the page, used by no other test."""
 
 
 # -- what is right, and how it is made wrong ------------------------------------------------
@@ -73,7 +73,7 @@ def state_now(peer):
 
 
 def wrong_values(kind, value, *, huge):
-    """Values that a field of a message must not have, or that nobody expects there."""
+    """Invalid or unexpected values of a message field."""
     numbers = [nan, inf, -inf, *([HUGE, -HUGE] if huge else [])]
     if kind == "double":
         return numbers
@@ -118,7 +118,7 @@ def wrong_messages(msg, *, huge=False):
 
 
 def wrong_parameters(kind, value):
-    """Values that a parameter of a type must not have, whatever its range is."""
+    """Invalid values of a parameter type, for any range."""
     numbers = [nan, inf, -inf, -(2**63), 2**63 - 1]
     others = {
         ParameterType.PARAMETER_BOOL: [True],
@@ -147,19 +147,19 @@ class Arm:
     def send(self, topic, kind, wrong):
         """Publish wrong messages between right ones; nothing ends, nothing moves."""
         publisher = self.peer.publisher(kind, topic)
-        heard = len(self.system.states)
+        received = len(self.system.states)
         for what, msg in wrong:
             publisher.publish(msg)
             count = len(self.system.states)  # one of the robot's states later: each is looked at
             wait_for(lambda count=count: len(self.system.states) > count, f"a state after {what}")
-        self.check(heard, f"{topic} was wrong")
+        self.check(received, f"{topic} was wrong")
         self.peer.node.destroy_publisher(publisher)
 
-    def check(self, heard, why):
+    def check(self, received, why):
         for process in self.system.processes.values():
             assert process.running, f"{process.name} ended when {why}:\n{process.log}"
             assert "Traceback" not in process.log, process.log
-        moved = np.array([state.position for state in self.system.states[heard:]]) - START
+        moved = np.array([state.position for state in self.system.states[received:]]) - START
         assert np.abs(moved).max() < AT_REST, f"the arm moved when {why}"
 
 
@@ -211,7 +211,7 @@ def test_a_wrong_message_moves_no_arm(arm, topic):
     ],
 )
 def test_a_wrong_parameter_moves_no_arm(arm, start, tmp_path, node):
-    peer, heard = arm.peer, len(arm.system.states)
+    peer, received = arm.peer, len(arm.system.states)
     if node in OBSERVERS:
         own = {"recorder_node": {"file": tmp_path / "run.mcap"}, "viewer_node": {"port": PORT}}
         observer = start(node, {"urdf_path": "planar_2r", **own.get(node, {})})
@@ -230,7 +230,7 @@ def test_a_wrong_parameter_moves_no_arm(arm, start, tmp_path, node):
             answer = peer.set_parameter(node, item.name, wrong)
             assert not answer.successful, f"{item.name} = {wrong!r}"
             assert item.name in answer.reason or repr(wrong) in answer.reason
-    arm.check(heard, f"parameters of {node} were wrong")
+    arm.check(received, f"parameters of {node} were wrong")
     assert node not in OBSERVERS or observer.running
 
 
@@ -285,10 +285,10 @@ def test_no_number_however_large_ends_a_node(start, peer, namespace, node, topic
     assert "Traceback" not in process.log
 
 
-def test_a_recorder_keeps_nothing_that_is_wrong(context, peer, namespace):
+def test_a_run_collector_keeps_nothing_that_is_wrong(context, peer, namespace):
     _, name = namespace
     given = [Parameter("urdf_path", value="planar_2r")]
-    node = RecorderNode(context=context, namespace=name, parameter_overrides=given)
+    node = RunCollector(context=context, namespace=name, parameter_overrides=given)
     with Process([node], context) as process:
         process.start()
         publishers = {

@@ -1,4 +1,4 @@
-"""What a URDF says is what the robot has; what is odd in it is said in one warning."""
+"""The robot of a URDF, and the warnings about implausible data."""
 
 import logging
 import os
@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from oracles import pin_model, relative_error
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.joint import JointType, Limits, Mimic
+from robot_dynamics.robot.joint import JointLimits, JointType, Mimic
 from robot_dynamics.robot.urdf.reader import read_urdf
 from strategies import random_state, robots, seeds, urdf_text
 
@@ -82,7 +82,7 @@ def test_a_joint_has_what_its_element_says():
     )
     joint = read_urdf(arm(inside)).joint("elbow")
     assert (joint.type, joint.parent, joint.child) == (JointType.REVOLUTE, "base", "forearm")
-    assert joint.limits == Limits(-1.5, 2.5, 3.0, 40.0)
+    assert joint.limits == JointLimits(-1.5, 2.5, 3.0, 40.0)
     assert (joint.damping, joint.friction, joint.mimic) == (0.5, 0.25, None)
     assert_allclose(joint.axis, [0, 1, 0], atol=0)
     assert_allclose(joint.origin.translation, [1, 2, 3], atol=0)
@@ -112,11 +112,11 @@ def test_the_inertia_of_a_rotated_inertial_frame_is_brought_to_the_link():
 
 def test_a_continuous_joint_has_effort_and_velocity_but_no_position_limits():
     joint = read_urdf(arm(kind="continuous")).joint("elbow")
-    assert joint.limits == Limits(velocity=1.0, effort=1.0)
+    assert joint.limits == JointLimits(velocity=1.0, effort=1.0)
 
 
 def test_a_continuous_joint_needs_no_limits():
-    assert read_urdf(arm("", kind="continuous")).joint("elbow").limits == Limits()
+    assert read_urdf(arm("", kind="continuous")).joint("elbow").limits == JointLimits()
 
 
 def test_a_fixed_joint_may_keep_the_leftovers_of_a_moving_one():
@@ -317,12 +317,12 @@ ODD = {
     ),
     "triangle inequality": (
         arm(body=inertial(moments=(1, 2, 4))),
-        HERE + "inertia breaks the triangle inequality: no body has principal moments 1, 2, 4 "
-        "kg m^2, where the largest exceeds the sum of the others; check ixx, iyy, izz",
+        HERE + "inertia breaks the triangle inequality: the largest of the principal moments "
+        "1, 2, 4 kg m^2 exceeds the sum of the others; check ixx, iyy, izz",
     ),
     "point": (
         arm(body=inertial(moments=(0, 0, 0), origin='<origin xyz="0 1 0"/>')),
-        HERE + "has mass but no rotational inertia, like a point; give ixx, iyy, izz",
+        HERE + "has mass but no rotational inertia, like a point mass; give ixx, iyy, izz",
     ),
     "inertia without mass": (
         arm(body=inertial(mass=0)),
@@ -369,7 +369,7 @@ def test_a_thin_plate_is_a_body_even_when_its_moments_are_rounded(moments, warni
 
 
 def test_limits_of_zero_become_unlimited():
-    assert read_urdf(arm('<limit velocity="0" effort="0"/>')).joint("elbow").limits == Limits()
+    assert read_urdf(arm('<limit velocity="0" effort="0"/>')).joint("elbow").limits == JointLimits()
 
 
 def test_equal_limits_that_are_not_zero_are_kept():

@@ -1,4 +1,4 @@
-"""Transmissions of a URDF in the dialects that are in use."""
+"""Transmissions of a URDF in the dialects of ROS."""
 
 import numpy as np
 import pytest

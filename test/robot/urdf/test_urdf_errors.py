@@ -1,4 +1,4 @@
-"""Bad input: one line that names the file, the line, the element and the remedy."""
+"""Errors of invalid URDFs: one line with file, line, element and remedy."""
 
 import itertools
 import os
@@ -36,7 +36,7 @@ def robot(*lines, links="abc"):
 
 
 def message_of(source):
-    """What read_urdf says about a source, which must be one line."""
+    """Return the error message of read_urdf, which must be one line."""
     with pytest.raises(UrdfError) as error:
         read_urdf(source)
     message = str(error.value)
@@ -152,8 +152,8 @@ FAULTS = {
     ),
     "number that would overflow": (
         robot(joint(inside='<origin xyz="0 1e999 0"/>' + LIMIT), links="ab"),
-        f"{TEXT}:4: joint 'elbow': xyz=\"0 1e999 0\" of <origin>: '1e999' is larger than any "
-        "robot has",
+        f"{TEXT}:4: joint 'elbow': xyz=\"0 1e999 0\" of <origin>: '1e999' is larger than "
+        "1e+15; correct it",
     ),
     "decimal comma": (
         robot(joint(inside='<origin xyz="0 0,5 0"/>' + LIMIT), links="ab"),

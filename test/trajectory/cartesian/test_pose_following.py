@@ -1,4 +1,4 @@
-"""Joint motion along paths of poses: the hand is on the path, and what it meets is told."""
+"""Joint motion along paths of poses, and remarks on singular poses and limits."""
 
 import numpy as np
 import pytest
@@ -153,7 +153,7 @@ def test_a_spline_through_poses_of_the_arm_is_followed(ur5):
 # -- what is met ----------------------------------------------------------------------------------
 
 
-def test_a_singular_pose_on_the_way_is_told_with_its_time_and_crossed(ur5):
+def test_a_singular_pose_on_the_path_is_reported_with_its_time_and_crossed(ur5):
     """The wrist comes straight halfway: joints 4 and 6 are in line where joint 5 is zero."""
     times = np.linspace(0.0, 2.0, 41)
     q = np.tile(BENT, (41, 1))
@@ -171,7 +171,7 @@ def test_a_singular_pose_on_the_way_is_told_with_its_time_and_crossed(ur5):
     assert "singular" in remark.text
 
 
-def test_limits_that_are_passed_are_told_by_joint_and_time():
+def test_exceeded_limits_are_reported_by_joint_and_time():
     robot = read_urdf(find_robot("planar_2r"))
     low = robot.limits.upper[0]
     q = np.column_stack([np.linspace(low - 0.5, low + 0.5, 21), np.full(21, 0.9)])
@@ -182,18 +182,18 @@ def test_limits_that_are_passed_are_told_by_joint_and_time():
         np.array([p.translation for p in poses]),
     )
     _, remarks = follow_poses(robot, path, "endpoint", near=q[0])
-    told = [remark for remark in remarks if "passes its limit" in remark.text]
-    assert [str(x) for x in told] == [f"t = 0.55 s: joint 'joint_1' passes its limit {low:.4g}"]
+    reported = [remark for remark in remarks if "passes its limit" in remark.text]
+    assert [str(x) for x in reported] == [f"t = 0.55 s: joint 'joint_1' passes its limit {low:.4g}"]
 
 
-def test_a_joint_that_is_too_fast_is_told(ur5):
+def test_a_joint_that_is_too_fast_is_reported(ur5):
     start = pose_at(ur5, BENT, "tool0")
     path = straight_line(start, moved(start, 0.1, -0.3, 0.1), 0.1, rate=500.0)
     _, remarks = follow_poses(ur5, path, "tool0", near=BENT)
     assert any("is faster than its limit" in remark.text for remark in remarks)
 
 
-def test_a_pose_out_of_reach_is_told_with_its_time(ur5):
+def test_a_pose_out_of_reach_is_refused_with_its_time(ur5):
     start = pose_at(ur5, BENT, "tool0")
     path = PosePath(
         np.array([0.0, 0.5]),
@@ -204,7 +204,7 @@ def test_a_pose_out_of_reach_is_told_with_its_time(ur5):
         follow_poses(ur5, path, "tool0", near=BENT)
 
 
-def test_a_branch_that_ends_is_told_with_its_time(ur5):
+def test_a_branch_that_ends_is_refused_with_its_time(ur5):
     far = np.array([0.3, -1.2, 1.5, -0.4, 0.8, 2.0])
     first, second = (pose_at(ur5, q, "tool0") for q in (BENT, far))
     path = PosePath(

@@ -1,4 +1,4 @@
-"""Paths of poses: what they pass, how they start and end, and files that are no paths."""
+"""Paths of poses: their points and ends, and invalid files."""
 
 import numpy as np
 import pytest

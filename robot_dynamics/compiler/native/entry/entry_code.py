@@ -12,7 +12,7 @@ from itertools import combinations
 
 from robot_dynamics.compiler.graph.trace import Shape
 from robot_dynamics.compiler.native.entry import native_entry as python
-from robot_dynamics.compiler.native.ir import Code, Lanes
+from robot_dynamics.compiler.native.ir import Code, SimdType
 
 # -- the entries --------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ def _item(typed_pointers: bool) -> str:
 
 
 def _reusable(outputs: Mapping[str, Shape], scalar: str, typed_pointers: bool) -> list[str]:
-    """Write `reusable`: the remembered result of that number if nobody else holds it, else 0."""
+    """Write `reusable`: a remembered result by number if it has no other reference, else 0."""
     code = Code(typed_pointers)
     entry = EntryWriter(code, scalar)
     result = code.let(f"call i64 @PyList_GetItem(i64 {entry.object('remembered')}, i64 %number)")
@@ -168,7 +168,7 @@ class EntryWriter:
 
     def __init__(self, code: Code, scalar: str) -> None:
         self.code = code
-        self.lanes = Lanes(scalar)
+        self.lanes = SimdType(scalar)
         self.constants: list[str] = []
         self.count = ""  # N of a batch
         self.scratch = code.stack("i64", python.MOST_DIMENSIONS)  # dimensions of a new array
@@ -335,7 +335,7 @@ class EntryWriter:
             code.label(go_on)
 
     def answer(self, arrays: list[str]) -> str:
-        """What a call returns, owning the arrays: the only one, or a named tuple."""
+        """Return the result of a call, which owns the arrays: the only one, or a named tuple."""
         if len(arrays) == 1:
             return arrays[0]
         code, kind = self.code, self.object("results")

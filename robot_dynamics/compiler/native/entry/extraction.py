@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.native_entry import FASTCALL, TYPE, builtin
 from robot_dynamics.compiler.native.ir import Code, number_text
 from robot_dynamics.errors import BackendError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 
 BYTES_SIZE, BYTES_DATA = 16, bytes.__basicsize__ - 1
 """Where a bytes object keeps its length and its content."""
@@ -25,7 +26,6 @@ BYTES_SIZE, BYTES_DATA = 16, bytes.__basicsize__ - 1
 LARGEST = 1e150
 """Numbers whose squares, added up, stay finite; larger ones are left to who refuses them."""
 
-NS_PER_S = 1_000_000_000
 
 HEAD = ("length", "size", "stamp", "required", "copies")
 """64-bit integers that a plan begins with; pairs of source and target follow, then known bytes and
@@ -45,7 +45,7 @@ def plan_of(
     copies: Sequence[tuple[int, int]],
     required: int,
 ) -> bytes:
-    """What `extract` does with messages of one kind.
+    """Encode what `extract` does with messages of one kind.
 
     Args:
         length: Bytes of such a message.

@@ -8,7 +8,7 @@ takes the Python function.
 A builtin function among the attributes of an object is called without a Python frame in
 between. It also hides what the class has under that name, so it may stand there only while
 the class's method is the one that the entry was made for: not in a subclass with a method
-of its own, and not after somebody has set another on the class, as tests do.
+of its own, and not after another one was set on the class, as tests do.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _same(thing: Any) -> Any:
 
 
 FASTCALL, FASTCALL_WITH_KEYWORDS = 0x0080, 0x0080 | 0x0002
-"""How a builtin function takes its arguments: `METH_FASTCALL`, alone or with `METH_KEYWORDS`."""
+"""Calling conventions of a builtin function: `METH_FASTCALL`, alone or with `METH_KEYWORDS`."""
 
 # CPython reads the definition of a builtin function even while it frees the function, in an order
 # that a garbage collection leaves open. 32 bytes per kernel are cheap enough to keep.
@@ -181,7 +181,7 @@ _definitions: list[_MethodDef] = []
 
 @functools.lru_cache(maxsize=64)
 def _documentation(signature: str, text: str) -> bytes:
-    """What help and inspect.signature read of a builtin function; one copy for all robots."""
+    """Text of a builtin function for help and inspect.signature; one for all robots."""
     return f"{signature}\n--\n\n{text}".encode()
 
 
@@ -309,7 +309,7 @@ def leave(thing: Any, name: str) -> None:
 
 
 def is_entry(name: str, attribute: Any) -> bool:
-    """Whether an attribute of an object is a native entry."""
+    """Return whether an attribute of an object is a native entry."""
     return name in _methods and inspect.isbuiltin(attribute)
 
 

@@ -1,1 +1,1 @@
-"""A loop over time in native code: programs on a block of lanes, again and again."""
+"""A loop over time in native code: programs that run on blocks of SIMD lanes in every step."""

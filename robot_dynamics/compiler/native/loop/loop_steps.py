@@ -1,8 +1,8 @@
-"""What a loop over time does in every step, as a list of steps on named arrays.
+"""Steps of a native loop over time, on named arrays.
 
-The arrays of a block of lanes lie side by side in memory, every entry a vector with a lane per
-robot. A program reads some and writes others; between programs lie steps that no expression
-graph has: repetition, memory of the past, random numbers.
+The arrays of a block are contiguous in memory. Every entry is a vector with one SIMD lane per
+batch member. Programs read some arrays and write others. Further steps do what an expression graph
+cannot: repetition, delay lines, tables and random numbers.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from robot_dynamics.compiler.graph.trace import Program
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """Evaluate a program; its inputs are arrays of those names.
+    """Evaluate a program; its inputs are arrays of the same names.
 
     Args:
         program: The equations.
-        writes: Array that an output goes to, where it has another name.
+        writes: Array of an output, by name of the output, where the names differ.
     """
 
     program: Program
@@ -29,11 +29,11 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class When:
-    """Steps that are left out if `array`, shape (1,), is positive in no lane.
+    """Steps that run only if `array`, shape (1,), is positive in some SIMD lane.
 
     Args:
-        array: Its name.
-        body: Steps; or what still becomes steps.
+        array: Name of the array.
+        body: Steps, or objects that are still to be converted to steps.
     """
 
     array: str
@@ -42,7 +42,7 @@ class When:
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """Steps to repeat, at most so many times, while `array`, shape (1,), is positive anywhere."""
+    """Steps to repeat, at most `most` times, while `array`, shape (1,), is positive in any lane."""
 
     most: int
     array: str
@@ -51,12 +51,12 @@ class Repeat:
 
 @dataclass(frozen=True, eq=False)
 class Normals:
-    """Normal random numbers.
+    """Draw normal random numbers.
 
     Args:
-        target: Array that they go to.
+        target: Array of the numbers.
         key: Array of one 64-bit integer: the stream.
-        turn: Array of one double, a whole number: how many times the stream was used.
+        turn: Array of one double: how many times the stream has been used.
     """
 
     target: str
@@ -66,7 +66,7 @@ class Normals:
 
 @dataclass(frozen=True, eq=False)
 class Remember:
-    """Keep arrays as they are at this step in a ring of that name."""
+    """Store arrays of this step in the ring buffer of that name."""
 
     ring: str
     arrays: tuple[str, ...]
@@ -74,12 +74,12 @@ class Remember:
 
 @dataclass(frozen=True, eq=False)
 class Recall:
-    """What a ring kept some steps ago, or at the first step if that was later.
+    """Read a ring buffer with a delay; before that many steps, read its first step.
 
     Args:
-        ring: Name of the ring.
-        delay: Array of one double: whole number of steps, at most the ring's depth less one.
-        targets: Arrays that take what was kept, in the order of `Remember`.
+        ring: Name of the ring buffer.
+        delay: Array of one double: number of steps, at most the depth of the ring less one.
+        targets: Arrays to write to, in the order of `Remember`.
     """
 
     ring: str
@@ -89,12 +89,12 @@ class Recall:
 
 @dataclass(frozen=True, eq=False)
 class LookUp:
-    """The row of this step from a table.
+    """Read the row of this step from a table.
 
     Args:
-        target: Array that takes the row.
-        row: Array of one 64-bit integer: address of the lane's row of step 0.
-        shared: Whether that is the same for all lanes; programs then read from the table itself.
+        target: Array of the row.
+        row: Array of one 64-bit integer: address of the row of step 0, per SIMD lane.
+        shared: Whether all SIMD lanes have the same table; programs then read it in place.
     """
 
     target: str
@@ -104,7 +104,7 @@ class LookUp:
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Write arrays out, where the caller wants a record."""
+    """Record arrays, if the caller asks for a record."""
 
     arrays: tuple[str, ...]
 

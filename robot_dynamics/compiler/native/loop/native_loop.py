@@ -1,4 +1,4 @@
-"""A loop over time, compiled: blocks of lanes go through it one after the other, on threads."""
+"""A compiled loop over time that runs blocks of SIMD lanes one after the other, on threads."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.native import cache, llvm
-from robot_dynamics.compiler.native.ir import Lanes, module
+from robot_dynamics.compiler.native.ir import SimdType, module
 from robot_dynamics.compiler.native.loop.loop_steps import Record, Step
 from robot_dynamics.compiler.native.loop.writer import LoopWriter, nested
 from robot_dynamics.compiler.native.parallel import run_blocks
+from robot_dynamics.foundation.arrays import Array
 
 _ALIGNMENT_BYTES = 64  # bytes, of a vector
 
 
 class NativeLoop:
-    """Steps on named arrays, for blocks of lanes; see `loop_steps`.
+    """Steps on named arrays, for blocks of SIMD lanes; see `loop_steps`.
 
     Args:
         sizes: Number of entries of every array.
-        steps: What to do in every step, or what makes that if it has to be compiled.
-        key: What the steps are made from, so that code on disk is found without making them.
+        steps: The steps, or a function that returns them and is called only to compile.
+        key: Fingerprint of everything that the steps depend on, to find code on disk without them.
 
     Attributes:
-        width: Lanes of a block.
+        width: SIMD lanes of a block.
 
     Raises:
         BackendError: If there is no usable llvmlite.
@@ -41,7 +41,7 @@ class NativeLoop:
         key: str = "",
     ) -> None:
         host = llvm.host()
-        lanes = Lanes("double", host.lanes("double"))
+        lanes = SimdType("double", host.lanes("double"))
         self.width, self.sizes = lanes.width, dict(sizes)
         ends = np.cumsum([0, *sizes.values()]).tolist()
         self._start = dict(zip(sizes, ends, strict=False))
@@ -53,21 +53,21 @@ class NativeLoop:
         self._run = prototype(self._code.address("run"))
 
     def memory(self, count: int) -> Array:
-        """Zeros for the arrays of `count` lanes, shape (blocks, entries, width)."""
+        """Return zeros for the arrays of `count` SIMD lanes, shape (blocks, entries, width)."""
         return _aligned((-(-count // self.width), self._length, self.width))
 
     def array(self, memory: Array, name: str) -> Array:
-        """The array of that name in `memory`, shape (blocks, size, width)."""
+        """Return a view of an array in `memory`, shape (blocks, size, width)."""
         start = self._start[name]
         return memory[:, start : start + self.sizes[name]]
 
     def set(self, memory: Array, name: str, values: Array) -> None:
-        """Write an array; the last lane's stands for those that fill up the last block.
+        """Write an array; the last row also fills the unused SIMD lanes of the last block.
 
         Args:
             memory: From `memory`.
             name: Name of the array.
-            values: One row per lane, shape (N, size), or one for all, shape (size,) or a number.
+            values: One row per SIMD lane, shape (N, size), or one for all: shape (size,), a number.
         """
         place = self.array(memory, name)
         blocks, size, width = place.shape
@@ -85,10 +85,10 @@ class NativeLoop:
         return rows.reshape(-1, self.sizes[name])[:count].copy()
 
     def stepper(self, memory: Array) -> Callable[[], None]:
-        """What goes through one step with the first block, without rings and without a record.
+        """Return a function that runs one step of the first block, without rings or a record.
 
         Args:
-            memory: From `memory`; the function keeps it, and this loop.
+            memory: From `memory`; the function keeps it and this loop alive.
         """
         at, run, kept = _address(memory), self._run, (self, memory)
 
@@ -107,19 +107,19 @@ class NativeLoop:
         threads: int = 1,
         done: Callable[[int], None] | None = None,
     ) -> dict[str, Array]:
-        """Go through all steps with every block.
+        """Run all steps of every block.
 
         Args:
             memory: Of all blocks; changed in place.
             steps: Number of steps, from step 0.
-            depth: Steps that rings reach back, the present one included; rounded up to a power
-                of two.
-            record: Whether to return what `Record` lists.
-            threads: Threads to share the blocks.
-            done: Called with the number of blocks that were finished since the last call.
+            depth: Depth of the ring buffers in steps, the present one included; rounded up to a
+                power of two.
+            record: Whether to return the arrays of `Record`.
+            threads: Number of threads that share the blocks.
+            done: Called with the number of blocks finished since the last call.
 
         Returns:
-            Recorded arrays, shape (steps, N, size) with N all lanes; without a record none.
+            Recorded arrays, shape (steps, N, size) for N SIMD lanes in all; empty without a record.
         """
         blocks = len(memory)
         depth = 1 << max(depth - 1, 0).bit_length()
@@ -151,10 +151,10 @@ def _built(
     sizes: Mapping[str, int],
     steps: tuple[Step, ...] | Callable[[], tuple[Step, ...]],
     key: str,
-    lanes: Lanes,
+    lanes: SimdType,
     host: llvm.Host,
 ) -> tuple[Mapping[str, Any], bytes]:
-    """What is to be known of the code, and the code, from disk, else from the compiler."""
+    """Return metadata and object code, from disk or else from the compiler."""
     around = cache.environment(host)
     name = cache.key_of("loop", key, *around) if key and around is not None else ""
     found = cache.load(name) if name else None
@@ -181,11 +181,11 @@ def _built(
 
 
 def _aligned(shape: tuple[int, ...]) -> Array:
-    """Zeros that begin where vectors may."""
+    """Return zeros with the alignment of vectors."""
     size = int(np.prod(shape))
-    room = np.zeros(size + _ALIGNMENT_BYTES // 8)
-    first = -_address(room) % _ALIGNMENT_BYTES // 8
-    return room[first : first + size].reshape(shape)
+    buffer = np.zeros(size + _ALIGNMENT_BYTES // 8)
+    first = -_address(buffer) % _ALIGNMENT_BYTES // 8
+    return buffer[first : first + size].reshape(shape)
 
 
 def _address(array: npt.NDArray[Any]) -> int:

@@ -1,9 +1,8 @@
-"""Random numbers of a counter, as LLVM text and in Python: the same number for the same place.
+"""Counter-based normal random numbers, as LLVM text and in Python, with equal results.
 
 Number j of stream `key` is a mix of key + (j + 1) G, with the G and the mixing function of
-SplitMix64 (Steele, Lea and Flood 2014): it depends on its place alone, not on what was drawn
-before it, nor by which thread, nor in which lane. Two of them make two normal ones (Box and
-Muller).
+SplitMix64 (Steele, Lea and Flood 2014). It depends only on key and j, not on earlier numbers, the
+thread or the SIMD lane. The Box-Muller transform makes two normal numbers of two uniform ones.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.arrays import Array
-from robot_dynamics.compiler.native.ir import Code, Lanes
+from robot_dynamics.compiler.native.ir import Code, SimdType
 from robot_dynamics.compiler.native.sincos import sine_cosine
+from robot_dynamics.foundation.arrays import Array
 
 GOLDEN = 0x9E3779B97F4A7C15
 MIX = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
@@ -21,7 +20,7 @@ LAST_SHIFT = 31
 ONE_BITS = 0x3FF0000000000000
 """Bits of 1.0: with 52 random bits below, a number in [1, 2)."""
 
-# Of log(m) on [sqrt(1/2), sqrt(2)], Sun's fdlibm, e_log.c
+# Coefficients of log(m) on [sqrt(1/2), sqrt(2)], from Sun's fdlibm, e_log.c
 _LOG = (
     6.666666666666735130e-01,
     3.999999999940941908e-01,
@@ -46,12 +45,12 @@ def mixed(x: Integers) -> Integers:
 
 
 def normals(key: int | Integers, first: int, count: int) -> Array:
-    """Normal numbers number `first` on of a stream, or of several.
+    """Return `count` normal numbers of one or several streams, from number `first` on.
 
     Args:
-        key: Of the stream; or shape (N,).
-        first: Place of the first one; even.
-        count: How many; even.
+        key: Key of the stream, or keys of shape (N,).
+        first: Index of the first number; even.
+        count: Number of numbers; even.
 
     Returns:
         Shape (count,) or (N, count); mean 0, standard deviation 1.
@@ -68,16 +67,16 @@ def normals(key: int | Integers, first: int, count: int) -> Array:
 
 
 def normal_values(
-    code: Code, lanes: Lanes, key: str, first: str, count: int, fused: bool
+    code: Code, lanes: SimdType, key: str, first: str, count: int, fused: bool
 ) -> list[str]:
     """Write `normals`.
 
     Args:
-        code: Where to write.
-        lanes: Doubles.
-        key: Vector of integers, of 64 bits: the stream of every lane.
-        first: Vector of integers: place of the first number.
-        count: How many; even.
+        code: Code of the function.
+        lanes: Type of doubles.
+        key: Vector of 64-bit integers: the stream of every SIMD lane.
+        first: Vector of integers: index of the first number.
+        count: Number of numbers; even.
         fused: True if the machine multiplies and adds in one rounding.
     """
     kind, whole = lanes.type, lanes.integer
@@ -111,7 +110,7 @@ def normal_values(
     return values
 
 
-def logarithm(code: Code, lanes: Lanes, x: str) -> str:
+def logarithm(code: Code, lanes: SimdType, x: str) -> str:
     """Write the natural logarithm of positive normal numbers.
 
     x = 2^k m with m in [sqrt(1/2), sqrt(2)]; log m = f - (f^2/2 - s (f^2/2 + R)), f = m - 1 and

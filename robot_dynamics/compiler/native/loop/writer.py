@@ -1,17 +1,21 @@
-"""A loop over time as LLVM text: see `loop_steps` for what it does in each step.
+"""A loop over time as LLVM text; `loop_steps` defines its steps.
 
     run(memory, first, last, mask, record, rings...)    one block, steps first to last - 1
 
 `memory` is the address of the block's arrays, `mask` the depth of every ring less one, `record`
-where a record is to go, or 0.
+the address of the record, or 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from robot_dynamics.compiler.graph.expression import Expression
+from robot_dynamics.compiler.graph.operations import INPUT
+from robot_dynamics.compiler.graph.trace import Program, use_counts
 from robot_dynamics.compiler.native.arctangent import arctangent
-from robot_dynamics.compiler.native.ir import Code, Lanes, any_lane
+from robot_dynamics.compiler.native.ir import Code, SimdType, any_lane
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.loop.loop_steps import (
     LookUp,
@@ -24,14 +28,13 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     Step,
     When,
 )
-from robot_dynamics.compiler.native.loop.memory_values import MemoryValues
 from robot_dynamics.compiler.native.loop.normals import normal_values
-from robot_dynamics.compiler.native.program_ir import emit_body
+from robot_dynamics.compiler.native.program_ir import Values, emit_body
 from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
 
 
 def nested(steps: Iterable[Step]) -> Iterator[Step]:
-    """All steps, with those inside of others."""
+    """Yield all steps, nested ones included."""
     for step in steps:
         yield step
         if isinstance(step, (When, Repeat)):
@@ -39,22 +42,22 @@ def nested(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def rings_of(steps: Iterable[Step]) -> dict[str, tuple[str, ...]]:
-    """Arrays that every ring keeps, by the name of the ring."""
+    """Return the arrays of every ring buffer, by its name."""
     return {step.ring: step.arrays for step in nested(steps) if isinstance(step, Remember)}
 
 
 class LoopWriter:
-    """Writes `run` and what it calls.
+    """Writes `run` and the functions that it calls.
 
     Args:
         sizes: Number of entries of every array, in the order of memory.
-        steps: What to do in every step.
-        lanes: Doubles.
-        host: The machine.
+        steps: Steps of the loop.
+        lanes: Type of doubles.
+        host: The target machine.
     """
 
     def __init__(
-        self, sizes: Mapping[str, int], steps: tuple[Step, ...], lanes: Lanes, host: Host
+        self, sizes: Mapping[str, int], steps: tuple[Step, ...], lanes: SimdType, host: Host
     ) -> None:
         self.sizes, self.steps, self.lanes, self.host = dict(sizes), steps, lanes, host
         self.bytes = lanes.width * lanes.bytes
@@ -66,11 +69,11 @@ class LoopWriter:
         self.rings = rings_of(steps)
         self._shared = {s.target for s in nested(steps) if isinstance(s, LookUp) and s.shared}
         self._functions: list[str] = []
-        self._recorded = 0  # bytes of a step's record that steps so far write
+        self._recorded = 0  # bytes of the record of one step, so far
         self._code = Code(host.typed_pointers)
 
     def functions(self) -> list[str]:
-        """The text of all functions."""
+        """Return the text of all functions."""
         code = self._code
         code.do("br label %next")
         code.label("next")
@@ -159,7 +162,7 @@ class LoopWriter:
     # -- control ---------------------------------------------------------------------------------
 
     def _positive(self, array: str) -> str:
-        """True (i1) if the only entry of an array is positive in any lane."""
+        """Return true (i1) if the only entry of an array is positive in any SIMD lane."""
         code, lanes = self._code, self.lanes
         x = self._load(code, array)
         flags = code.let(f"fcmp ogt {lanes.type} {x}, {lanes.number(0.0)}")
@@ -272,7 +275,7 @@ class LoopWriter:
 
     def _load(self, code: Code, array: str, i: int = 0) -> str:
         if array in self._shared:
-            return self._spread(code, code.load("double", f"%row.{array}", i * self.lanes.bytes))
+            return self._broadcast(code, code.load("double", f"%row.{array}", i * self.lanes.bytes))
         offset = self.offsets[array] + i * self.bytes
         return code.load(self.lanes.type, "%memory", offset, self.bytes)
 
@@ -280,8 +283,8 @@ class LoopWriter:
         offset = self.offsets[array] + i * self.bytes
         code.store(self.lanes.type, value, "%memory", offset, self.bytes)
 
-    def _spread(self, code: Code, x: str) -> str:
-        """A double in all lanes."""
+    def _broadcast(self, code: Code, x: str) -> str:
+        """Broadcast a double to all SIMD lanes."""
         lanes = self.lanes
         if lanes.width == 1:
             return x
@@ -298,7 +301,7 @@ class LoopWriter:
         return self._code.let(f"extractelement {self.lanes.of(scalar)} {vector}, i32 {lane}")
 
     def _gather(self, starts: list[str], offset: int) -> str:
-        """One double of every lane; a single start serves all lanes."""
+        """Load one double per SIMD lane; a single start address serves all lanes."""
         code, lanes = self._code, self.lanes
         loaded = [code.load("double", start, offset) for start in starts]
         if lanes.width == 1:
@@ -308,3 +311,79 @@ class LoopWriter:
             x = loaded[min(lane, len(loaded) - 1)]
             vector = code.let(f"insertelement {lanes.type} {vector}, double {x}, i32 {lane}")
         return vector
+
+
+# -- inputs and outputs in memory ------------------------------------------------------------------
+
+# The compiler would spill a value that no register can hold until its next use. Inputs and outputs
+# have their own place in memory: they are loaded from there at each use and stored when known.
+
+NEAR = 24
+"""Operations for which a loaded value is reused before it is loaded again (of 32 registers)."""
+
+Place = tuple[str, int]
+"""Array and index of an entry."""
+
+
+class MemoryValues(Values):
+    """Values of one program.
+
+    Args:
+        program: The equations.
+        writes: Array of an output, by name of the output, where the names differ.
+        load: Writes the load of an entry.
+        store: Writes the store of a value to an entry.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        writes: Mapping[str, str],
+        load: Callable[[str, int], str],
+        store: Callable[[str, int, str], None],
+    ) -> None:
+        super().__init__(load)
+        self._load, self._store, self._count = load, store, 0
+        self._home: dict[int, Place] = {}
+        self._loaded_at: dict[int, int] = {}
+        self._uses = use_counts(program)
+        self._inputs = {node.value: node.index for node in program.nodes if node.op == INPUT}
+        self._targets: dict[int, list[Place]] = defaultdict(list)
+        for name, output in program.outputs.items():
+            for i, entry in enumerate(output.entries):
+                self._targets[entry.index].append((writes.get(name, name), i))
+
+    def enter(self, node: Expression) -> None:
+        """See `Values`; an input is loaded where it is used."""
+        self._home[node.index], self.known[node.index] = node.value, ""
+
+    def define(self, node: Expression, name: str) -> None:
+        """See `Values`; an output is stored once the input at its place has no further use."""
+        super().define(node, name)
+        self._count += 1
+        for place in list(self._targets.get(node.index, ())):
+            if self._uses.get(self._inputs.get(place, -1), 0) == 0:
+                self._store(*place, name)
+                self._targets[node.index].remove(place)
+                self._home[node.index], self._loaded_at[node.index] = place, self._count
+
+    def use(self, node: Expression) -> str:
+        """See `Values`."""
+        self._uses[node.index] -= 1
+        return self.result(node)
+
+    def result(self, node: Expression) -> str:
+        """See `Values`."""
+        k, last = node.index, self._loaded_at.get(node.index)
+        if k in self._home and (last is None or self._count - last > NEAR):
+            self.known[k], self._loaded_at[k] = self._load(*self._home[k]), self._count
+        return self.known[k]
+
+    def finish(self, program: Program) -> None:
+        """Store the remaining outputs."""
+        nodes = {e.index: e for output in program.outputs.values() for e in output.entries}
+        waiting = [
+            (place, self.result(nodes[k])) for k, left in self._targets.items() for place in left
+        ]
+        for place, name in waiting:
+            self._store(*place, name)

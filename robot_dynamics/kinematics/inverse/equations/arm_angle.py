@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
 from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
+    Frees,
     NoClosedForm,
     Partial,
     branches,
+    missed_by,
 )
 from robot_dynamics.kinematics.inverse.equations.positioning import (
     nearest,
@@ -39,7 +40,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
 )
 
 ARM_ANGLE = "arm angle"
-"""What it is called where a redundant joint has its name."""
+"""Name of the arm angle, in place of that of a redundant joint."""
 
 
 class ArmAngleEquations:
@@ -91,7 +92,7 @@ class ArmAngleEquations:
         return np.arctan2(dot(cross(_unit(line), side), out), dot(side, out))
 
     def _raised(self, line: Vector, angle: Turn) -> Vector:
-        """Where the elbow is seen from the line: the first axis, turned about it."""
+        """Return the direction of the elbow from the line: the first axis, turned about it."""
         axis, unit = self.shoulder[0].h, _unit(line)
         side = plus(minus(axis, times(dot(axis, unit), unit)), times(TINY, across(axis)))
         return plus(times(angle.c, side), times(angle.s, cross(unit, side)))

@@ -1,4 +1,4 @@
-"""How the axes of a chain lie to each other: which meet, which are parallel."""
+"""Relations between the axes of a chain: which meet, which are parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an ellipse meets a circle about the origin: a quartic, by the lines through its roots.
+"""Intersections of an ellipse and a circle about the origin: a quartic, by lines through its roots.
 
 A point centre + x u + y v of the ellipse, x^2 + y^2 = 1, is at the distance of the radius where
 
@@ -44,7 +44,7 @@ ROUND = 1e-40
 """Half the difference of squared half axes, m^4, that an ellipse has at least, a circle too."""
 
 _LEAST = 1e-300
-"""What is divided by where a number vanishes, and the quotient is not used."""
+"""Divisor in place of a number that vanishes; the quotient is not used."""
 
 
 def circle_and_ellipse(centre: Pair, u: Pair, v: Pair, radius: Any) -> tuple[Crossing, Crossing]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from robot_dynamics.foundation.units import FULL_TURN
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
 from robot_dynamics.kinematics.inverse.equations.axis_geometry import (
     across,
     common_point,
@@ -17,10 +17,12 @@ from robot_dynamics.kinematics.inverse.equations.axis_geometry import (
 )
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
+    Frees,
     NoClosedForm,
     Partial,
     Step,
     branches,
+    missed_by,
 )
 from robot_dynamics.kinematics.inverse.equations.spherical_wrist import at_right_angles
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
@@ -36,7 +38,6 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
     times,
     turned,
 )
-from robot_dynamics.kinematics.inverse.whole_turns import TURN
 
 
 class ParallelEquations:
@@ -166,5 +167,5 @@ def _flat(n: Vector, v: Vector) -> Vector:
 
 
 def _within_a_turn(angle: Any) -> Any:
-    """The angle in (-pi, pi] that differs by whole turns."""
-    return angle + TURN * np.floor((np.pi - angle) * (1.0 / TURN))
+    """Return the angle in (-pi, pi], equal up to multiples of 2 pi."""
+    return angle + FULL_TURN * np.floor((np.pi - angle) * (1.0 / FULL_TURN))

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.arrays import Array
 from robot_dynamics.compiler.graph.piecewise import select
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.kinematics.inverse.axis_chain import Axis
 from robot_dynamics.kinematics.inverse.equations.circle_and_ellipse import circle_and_ellipse
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
@@ -41,7 +42,6 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
     square_and_line,
     times,
 )
-from robot_dynamics.lazy import imported
 
 MEETING = 3e-6
 """Ratio below which neighbouring axes count as meeting or parallel; what that leaves is polished
@@ -140,7 +140,7 @@ class Positioning:
             raise NoClosedForm("both equations have the same unknowns, and one is a slide")
 
     def _separated(self) -> bool:
-        """Look for a combination of both equations with one unknown, whatever is given."""
+        """Look for a combination of both equations with one unknown, for any given joint."""
         tables = [self._coefficients(given) for given in self._samples()]
         if len(self.axes) == 2:  # x is a constant: the equation that q_1 has most to do with
             most = int(np.argmax(np.abs(tables[0][0]).max(axis=1)))
@@ -160,7 +160,7 @@ class Positioning:
         return [Turn(float(np.cos(angle)), float(np.sin(angle))) for angle in angles]
 
     def _coefficients(self, given: Any) -> tuple[Array, Array]:
-        """What both expressions of y have to do with q_1 for some places, and of x with q_3."""
+        """Relate both expressions of y to q_1 for some places, and those of x to q_3."""
         size = 1.0 + 0.5 / self._scale
         targets = imported("numpy.random").default_rng(0).uniform(-size, size, (8, 3))
         y_rows = [self._rows_of_y(tuple(t), given) for t in targets]
@@ -254,7 +254,7 @@ class Positioning:
                 yield way.extended(2, value_3, step_3)
 
     def _sees(self, row: Array) -> bool:
-        """Whether an equation is that of the distance from joint 2 alone."""
+        """Return whether an equation is that of the distance from joint 2 alone."""
         return bool(row[0] == 0.0) and self.axes[1].rotates
 
     def _solved(self, joint: int, row: Row, right: Any, free: Turn) -> Crossing:
@@ -328,7 +328,7 @@ def _free_of(A: Array, B: Array) -> Array | None:
 
 
 def _always(found: Sequence[Array | None]) -> Array | None:
-    """A combination that is the same whatever is given; None if there is no such."""
+    """Return a combination that no given value changes; None if there is none."""
     first, *others = found
     if first is None or any(x is None or np.abs(x - first).max() > MEETING for x in others):
         return None
@@ -343,7 +343,7 @@ def _combined(weights: Array, rows: Sequence[Row]) -> Row:
 
 
 def _at(row: Row, axis: Axis, value: Any) -> Any:
-    """What the unknown part of a row is at a motion of its joint."""
+    """Evaluate the unknown part of a row at a motion of its joint."""
     if axis.rotates:
         return row[1] * value.c + row[2] * value.s
     return row[1] * value + row[2] * (value * value)

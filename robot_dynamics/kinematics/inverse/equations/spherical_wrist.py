@@ -10,14 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.agreement import Frees, missed_by
 from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
+    Frees,
     NoClosedForm,
     Partial,
     Step,
     branches,
+    missed_by,
 )
 from robot_dynamics.kinematics.inverse.equations.positioning import (
     Held,
@@ -118,7 +119,7 @@ def three_turns(
 
 
 def at_right_angles(a: Axis, b: Axis, c: Axis) -> bool:
-    """Whether the second solution of b is the first one with a and c half a turn on."""
+    """Return whether the second solution of b is the first one with a and c half a turn on."""
     return max(abs(dot(a.h, b.h)), abs(dot(b.h, c.h))) < RIGHT
 
 

@@ -30,7 +30,7 @@ at most, and round-off is far below."""
 
 
 _LEAST = 1e-300
-"""What is divided by where a length is zero, and the quotient is not used."""
+"""Divisor in place of a length that is zero; the quotient is not used."""
 
 
 class Turn(NamedTuple):
@@ -158,7 +158,7 @@ def axis_to_angle(h: Vector, k: Vector, v: Vector, m: Vector, free: Turn) -> Cro
 
 
 def square_and_line(a: Any, b: Any, d: Any) -> Crossing:
-    """What the subproblems are for a slide: the displacements x with a x + b x^2 = d, b a number.
+    """Solve the subproblem of a slide: the displacements x with a x + b x^2 = d, b a number.
 
     `size` is what the square root is taken of, m^2, to be compared with zero.
     """

@@ -1,0 +1,212 @@
+"""A simulated robot follows a motion over ROS 2 topics, with feedforward and by PD.
+
+    robot-dynamics demo                                   a Panda
+    robot-dynamics demo ur5 --view                        with a page in the browser
+    robot-dynamics demo arm.urdf --record run.mcap --duration 4
+
+Simulator, feedforward and controller run as nodes in one process, in real time. The same
+motion is followed six times: with feedforward, by PD with gravity compensation and by PD alone,
+with the same gains, each on a robot as its URDF says and on one whose links are heavier.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.table import Table
+
+from robot_dynamics.cli.arguments import add_motion, add_server, load_robot, positive
+from robot_dynamics.cli.destinations import new_recording, output_folder
+from robot_dynamics.cli.following import follow, progress_bar
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.picture import draw
+from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
+from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.robot import Robot
+from robot_dynamics.viewer.address import announcement, check_free
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.runtime.composition import Composed
+    from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
+
+APPROACH_S = 0.3
+"""Time from sending a motion to its first point, s."""
+
+
+class RosMissingError(RobotDynamicsError):
+    """There is no rclpy to run nodes with."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    parser.add_argument("robot", nargs="?", default=None, help="name or URDF path (default: panda)")
+    parser.add_argument("--robot", dest="named", default=None, help=argparse.SUPPRESS)
+    add_motion(parser, mass_error=10.0)
+    parser.add_argument(
+        "--share",
+        type=positive,
+        default=0.5,
+        help="part of the joints' ranges and speeds that the motion uses (default: 0.5)",
+    )
+    parser.add_argument(
+        "--output", type=output_folder, default="out", help="folder for the picture (default: out)"
+    )
+    parser.add_argument(
+        "--view", action="store_true", help="show it in the browser too, until Ctrl-C"
+    )
+    add_server(parser)
+    parser.add_argument(
+        "--record",
+        type=new_recording,
+        metavar="FILE",
+        help="an .mcap to write, for replay, plot, Foxglove, PlotJuggler and ros2 bag",
+    )
+    parser.add_argument(
+        "--domain",
+        type=int,
+        choices=range(233),
+        metavar="0-232",
+        default=None,
+        help="ROS_DOMAIN_ID (default: one of its own, on this machine only)",
+    )
+    parser.add_argument(
+        "--priority",
+        type=int,
+        default=20,
+        help="real-time priority of the loop where the system allows it, 0 for none (default: 20)",
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the demonstration.
+
+    Raises:
+        RosMissingError: If there is no rclpy.
+    """
+    try:
+        from robot_dynamics.nodes.runtime.composition import composed, own_domain  # noqa: PLC0415
+    except ImportError as error:
+        raise RosMissingError(
+            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
+        ) from None
+
+    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    name = arguments.robot or arguments.named or "panda"
+    robot = load_robot(name)
+    domain = own_domain() if arguments.domain is None else arguments.domain
+    if arguments.view:
+        check_free(arguments.host, arguments.port)
+    console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
+    motion = {
+        "duration": arguments.duration,
+        "share": arguments.share,
+        "approach": APPROACH_S,
+        "wait": True,
+    }
+    masses = {
+        "masses as in the URDF": 1.0,
+        f"every link's mass {arguments.mass_error:+g} %": 1.0 + arguments.mass_error / 100.0,
+    }
+    with ExitStack() as stack:
+        if arguments.view:
+            page = {"urdf_path": name, "host": arguments.host, "port": arguments.port}
+            viewer = stack.enter_context(node_subprocess("viewer_node", domain, **page))
+        if arguments.record is not None:
+            file = arguments.record.absolute()
+            stack.enter_context(node_subprocess("recorder_node", domain, urdf_path=name, file=file))
+        nodes = stack.enter_context(
+            composed(
+                name,
+                rate=arguments.rate,
+                domain=domain,
+                priority=arguments.priority,
+                trajectory_node=motion,
+            )
+        )
+        console.print(f"connected; {nodes.scheduling}")
+        if arguments.view:
+            wait_for_page(viewer, arguments.host, arguments.port)
+            console.print(announcement(arguments.host, arguments.port), soft_wrap=True)
+        comparisons, timings = _compare(nodes, robot, masses, console)
+        rates = _rates(timings)
+        picture = arguments.output / f"{robot.name}.png"
+        draw(comparisons, robot, picture)
+        if arguments.json:
+            runs = [comparison.numbers(robot) for comparison in comparisons]
+            print_json({"robot": robot.name, "runs": runs, "nodes": rates, "picture": str(picture)})
+        tables = (tracking_table(comparison, robot) for comparison in comparisons)
+        console.print(Group(*tables, _rates_table(rates)))
+        for comparison in comparisons:
+            console.print(f"{comparison.title}: {comparison.summary}")
+        console.print(f"picture: {picture}", soft_wrap=True)
+        if arguments.record is not None:
+            console.print(f"recording: {arguments.record}", soft_wrap=True)
+        if arguments.view:
+            _go_on(nodes, console)
+    return 0
+
+
+def _compare(
+    nodes: Composed, robot: Robot, masses: Mapping[str, float], console: Console
+) -> tuple[list[Comparison], list[dict[str, TimingReport]]]:
+    """Follow the motion in every mode of control, on every robot."""
+    # Without limits of the tracking error: PD alone lags far behind, which is safe in simulation
+    unstopped = {f"limits.{name}.tracking_error": 0.0 for name in robot.joint_names}
+    nodes.set(nodes.controller, **unstopped)
+    comparisons, timings = [], []
+    with progress_bar(console) as progress:
+        for title, factor in masses.items():
+            nodes.set(nodes.simulator, mass_factor=factor)
+            logs = {}
+            for mode, name in CONTROL.items():
+                nodes.set(nodes.controller, mode=mode)
+                logs[mode], timing = follow(nodes, f"{name}, mass x {factor:g}", progress)
+                timings.append(timing)
+            comparisons.append(Comparison(title, **logs))
+    nodes.set(nodes.controller, mode="feedforward")  # by PD alone it would sag on until the end
+    return comparisons, timings
+
+
+def _go_on(nodes: Composed, console: Console) -> None:
+    """Follow the motion again and again, for the page."""
+    nodes.set(nodes.trajectory, repeat=True)
+    nodes.trajectory.send()
+    console.print("the motion goes on for the page; Ctrl-C ends it")
+    while True:
+        nodes.sleep(1.0)
+
+
+TIMES = ("late_median", "late_p99", "late_max", "busy_median", "busy_p99")
+"""Of a cycle, s."""
+
+
+def _rates(timings: list[dict[str, TimingReport]]) -> dict[str, dict[str, float]]:
+    """Return rates and delays of the nodes, the worst over all runs, Hz and s."""
+    found: dict[str, dict[str, float]] = {}
+    for name in timings[0]:
+        reports = [reports[name] for reports in timings]
+        found[name] = {
+            "asked": reports[0].asked,
+            "held": min(report.held for report in reports),
+            "cycles": sum(report.cycles for report in reports),
+            "missed": sum(report.missed for report in reports),
+            **{time: max(getattr(report, time) for report in reports) for time in TIMES},
+        }
+    return found
+
+
+def _rates_table(rates: Mapping[str, Mapping[str, float]]) -> Table:
+    headings = ("asked\nHz", "held\nHz", "cycles", "missed")
+    late, busy = ("late, us\nmedian", "\n99 %", "\nworst"), ("busy, us\nmedian", "\n99 %")
+    table = plain_table("rates, over all runs", ["node"], [*headings, *late, *busy])
+    for name, row in rates.items():
+        counts = f"{row['asked']:g}", f"{row['held']:.1f}", f"{row['cycles']}", f"{row['missed']}"
+        table.add_row(name, *counts, *(f"{1e6 * row[time]:.0f}" for time in TIMES))
+    return table

@@ -1,0 +1,165 @@
+"""Print the equations of a robot as text, LaTeX, C or Python on the standard output.
+
+robot-dynamics equations planar_2r --symbolic         readable text with symbolic parameters
+robot-dynamics equations ur5 --as c > ur5.c           one C99 function
+robot-dynamics equations planar_2r --as latex
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
+from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.source.languages import LANGUAGES
+from robot_dynamics.compiler.source.readable import latex_equations, text_equations
+from robot_dynamics.dynamics.compiled_robot import source_name
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels import KERNELS, OF_FRAMES
+from robot_dynamics.dynamics.symbolic_parameters import PARAMETER_SETS, symbolic_program
+from robot_dynamics.dynamics.variant import Variant
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.formulations import DEFAULT_FORMULATION
+from robot_dynamics.robot import Robot
+from robot_dynamics.robot.endpoint import only_tip
+
+_OF_THE_ROBOT_ALONE = ("regressor", *OF_FRAMES)
+
+WITHOUT = {
+    "wrench": (*_OF_THE_ROBOT_ALONE, "mass_matrix", "energy"),
+    "payload": _OF_THE_ROBOT_ALONE,
+    "gravity": (*_OF_THE_ROBOT_ALONE, "mass_matrix"),
+}
+"""Further inputs, each with the kernels that do not depend on it."""
+
+INPUTS = tuple(WITHOUT)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    parser.add_argument(
+        "--as",
+        dest="language",
+        choices=list(LANGUAGES),
+        default="text",
+        help="text or latex to read; c (C99, one function) and its cpp-header, or c-float and its "
+        "cpp-header-float, to compile; python to run (default: text)",
+    )
+    parser.add_argument(
+        "--kernel",
+        choices=list(KERNELS),
+        default="inverse",
+        help="what is computed (default: inverse, the joint efforts of a motion)",
+    )
+    parser.add_argument(
+        "--frame",
+        help="frame of pose and jacobian, and of --with wrench or payload (default: the only tip)",
+    )
+    parser.add_argument(
+        "--with",
+        dest="inputs",
+        nargs="+",
+        choices=INPUTS,
+        default=[],
+        metavar="INPUT",
+        help=f"further inputs of the equations: {', '.join(INPUTS)}",
+    )
+    parser.add_argument(
+        "--symbolic",
+        nargs="?",
+        choices=list(PARAMETER_SETS),
+        const="links",
+        help="symbolic parameters in place of numbers: those of links (m1, lc1, I1, l1, g), or "
+        "base parameters",
+    )
+    add_formulation(parser, "write")
+    parser.add_argument(
+        "--search", action="store_true", help="search for the fewest operations; takes longer"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the equations."""
+    if arguments.search and arguments.formulation != DEFAULT_FORMULATION:
+        raise ArgumentError(
+            f"--search: only {DEFAULT_FORMULATION} is searched, not {arguments.formulation}; "
+            "leave one of the two options out"
+        )
+    if arguments.search and arguments.symbolic:
+        raise ArgumentError("--search: there is no search with --symbolic; leave one out")
+    robot = load_robot(arguments.robot)
+    variant = _variant(arguments, robot)
+    if arguments.symbolic:
+        print(_with_symbols(arguments, robot, variant))
+        return 0
+    if not arguments.search:
+        say("writing equations")
+    with _search_shown(arguments.search) as progress:
+        arm = Dynamics(robot, arguments.formulation, search=arguments.search, progress=progress)
+        text = arm.source(arguments.language, arguments.kernel, variant)
+    print(text)
+    return 0
+
+
+def _variant(arguments: argparse.Namespace, robot: Robot) -> Variant:
+    """Return the inputs of the equations beside the motion, and their frame."""
+    kernel, given = arguments.kernel, arguments.inputs
+    loaded = "wrench" in given or "payload" in given
+    if arguments.frame is not None and not loaded and kernel not in OF_FRAMES:
+        raise ArgumentError(
+            f"--frame: kernel '{kernel}' is about no frame; add --with wrench or --with payload, "
+            "or leave it out"
+        )
+    for name in given:
+        if kernel in WITHOUT[name]:
+            raise ArgumentError(f"--with {name}: kernel '{kernel}' does not depend on it")
+    frame = arguments.frame
+    if loaded:
+        frame = only_tip(robot) if frame is None else frame
+        robot.frame(frame)
+    return Variant(
+        wrench_at=frame if "wrench" in given else None,
+        payload_at=frame if "payload" in given else None,
+        gravity="gravity" in given,
+        frame=frame if kernel in OF_FRAMES else None,
+    )
+
+
+def _with_symbols(arguments: argparse.Namespace, robot: Robot, variant: Variant) -> str:
+    """Write the equations with symbols, under lines with their values and the operation count."""
+    kernel, language = arguments.kernel, arguments.language
+    found = symbolic_program(robot, kernel, arguments.symbolic, arguments.formulation, variant)
+    program = replace(found.program, name=source_name(robot, kernel))
+    values = [f"{x.text} = {x.value:.6g} {x.unit}" for x in found.parameters]
+    if language in ("text", "latex"):
+        write = text_equations if language == "text" else latex_equations
+        lines = [f"{program.name}: {operation_count(program)}", *values]
+        mark = "#" if language == "text" else "%"
+        head = "".join(f"{mark} {line}\n" for line in lines)
+        return head + write(program, found.symbols(latex=language == "latex"))
+    header = {"robot": robot.name, "parameters": ", ".join(values)}
+    return LANGUAGES[language](program, header)
+
+
+@contextmanager
+def _search_shown(searches: bool) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr where that is a terminal, gone when the search is over."""
+    console = Console(stderr=True)
+    columns = TextColumn("searching"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn()
+    hidden = not (searches and console.is_terminal)
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+        task = bar.add_task("search")
+        yield lambda done, total: bar.update(task, completed=done, total=total)

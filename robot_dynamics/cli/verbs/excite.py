@@ -1,0 +1,177 @@
+"""A motion that shows everything there is to identify, within the limits of this arm.
+
+    robot-dynamics excite arm.urdf --duration 30 --out excitation.csv
+    robot-dynamics excite panda --lock panda_finger_joint1=0 --box=-0.6,-0.6,0.05,0.8,0.6,1.2
+    robot-dynamics excite ur5 --kind points --speed 0.3
+
+It starts and ends at rest. Bring the arm to its first point, keep people away, and let it run:
+`ros2 launch robot_dynamics bringup.launch.py motion:=file file:=excitation.csv`, with a recorder on
+joint_states. Ctrl-C takes the best motion so far.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from robot_dynamics.cli.arguments import (
+    add_robot,
+    duration,
+    joint_values,
+    load_robot,
+    positive,
+    take_negative_lists,
+)
+from robot_dynamics.cli.destinations import output_file
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.recordings import locked
+from robot_dynamics.errors import ArgumentError, MissingPackageError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.identification.excitation.excitation_search import (
+    CRITERIA,
+    Excitation,
+    excite,
+)
+from robot_dynamics.identification.excitation.motion_families import KINDS, MotionBounds
+from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.trajectory.trajectory_files import write_trajectory
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    take_negative_lists(parser)
+    add_robot(parser)
+    parser.add_argument(
+        "--out", type=output_file, default="excitation.csv", help=".csv or .yaml to write"
+    )
+    parser.add_argument("--duration", type=duration, default=20.0, help="s (default: 20)")
+    parser.add_argument("--kind", choices=KINDS, default="fourier", help="(default: fourier)")
+    parser.add_argument(
+        "--criterion", choices=CRITERIA, default="determinant", help="to improve (default: first)"
+    )
+    parser.add_argument("--trials", type=int, default=2000, help="motions to try (default: 2000)")
+    parser.add_argument("--seed", type=int, default=0, help="same seed, same motion (default: 0)")
+    parser.add_argument(
+        "--speed", type=positive, default=0.6, help="part of the velocity limits (default: 0.6)"
+    )
+    parser.add_argument(
+        "--range", type=positive, default=0.9, help="part of the position ranges (default: 0.9)"
+    )
+    parser.add_argument(
+        "--about", metavar="POSE", help="pose to move about, q1,q2,... (default: the middle)"
+    )
+    parser.add_argument(
+        "--acceleration",
+        metavar="LIMITS",
+        help="highest, a1,a2,... or JOINT=A,... (default: full speed in half a second)",
+    )
+    parser.add_argument(
+        "--box", metavar="X,Y,Z,X,Y,Z", help="corners of where links may be, m, axes of the root"
+    )
+    parser.add_argument(
+        "--clearance",
+        type=float,
+        default=0.0,
+        help="least distance of links that are no neighbours, m (default: any): of the hulls of "
+        "their meshes where there are some",
+    )
+    parser.add_argument("--lock", metavar="JOINT=POSITION,...", help="joints that will stand still")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search, write, and say what the motion shows."""
+    robot = locked(load_robot(arguments.robot), arguments.lock)
+    if arguments.out.suffix not in (".csv", ".yaml", ".yml"):
+        raise ArgumentError(f"{arguments.out}: unknown kind of file; use .csv or .yaml")
+    if arguments.box is None:
+        print("WARNING: without --box the floor and all that stands around are not looked at",
+              file=sys.stderr)  # fmt: skip
+    shapes = _shapes(arguments, robot)
+    found = _searched(arguments, robot, shapes)
+    write_trajectory(arguments.out, found.motion)
+    if arguments.json:
+        print_json(
+            {
+                "output": str(arguments.out),
+                "trials": found.trials,
+                "condition": found.condition,
+                "first_condition": found.first_condition,
+                "stopped": found.stopped,
+            }
+        )
+        return 0
+    print(
+        f"{found.trials} motions tried{', stopped' if found.stopped else ''}; condition number "
+        f"{found.condition:.1f} (the first had {found.first_condition:.1f})\nwrote {arguments.out}"
+    )
+    return 0
+
+
+def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
+    """Meshes of the links, where they count and are there; else a line that says so."""
+    if arguments.box is None and not arguments.clearance:
+        return {}
+    shapes: Mapping[str, Array] = {}
+    why = "the URDF has no meshes that can be found"
+    try:
+        needed("coal", "clearance of meshes", "identification")
+        needed("trimesh", "clearance of meshes", "identification")
+        from robot_dynamics.viewer.link_shapes import outlines  # noqa: PLC0415  # wants trimesh
+
+        shapes = outlines(find_robot(arguments.robot))
+    except MissingPackageError as error:
+        why = str(error)
+    lacking = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))
+    if not shapes:
+        print(f"WARNING: links count as straight lines: {why}", file=sys.stderr)
+    elif lacking:
+        print(f"WARNING: no mesh of {', '.join(lacking)}, which count as nothing", file=sys.stderr)
+    return shapes
+
+
+def _searched(
+    arguments: argparse.Namespace, robot: Robot, shapes: Mapping[str, Array]
+) -> Excitation:
+    bounds = MotionBounds.of(robot, share=arguments.range, speed=arguments.speed)
+    if arguments.acceleration is not None:
+        highest = joint_values("--acceleration", arguments.acceleration, robot, bounds.acceleration)
+        bounds = MotionBounds(bounds.lower, bounds.upper, bounds.velocity, highest)
+    if arguments.about is not None:
+        bounds = bounds.about(joint_values("--about", arguments.about, robot, bounds.middle))
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("searching", total=arguments.trials)
+        return excite(
+            robot,
+            arguments.duration,
+            kind=arguments.kind,
+            criterion=arguments.criterion,
+            trials=arguments.trials,
+            seed=arguments.seed,
+            bounds=bounds,
+            box=_corners(arguments.box),
+            clearance=arguments.clearance,
+            shapes=shapes,
+            progress=lambda done, condition: bar.update(
+                task, completed=done, description=f"condition number {condition:.1f}"
+            ),
+        )
+
+
+def _corners(text: str | None) -> list[list[float]] | None:
+    if text is None:
+        return None
+    try:
+        numbers = [float(entry) for entry in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 6 or not np.isfinite(numbers).all():
+        raise ArgumentError(f"--box: '{text}' is not six numbers X,Y,Z,X,Y,Z in m")
+    return [numbers[:3], numbers[3:]]

@@ -1,0 +1,208 @@
+"""Bodies and friction that fit a recorded motion, written into your URDF.
+
+    robot-dynamics identify arm.urdf run.mcap                       -> arm_identified.urdf
+    robot-dynamics identify arm.urdf run.mcap --out fits.urdf --report report.html
+    robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
+    robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
+
+Where efforts are currents, --loaded is the same or another motion with a load of known mass and
+mass centre: it tells the drive gains.
+
+Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF cannot hold, as
+parameters of controller_node and feedforward_node. Judge the result by another recording:
+`robot-dynamics validate`.
+
+Exit status 0 says good, 3 anything less. Of a robot that the verdict says not to use only the
+report is written, unless --anyway is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.cli.arguments import add_robot, load_robot, say, take_negative_lists
+from robot_dynamics.cli.destinations import output_file
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.recordings import (
+    NOT_GOOD,
+    actuators_of,
+    add_recordings,
+    locked,
+    read_recordings,
+)
+from robot_dynamics.control import Actuators, Friction
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.user_files import write_whole
+from robot_dynamics.identification import (
+    Drives,
+    Identification,
+    Recording,
+    identify,
+    identify_drive_gains,
+    write_parameters,
+    write_urdf,
+)
+from robot_dynamics.identification.effort_model import EffortModel
+from robot_dynamics.identification.export.html_report import html_report
+from robot_dynamics.identification.signals import joined, signals
+from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.spatial.rigid_body import Inertia
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    add_recordings(parser)
+    parser.add_argument(
+        "--out", type=output_file, help="URDF to write (default: <robot>_identified.urdf here)"
+    )
+    parser.add_argument("--report", type=output_file, help="report to write, .html")
+    parser.add_argument(
+        "--anyway", action="store_true", help="write a URDF even if the verdict is not to use it"
+    )
+    parser.add_argument(
+        "--any-bodies",
+        action="store_true",
+        help="least squares alone: report, without a URDF, as no bodies may have what it finds",
+    )
+    parser.add_argument(
+        "--loaded",
+        type=Path,
+        action="append",
+        metavar="RECORDING",
+        help="efforts are currents, and here the arm carries --load: identify the drive gains",
+    )
+    parser.add_argument(
+        "--load",
+        metavar="KG,X,Y,Z",
+        help="that load: mass, and mass centre in --load-frame, m; then xx,xy,xz,yy,yz,zz, inertia "
+        "about it, kg m^2, if it is known",
+    )
+    parser.add_argument("--load-frame", help="link or frame of the load (default: the only tip)")
+    take_negative_lists(parser)
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Identify, write, and say how well it fits."""
+    robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
+    source = find_robot(arguments.robot)
+    out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
+    if not arguments.any_bodies:
+        output_file(out)
+    recordings, actuators = read_recordings(arguments, robot), actuators_of(arguments, robot)
+    if arguments.loaded or arguments.load:
+        recordings = _efforts(arguments, robot, recordings, actuators)
+    coupled = actuators is not None and np.count_nonzero(actuators.matrix) > robot.dof
+    say("identifying")
+    found = identify(
+        robot,
+        recordings,
+        cutoff=arguments.edge,
+        physical=not arguments.any_bodies,
+        actuators=actuators if coupled else None,
+    )
+    written: list[Path] = []
+    if arguments.report is not None:
+        write_whole(arguments.report, html_report(found.report, found).encode())
+        written.append(arguments.report)
+    wanted = not arguments.any_bodies
+    refused = wanted and not (found.report.usable or arguments.anyway)
+    if wanted and not refused:
+        write_urdf(source, found.robot, out)
+        parameters = out.with_suffix(".yaml")
+        friction = _by_joint(found, recordings) if coupled else found.friction
+        write_parameters(parameters, robot, Drives(friction, found.rotor_inertia))
+        written += [out, parameters]
+    if arguments.json:
+        print_json(
+            {
+                **found.report.verdicts,
+                "friction": found.friction,
+                "rotor_inertia": found.rotor_inertia,
+                "files": [str(path) for path in written],
+            }
+        )
+    else:
+        print(found.report)
+        print(f"wrote {', '.join(str(path) for path in written)}" if written else "wrote nothing")
+    if refused:
+        print(_not_written(out), file=sys.stderr)
+    return 0 if found.report.good else NOT_GOOD
+
+
+def _not_written(out: Path) -> str:
+    older = ", and the one that is there is of an earlier run" if out.exists() else ""
+    return (
+        f"{out} was not written, as the verdict is not to use it{older}; record again as the "
+        "reasons say, or write it with --anyway"
+    )
+
+
+def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Friction:
+    """Friction of coupled drives by joint, as URDF and nodes say it; warns how far off that is."""
+    friction, robot = Friction.of(found.robot), found.robot
+    model = EffortModel.of(robot, friction, found.rotor_inertia)
+    motion = joined([signals(recording, found.cutoff) for recording in recordings])
+    efforts = found.model.efforts(motion)
+    off = np.linalg.norm(model.efforts(motion) - efforts, axis=0)
+    off /= np.maximum(np.linalg.norm(efforts, axis=0), np.finfo(float).tiny)
+    told = ", ".join(
+        f"{name} {100.0 * part:.1f} %" for name, part in zip(robot.joint_names, off, strict=True)
+    )
+    print(
+        "WARNING: drives move several joints, and a URDF and nodes know friction and rotors of "
+        f"single joints; beside the report their efforts are off by, of the effort: {told}",
+        file=sys.stderr,
+    )
+    return friction
+
+
+def _efforts(
+    arguments: argparse.Namespace,
+    robot: Robot,
+    recordings: list[Recording],
+    actuators: Actuators | None,
+) -> list[Recording]:
+    """Recordings of currents as recordings of efforts, by a known load."""
+    if not (arguments.loaded and arguments.load):
+        raise ArgumentError("--loaded and --load belong together; give both")
+    if arguments.drive_gains is not None:
+        raise ArgumentError("--drive-gains are what --loaded is to find; give one of them")
+    gains = identify_drive_gains(
+        robot,
+        recordings,
+        read_recordings(arguments, robot, arguments.loaded),
+        _load(arguments.load),
+        arguments.load_frame or only_tip(robot),
+        actuators=actuators,
+        cutoff=arguments.edge,
+    )
+    told = zip(gains.values, gains.deviation, strict=True)
+    print(
+        "drive gains (N m or N per unit): "
+        + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in told)
+        + f"\nfor later: --drive-gains={','.join(f'{gain:.7g}' for gain in gains.values)}",
+        file=sys.stderr if arguments.json else sys.stdout,
+    )
+    return [gains.on(recording) for recording in recordings]
+
+
+def _load(text: str) -> Inertia:
+    try:
+        m, x, y, z, *moments = (float(entry) for entry in text.split(","))
+        xx, xy, xz, yy, yz, zz = moments or [0.0] * 6
+    except ValueError:
+        raise ArgumentError(
+            f"--load: '{text}' is not KG,X,Y,Z or KG,X,Y,Z,XX,XY,XZ,YY,YZ,ZZ"
+        ) from None
+    I_C = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if not (np.isfinite([m, x, y, z, *moments]).all() and m > 0.0):
+        raise ArgumentError(f"--load: '{text}': give finite numbers, and a mass above zero")
+    return Inertia.from_com(m, np.array([x, y, z]), I_C)

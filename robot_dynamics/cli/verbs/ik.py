@@ -1,0 +1,105 @@
+"""All joint positions that bring a frame to a pose, or why there are none.
+
+robot-dynamics ik ur5 --position 0.4,0.1,0.3
+robot-dynamics ik ur5 --position=-0.4,0.1,0.3 --rpy 0,1.57,0 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from scipy.spatial.transform import Rotation
+
+from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.verbs.kinematics import add_frame
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics import InverseKinematics, InverseSolutions
+from robot_dynamics.kinematics.inverse.inverse_kinematics import SOLVERS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    add_frame(parser)
+    take_negative_lists(parser)
+    parser.add_argument("--position", metavar="X,Y,Z", required=True, help="of the frame, m")
+    orientation = parser.add_mutually_exclusive_group()
+    orientation.add_argument(
+        "--rpy", metavar="R,P,Y", default="0,0,0", help="roll, pitch, yaw, rad (default: 0,0,0)"
+    )
+    orientation.add_argument("--quaternion", metavar="X,Y,Z,W", help="orientation, of length 1")
+    orientation.add_argument(
+        "--rotation", metavar="XX,XY,...,ZZ", help="orientation as a matrix, row by row"
+    )
+    parser.add_argument(
+        "--given", metavar="JOINT", help="redundant joint of seven, or 'arm angle' (default: found)"
+    )
+    parser.add_argument("--redundant", type=float, help="position of the redundant joint, rad")
+    parser.add_argument(
+        "--solver", choices=SOLVERS, default=SOLVERS[0], help=f"(default: {SOLVERS[0]})"
+    )
+    parser.add_argument(
+        "--turns",
+        action="store_true",
+        help="also list solutions that differ by multiples of 2 pi, within the limits",
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print a row per solution."""
+    robot = load_robot(arguments.robot, inertia=False)
+    ik = InverseKinematics(
+        robot, arguments.frame, redundant=arguments.given, solver=arguments.solver
+    )
+    position = number_list("--position", arguments.position, "xyz")
+    found = ik(_rotation(arguments), position, redundant=arguments.redundant)
+    if arguments.json:
+        print_json(_answer(ik, found))
+        return 0 if found.reason is None else 1
+    print(f"structure: {ik.structure}")
+    if found.reason is not None:
+        print(f"no solution: {found.reason}")
+        return 1
+    table = plain_table(None, ["branch"], [*ik.joint_names, "residual", "within limits"])
+    for k, q in enumerate(found.q):
+        inside = "yes" if found.within_limits[k] else "no"
+        for turned in ik.turns(q) if arguments.turns and found.within_limits[k] else [q]:
+            cells = [f"{x:.6f}" for x in turned]
+            table.add_row(found.branch[k], *cells, f"{found.residual[k]:.1e}", inside)
+    Console(width=None if Console().is_terminal else 160).print(table)
+    for branch, self_motion in zip(found.branch, found.self_motion, strict=True):
+        if self_motion is not None:
+            print(f"{branch}: {self_motion}")
+    return 0
+
+
+def _answer(ik: InverseKinematics, found: InverseSolutions) -> dict[str, Any]:
+    names = ("branch", "q", "residual", "within_limits", "self_motion")
+    rows = zip(*(getattr(found, name) for name in names), strict=True)
+    return {
+        "structure": ik.structure,
+        "joints": ik.joint_names,
+        "solutions": [dict(zip(names, row, strict=True)) for row in rows],
+        "reason": found.reason,
+    }
+
+
+def _rotation(arguments: argparse.Namespace) -> Array:
+    if arguments.rotation is not None:
+        names = [f"{row}{column}" for row in "xyz" for column in "xyz"]
+        return number_list("--rotation", arguments.rotation, names).reshape(3, 3)
+    if arguments.quaternion is None:
+        rpy = number_list("--rpy", arguments.rpy, ("roll", "pitch", "yaw"))
+        return Rotation.from_euler("xyz", rpy).as_matrix()
+    quaternion = number_list("--quaternion", arguments.quaternion, "xyzw")
+    length = float(np.linalg.norm(quaternion))
+    if abs(length - 1.0) > 1e-3:
+        raise ArgumentError(f"--quaternion: its length is {length:g} and must be 1")
+    return Rotation.from_quat(quaternion).as_matrix()

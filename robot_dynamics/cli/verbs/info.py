@@ -1,0 +1,188 @@
+"""Print a URDF as this package reads it, and its implausible values.
+
+    robot-dynamics info ur5
+    robot-dynamics info panda --tip panda_hand              # the table of one chain of several
+    robot-dynamics info arm.urdf --convention modified
+
+Joints with their limits; the Denavit-Hartenberg table where the robot is one chain; links without
+mass, inertias that no body has, limits that are missing or absurd; the size of the equations.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.robot import Joint, Robot
+from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
+from robot_dynamics.robot.denavit_hartenberg import Table as Chain
+from robot_dynamics.robot.plausibility import plausibility_warnings
+from robot_dynamics.robot.transforms import merge_fixed
+
+COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
+"""Kernels whose operations are shown."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    parser.add_argument(
+        "--tip", metavar="FRAME", help="end of the chain of the table, where there are several"
+    )
+    parser.add_argument(
+        "--convention",
+        choices=CONVENTIONS,
+        default=CONVENTIONS[0],
+        help=f"of the Denavit-Hartenberg table (default: {CONVENTIONS[0]})",
+    )
+    add_formulation(parser, "count")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what is known of the robot."""
+    robot = load_robot(arguments.robot, moving=False)
+    tip = arguments.tip or only_chain(robot)
+    chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
+    dynamics = Dynamics(robot, arguments.formulation)
+    say("counting operations")
+    if arguments.json:
+        rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
+        counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
+        print_json(
+            {**about(robot), **rows, "doubtful": plausibility_warnings(robot), "operations": counts}
+        )
+        return 0
+    console = Console(width=None if Console().is_terminal else 130)
+    mass = sum(float(link.inertia.mass) for link in robot.links)
+    console.print(
+        f"[bold]{robot.name}[/]: {robot.dof} independent joints, {len(robot.links)} links, "
+        f"{mass:.3f} kg, gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
+    )
+    console.print(joint_table(robot))
+    if chain is not None:
+        console.print(chain_table(chain, tip))
+    found = list(plausibility_warnings(robot))
+    if found:
+        console.print("doubtful")
+        for warning in found:
+            console.print(f"  {warning}", soft_wrap=True, highlight=False, markup=False)
+        console.print()
+    operations = ("multiplications", "additions", "sines, cosines", "divisions")
+    table = plain_table(f"equations ({arguments.formulation})", ["kernel"], operations)
+    for name in COUNTED:
+        count = dynamics.operation_count(name)
+        table.add_row(
+            name,
+            str(count.multiplications),
+            str(count.additions),
+            str(count.sines_cosines),
+            str(count.divisions),
+        )
+    console.print(table)
+    return 0
+
+
+def about(robot: Robot) -> dict[str, Any]:
+    """Masses, gravity and the moving joints, for a program."""
+    return {
+        "robot": robot.name,
+        "mass": sum(float(link.inertia.mass) for link in robot.links),
+        "gravity": robot.gravity,
+        "links": {link.name: float(link.inertia.mass) for link in robot.links},
+        "joints": [
+            {
+                "name": joint.name,
+                "type": joint.type.value,
+                **asdict(joint.limits),
+                "damping": joint.damping,
+                "friction": joint.friction,
+                "mimic": None if joint.mimic is None else asdict(joint.mimic),
+            }
+            for joint in robot.moving_joints
+        ],
+    }
+
+
+def joint_table(robot: Robot) -> Table:
+    """The moving joints, followers of mimic joints included."""
+    numbers = ("range", "velocity", "effort", "damping", "friction")
+    table = plain_table("joints", ["name", "type"], numbers)
+    for joint in robot.moving_joints:
+        unit = "rad" if joint.type.rotates else "m"
+        limits = joint.limits
+        table.add_row(
+            joint.name,
+            _type(joint),
+            f"{_number(limits.lower)} to {_number(limits.upper)} {unit}"
+            if np.isfinite(limits.lower) or np.isfinite(limits.upper)
+            else "no limits",
+            f"{_number(limits.velocity)} {unit}/s" if np.isfinite(limits.velocity) else "no limit",
+            f"{_number(limits.effort)} {'N m' if joint.type.rotates else 'N'}"
+            if np.isfinite(limits.effort)
+            else "no limit",
+            f"{joint.damping:g}",
+            f"{joint.friction:g}",
+        )
+    return table
+
+
+def only_chain(robot: Robot) -> str | None:
+    """Last link of a robot that is one chain of joints that move by themselves, else None."""
+    tree = merge_fixed(robot)
+    serial = all(parent == k for k, parent in enumerate(tree.parents))
+    if not tree.joints or not serial or any(joint.mimic is not None for joint in tree.joints):
+        return None
+    return tree.tips[0] if len(tree.tips) == 1 else tree.links[-1].name
+
+
+def chain_rows(chain: Chain) -> list[dict[str, Any]]:
+    """A Denavit-Hartenberg table for a program, in m and rad."""
+    return [
+        {"joint": row.name, "type": row.type.value}
+        | {name: float(getattr(row, name)) for name in ("a", "alpha", "d", "theta")}
+        for row in chain.rows
+    ]
+
+
+def chain_table(chain: Chain, tip: str | None) -> Table:
+    """The Denavit-Hartenberg table of the chain to a tip."""
+    table = plain_table(
+        f"Denavit-Hartenberg table to {tip}, {chain.convention}",
+        ["joint"],
+        ["a (m)", "alpha (deg)", "d (m)", "theta (deg)"],
+    )
+    for row in chain.rows:
+        d, theta = _number(row.d), _number(np.degrees(row.theta))
+        if row.type.rotates:
+            theta = _moved_by_q(theta)
+        else:
+            d = _moved_by_q(d)
+        table.add_row(row.name, _number(row.a), _number(np.degrees(row.alpha)), d, theta)
+    return table
+
+
+def _moved_by_q(number: str) -> str:
+    if number == "0":
+        return "q"
+    return f"q - {number[1:]}" if number[0] == "-" else f"q + {number}"
+
+
+def _type(joint: Joint) -> str:
+    if joint.mimic is None:
+        return joint.type.value
+    offset = f" {joint.mimic.offset:+g}" if joint.mimic.offset else ""
+    return f"{joint.type.value}, {joint.mimic.multiplier:g} x {joint.mimic.joint}{offset}"
+
+
+def _number(value: float) -> str:
+    return f"{value + 0.0:.4g}"  # no minus before zero

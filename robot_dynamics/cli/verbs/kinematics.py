@@ -1,0 +1,57 @@
+"""The chain to a frame: its Denavit-Hartenberg table, and what serves its inverse kinematics.
+
+robot-dynamics kinematics ur5
+robot-dynamics kinematics panda --json
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+
+from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.verbs.info import chain_rows, chain_table
+from robot_dynamics.kinematics import InverseKinematics
+from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
+from robot_dynamics.robot.endpoint import only_tip
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    add_frame(parser)
+    parser.add_argument(
+        "--convention",
+        choices=CONVENTIONS,
+        default=CONVENTIONS[0],
+        help=f"of the table (default: {CONVENTIONS[0]})",
+    )
+    add_json(parser)
+
+
+def add_frame(parser: argparse.ArgumentParser) -> None:
+    """Option for the frame that kinematics is about."""
+    parser.add_argument("--frame", help="link or named frame (default: the only tip)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print table, structure and branches."""
+    robot = load_robot(arguments.robot, inertia=False)
+    frame = arguments.frame or only_tip(robot)
+    table = denavit_hartenberg(robot, frame, arguments.convention)
+    ik = InverseKinematics(robot, frame)
+    if arguments.json:
+        chain = {"frame": frame, "convention": table.convention, "table": chain_rows(table)}
+        ways = {"structure": ik.structure, "redundant": ik.redundant, "branches": ik.branches}
+        print_json({"robot": robot.name, **chain, **ways})
+        return 0
+    console = Console(width=None if Console().is_terminal else 120)
+    console.print(chain_table(table, frame))
+    console.print(f"structure: {ik.structure}")
+    solver = "damped Gauss-Newton" if ik.structure == "numeric" else "closed form"
+    given = f", with '{ik.redundant}' given" if ik.redundant else ""
+    console.print(f"solver: {solver}{given}")
+    console.print(f"branches: {', '.join(ik.branches)}")
+    return 0

@@ -1,1 +1,0 @@
-"""Verbs about motions: planned, simulated, followed, recorded."""

@@ -1,1 +1,0 @@
-"""Verbs about a robot and its equations."""

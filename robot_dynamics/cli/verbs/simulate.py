@@ -1,0 +1,102 @@
+"""Follow a motion in simulation with feedforward and by PD, without ROS.
+
+robot-dynamics simulate ur5
+robot-dynamics simulate panda --mass-error 10 --output out     a model too light; a picture
+robot-dynamics simulate arm.urdf --duration 20 --rate 500
+robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from rich.console import Console
+from rich.progress import track
+
+from robot_dynamics.cli.arguments import add_motion, add_robot, load_robot, text_of_robot
+from robot_dynamics.cli.destinations import new_recording, output_folder
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.picture import draw
+from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
+from robot_dynamics.control import (
+    MODES,
+    Friction,
+    Measured,
+    Model,
+    Reference,
+    effort_limits,
+    gains_for,
+    saturate,
+)
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
+from robot_dynamics.trajectory import State, excitation, interpolate
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    add_motion(parser, mass_error=0.0)
+    parser.add_argument("--output", type=output_folder, help="folder for a picture (default: none)")
+    parser.add_argument(
+        "--record",
+        type=new_recording,
+        metavar="FILE",
+        help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate and print the tracking errors."""
+    robot = load_robot(arguments.robot)
+    check_physical(robot)
+    if arguments.record is not None:
+        description = text_of_robot(arguments.robot)
+        from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
+    dynamics = Dynamics(robot)
+    model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
+    motion = interpolate(excitation(robot, arguments.duration))
+    real = robot
+    if arguments.mass_error:
+        real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
+    plant = Plant(real, step=1.0 / arguments.rate)
+    terminal = Console(stderr=True)
+    modes = track(CONTROL, "following the motion", console=terminal, transient=True,
+                  disable=not terminal.is_terminal)  # fmt: skip
+    logs = {
+        mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
+        for mode in modes
+    }
+    comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
+    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    if arguments.json:
+        print_json(comparison.numbers(robot))
+    else:
+        console.print(tracking_table(comparison, robot))
+        console.print(comparison.summary)
+    if arguments.output is not None:
+        picture = arguments.output / f"{robot.name}.png"
+        draw([comparison], robot, picture)
+        console.print(f"picture: {picture}", soft_wrap=True)
+    if arguments.record is not None:
+        simulated_runs.write_runs(arguments.record, description, model, motion, logs.values())
+        console.print(f"recording: {arguments.record}", soft_wrap=True)
+    return 0
+
+
+def controller(model: Model, mode: str) -> Controller:
+    """One of the control laws about the desired motion, within the effort limits.
+
+    Args:
+        model: What the law knows about the robot.
+        mode: One of `control.MODES`.
+    """
+    law, limit = MODES[mode].effort, effort_limits(model.dynamics.robot)
+
+    def command(_t: float, desired: State, measured: Measured) -> Array:
+        reference = Reference(desired.q, desired.qd, model.feedforward(*desired))
+        return saturate(law(model, reference, measured), limit).tau
+
+    return command

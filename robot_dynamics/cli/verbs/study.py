@@ -1,0 +1,348 @@
+"""Run a control loop thousands of times, each time with a different robot, sensor and load.
+
+robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs 10000
+robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
+robot-dynamics study ur5 --gains gains.yaml --delay 0..4ms   with the gains of controller_node
+robot-dynamics study out/study.yaml --resume          continue after Ctrl-C
+robot-dynamics study out/study.yaml --replay 4711     repeat one run and draw it
+robot-dynamics study out/study.yaml --replay 4711 --record run.mcap   for replay, plot, Foxglove
+robot-dynamics study panda --payload 0..3 --keep 0.99  the largest bandwidth for 99 % of the runs
+
+A distribution is A..B (uniform), M+-S (normal) or A,B,C (these values), with units such as ms, mm,
+deg, g, %.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from robot_dynamics.cli.arguments import load_robot, text_of_robot
+from robot_dynamics.cli.destinations import new_recording, output_folder
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
+from robot_dynamics.control import MODES
+from robot_dynamics.errors import ArgumentError, shown
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation import check_physical
+from robot_dynamics.study import (
+    MOTIONS,
+    QUANTITIES,
+    SAMPLINGS,
+    Chunk,
+    RunLimits,
+    StudyPlan,
+    distribution_of,
+    in_process,
+    on_dask,
+    study,
+)
+from robot_dynamics.study.bandwidth_search import largest_bandwidth
+from robot_dynamics.study.executor import Executor
+from robot_dynamics.study.gains_file import read_gains
+from robot_dynamics.study.replay import Replay, replay
+from robot_dynamics.study.runs import chunks_of, model_of
+from robot_dynamics.study.study_files import StudyFolder, read_options
+from robot_dynamics.study.study_table import table_of
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
+from robot_dynamics.trajectory.waypoints import Waypoints
+
+_DEFAULTS: dict[str, Any] = {
+    "runs": 1000,
+    "motion": "quintic",
+    "modes": "feedforward",
+    "sampling": "sobol",
+    "seed": 0,
+    "duration": 5.0,
+    "rest": 0.2,
+    "rate": 1000.0,
+    "step": None,
+    "integrator": "semi_implicit_euler",
+    "bandwidth": 20.0,
+    "gains": "fitted",
+    "integral": 0.0,
+    "effort_rate": float("inf"),
+    "frame": None,
+    "known_payload": 0.0,
+    "lock": "",
+    "max_error": 0.05,
+    "max_saturation": 1.0,
+}
+"""Options that a study file may set too, besides the robot and the distributions."""
+
+_VARYING = tuple(name for name in QUANTITIES if name != "rate")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    parser.add_argument("robot", help="URDF, name of a known robot, or a study file (.yaml)")
+    what = parser.add_argument_group("runs")
+    texts = {
+        "runs": "number of runs of every mode",
+        "motion": f"one or several of {', '.join(MOTIONS)} or trajectory files, with commas",
+        "modes": f"one or several of {', '.join(MODES)}",
+        "duration": "duration of a run, s",
+        "rest": "final share of the duration in which the arm must be at rest",
+        "rate": "control rate, Hz, or a distribution",
+        "step": "step of the plant, s (default: the control period)",
+        "integrator": "semi_implicit_euler or runge_kutta",
+        "bandwidth": "bandwidth of the feedback, rad/s",
+        "gains": "fitted to the sampled loop, ideal, or a .yaml with those of controller_node",
+        "integral": "ki over kp, 1/s",
+        "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
+        "frame": "frame that carries the payload (default: the first tip)",
+        "known_payload": "load in the law's model, kg",
+        "lock": "joints to lock, NAME=POSITION with commas",
+        "seed": "the same seed gives the same study",
+    }
+    for name, text in texts.items():
+        _option(what, name, text)
+    vary = parser.add_argument_group("distributions of varying quantities")
+    for name in _VARYING:
+        quantity = QUANTITIES[name]
+        vary.add_argument(
+            _flag(name), metavar="DISTRIBUTION", help=f"{quantity.meaning}; {quantity.unit}"
+        )
+    _option(vary, "sampling", f"one of {', '.join(SAMPLINGS)}")
+    limits = parser.add_argument_group("limits of a run")
+    _option(limits, "max_error", "largest position error, rad or m")
+    _option(limits, "max_saturation", "largest share of the time with saturated effort")
+    limits.add_argument(
+        "--keep", type=float, help="find the largest bandwidth that this share of runs survives"
+    )
+    where = parser.add_argument_group("execution and results")
+    where.add_argument("--threads", type=int, help="threads (default: all processors)")
+    where.add_argument("--workers", type=int, help="processes of a local Dask cluster")
+    where.add_argument("--scheduler", help="address of a Dask scheduler, such as tcp://host:8786")
+    where.add_argument(
+        "--output", type=output_folder, help="folder for table, plots and finished runs"
+    )
+    where.add_argument("--resume", action="store_true", help="continue the study in that folder")
+    where.add_argument("--replay", type=int, metavar="RUN", help="repeat one run and draw it")
+    where.add_argument(
+        "--record", type=new_recording, metavar="FILE", help="record that run in this .mcap"
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run a study, or repeat one of its runs."""
+    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    options = _options(arguments)
+    plan = _plan(options)
+    if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):
+        arguments.output = Path(arguments.robot).parent
+    if arguments.record is not None and arguments.replay is None:
+        raise ArgumentError("--record writes one run; choose it with --replay")
+    if arguments.replay is not None:
+        return _replay(plan, options, arguments, console)
+    if arguments.keep is not None:
+        found = largest_bandwidth(plan, arguments.keep, _executor(arguments), report=console.print)
+        if arguments.json:
+            answer = {"bandwidth": found.bandwidth, "held": found.held}
+            print_json({**answer, "parameters": yaml.safe_load(found.parameters)})
+        else:
+            console.print(found.parameters, soft_wrap=True, markup=False, highlight=False)
+        return 0
+    if arguments.resume and arguments.output is None:
+        raise ArgumentError("--resume continues the study in a folder; name it with --output")
+    folder = None if arguments.output is None else StudyFolder(arguments.output, plan)
+    done: dict[Chunk, Any] = {}
+    if folder is not None:
+        folder.save_options(options)
+        done = folder.load(chunks_of(plan)) if arguments.resume else {}
+    interrupted = False
+    with _progress(plan, done, folder, console) as progress:
+        try:
+            study(plan, _executor(arguments), done=done, progress=progress)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted and not done:
+        return 130
+    table = table_of(plan, done)
+    if arguments.json:
+        print_json({"robot": plan.robot.name, "modes": study_numbers(table)})
+    else:
+        print_study(table, console)
+    if folder is not None:
+        place = folder.save_table(table)
+        console.print(f"table: {place}; picture: {draw_study(table, arguments.output)}",
+                      soft_wrap=True)  # fmt: skip
+        again = f"robot-dynamics study {arguments.output / 'study.yaml'}"
+        console.print(f"repeat the worst run: {again} --replay {table['run'][table.worst(1)[0]]}",
+                      soft_wrap=True)  # fmt: skip
+        if interrupted:
+            console.print(f"continue: {again} --resume", soft_wrap=True)
+        else:
+            folder.forget_runs()
+    return 130 if interrupted else 0
+
+
+def _option(group: Any, name: str, text: str) -> None:
+    default = _DEFAULTS[name]
+    shown = f"{text} (default: {default})" if default not in (None, "") else text
+    kind = type(default) if isinstance(default, int | float) and name != "rate" else str
+    group.add_argument(_flag(name), type=kind, default=None, help=shown.replace("%", "%%"))
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options: of the command line, else of the file, else the defaults."""
+    known = {"robot", *_DEFAULTS, *_VARYING}
+    options: dict[str, Any] = {"robot": arguments.robot, **_DEFAULTS}
+    if arguments.robot.endswith((".yaml", ".yml")):
+        read = read_options(Path(arguments.robot), known)
+        options |= {name: _typed(arguments.robot, name, value) for name, value in read.items()}
+    for name in (*_DEFAULTS, *_VARYING):
+        value = getattr(arguments, name)
+        if value is not None:
+            options[name] = value
+    return options
+
+
+def _typed(file: str, name: str, value: Any) -> Any:
+    """Return the value of an option in a study file, converted where a number is due."""
+    kind = float if name == "step" and value is not None else type(_DEFAULTS.get(name, ""))
+    if name == "rate" or kind not in (int, float):
+        return value
+    try:
+        number = float(value)
+        if kind is float or number.is_integer():
+            return kind(number)
+    except (TypeError, ValueError):
+        pass
+    what = "a number" if kind is float else "a whole number"
+    raise ArgumentError(f"{file}: {name}: {shown(value)} is not {what}")
+
+
+def _plan(options: dict[str, Any]) -> StudyPlan:
+    robot = load_robot(str(options["robot"]))
+    check_physical(robot)
+    if options["lock"]:
+        robot = robot.with_locked(_locked(options))
+    vary = {
+        name: distribution_of(_flag(name), str(options[name]), symmetric=QUANTITIES[name].symmetric)
+        for name in _VARYING
+        if options.get(name) is not None
+    }
+    rate = distribution_of("--rate", str(options["rate"]))
+    if len(set(rate.numbers)) > 1:
+        vary["rate"] = rate
+    gains = str(options["gains"])
+    return StudyPlan(
+        robot,
+        runs=int(options["runs"]),
+        motions=tuple(_motion(text, robot) for text in str(options["motion"]).split(",")),
+        modes=tuple(str(options["modes"]).split(",")),
+        vary=vary,
+        gains=read_gains(gains, robot.joint_names) if Path(gains).suffix else gains,
+        rate=max(rate.numbers),
+        step=None if options["step"] is None else _number("step", str(options["step"])),
+        limits=RunLimits(float(options["max_error"]), float(options["max_saturation"])),
+        **{
+            name: options[name]
+            for name in (
+                *("sampling", "seed", "duration", "rest", "integrator", "bandwidth"),
+                *("integral", "effort_rate", "frame", "known_payload"),
+            )
+        },
+    )
+
+
+def _locked(options: dict[str, Any]) -> dict[str, float]:
+    """Return positions of locked joints, rad or m."""
+    pairs = (part.partition("=") for part in str(options["lock"]).split(",") if part)
+    return {name.strip(): _number("lock", at) for name, _, at in pairs}
+
+
+def _motion(text: str, robot: Robot) -> str | Waypoints:
+    """Return the name of a motion, or the waypoints of a trajectory file."""
+    text = text.strip()
+    return read_trajectory(text, robot.joint_names) if Path(text).suffix else text
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"--{option}: '{text}' is not a number") from None
+
+
+def _executor(arguments: argparse.Namespace) -> Executor:
+    if arguments.workers is not None or arguments.scheduler is not None:
+        return on_dask(workers=arguments.workers, scheduler=arguments.scheduler)
+    return in_process(arguments.threads)
+
+
+@contextmanager
+def _progress(
+    plan: StudyPlan, done: dict[Chunk, Any], folder: StudyFolder | None, console: Console
+) -> Iterator[Any]:
+    """Show a bar with the remaining time and store every finished chunk."""
+    bar = Progress(
+        TextColumn("runs"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        total = sum(chunk.stop - chunk.start for chunk in chunks_of(plan))
+        task = bar.add_task("runs", total=total)
+        bar.advance(task, sum(chunk.stop - chunk.start for chunk in done))
+
+        def progress(chunk: Chunk, columns: Any) -> None:
+            if folder is not None:
+                folder.save(chunk, columns)
+            bar.advance(task, chunk.stop - chunk.start)
+
+        yield progress
+
+
+def _replay(
+    plan: StudyPlan, options: dict[str, Any], arguments: argparse.Namespace, console: Console
+) -> int:
+    if not 0 <= arguments.replay < plan.count:
+        raise ArgumentError(
+            f"--replay {arguments.replay}: the study has runs 0 to {plan.count - 1}"
+        )
+    replays = [replay(plan, arguments.replay, mode) for mode in plan.modes]
+    place = draw_run(replays, arguments.output or Path(), console)
+    motion = place.with_name(f"{place.stem}_{plan.modes[0]}.csv")
+    console.print(f"picture: {place}", soft_wrap=True)
+    console.print(f"in the browser: robot-dynamics view {options['robot']} --motion {motion}",
+                  soft_wrap=True)  # fmt: skip
+    if arguments.record is not None:
+        _record(arguments.record, str(options["robot"]), _locked(options), replays)
+        console.print(f"recording: {arguments.record}", soft_wrap=True)
+    if arguments.json:
+        recording = None if arguments.record is None else str(arguments.record)
+        print_json({"picture": str(place), "motion": str(motion), "recording": recording})
+    return 0
+
+
+def _record(path: Path, source: str, locked: dict[str, float], replays: list[Replay]) -> None:
+    """Record runs one after the other; locked joints keep their positions."""
+    from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
+
+    table = replays[0].table
+    motions = table.plan.trajectories()
+    simulated_runs.write_runs(
+        path,
+        text_of_robot(source),
+        model_of(table.plan),
+        motions[table["run"][0] % len(motions)],
+        [again.log for again in replays],
+        still=locked,
+    )

@@ -1,0 +1,103 @@
+"""Joint torques of one state of motion, and what gravity, velocity, acceleration and friction take.
+
+    robot-dynamics torque panda                                  at rest in the middle of its ranges
+    robot-dynamics torque ur5 --q 0,-1,1,0,0,0 --qdd elbow_joint=2
+    robot-dynamics torque ur5 --qd 0.1,0.1,0.1,0,0,0 --formulation kane
+
+Values that are not given are zero; positions then are the middle of the joint ranges.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from rich.console import Console
+
+from robot_dynamics.cli.arguments import (
+    add_formulation,
+    add_robot,
+    joint_units,
+    joint_values,
+    load_robot,
+    take_negative_lists,
+)
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.control import Friction, effort_limits
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.trajectory.motions import middle_pose
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    take_negative_lists(parser)
+    for option, what in (
+        ("--q", "positions, rad or m"),
+        ("--qd", "velocities, rad/s or m/s"),
+        ("--qdd", "accelerations, rad/s^2 or m/s^2"),
+    ):
+        parser.add_argument(
+            option,
+            metavar="VALUES",
+            help=f"{what}: 0.1,0.2,... in the order of the joints, or JOINT=NUMBER,...",
+        )
+    add_formulation(parser, "use")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the torques."""
+    robot = load_robot(arguments.robot)
+    zero = np.zeros(robot.dof)
+    q = joint_values("--q", arguments.q, robot, middle_pose(robot))
+    qd = joint_values("--qd", arguments.qd, robot, zero)
+    qdd = joint_values("--qdd", arguments.qdd, robot, zero)
+
+    dynamics = Dynamics(robot, arguments.formulation)
+    gravity = dynamics.gravity(q)
+    velocity = dynamics.bias(q, qd) - gravity
+    total = dynamics.inverse(q, qd, qdd)
+    if not np.all(np.isfinite([gravity, velocity, total])):
+        raise ArgumentError(
+            "--q, --qd, --qdd: the efforts of this motion are beyond the range of floating-point "
+            "numbers; give smaller values"
+        )
+    friction = Friction.of(robot).smooth(qd)
+    limits = effort_limits(robot)
+    terms = {
+        "gravity": gravity,
+        "velocity": velocity,
+        "acceleration": total - gravity - velocity,
+        "friction": friction,
+    }
+    if arguments.json:
+        motion = {"joints": robot.joint_names, "q": q, "qd": qd, "qdd": qdd}
+        effort = {"effort": total + friction, "limit": limits}
+        print_json({"robot": robot.name, **motion, **terms, **effort})
+        return 0
+
+    table = plain_table(None, ["joint"], ["q", "qd", "qdd", *terms])
+    table.add_column("effort", justify="right", style="bold")
+    table.add_column("limit", justify="right")
+    for i, (name, (_, unit)) in enumerate(
+        zip(robot.joint_names, joint_units(robot, robot.joint_names), strict=True)
+    ):
+        effort = total[i] + friction[i]
+        over = " !" if abs(effort) > limits[i] else ""
+        table.add_row(
+            name,
+            *(f"{values[i]:.4g}" for values in (q, qd, qdd)),
+            *(_effort(part[i]) for part in terms.values()),
+            f"{_effort(effort)} {unit}{over}",
+            f"{limits[i]:g}" if np.isfinite(limits[i]) else "none",
+        )
+    Console(width=None if Console().is_terminal else 120).print(table)
+    return 0
+
+
+def _effort(value: float) -> str:
+    text = f"{value:.4f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text

@@ -1,0 +1,57 @@
+"""Compare the efforts that a URDF predicts with those of a recorded motion.
+
+    robot-dynamics validate arm_identified.urdf other_run.mcap
+    robot-dynamics validate arm.urdf run.mcap --report report.html     # before identification
+
+Friction and rotor inertia are read from the .yaml beside the URDF that `identify` has written.
+Exit status 0 says good, 3 anything less.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from robot_dynamics.cli.arguments import add_robot, load_robot
+from robot_dynamics.cli.destinations import output_file
+from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.recordings import NOT_GOOD, add_recordings, locked, read_recordings
+from robot_dynamics.foundation.user_files import write_whole
+from robot_dynamics.identification import read_parameters, validate
+from robot_dynamics.identification.export.html_report import html_report
+from robot_dynamics.robot import find_robot
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    add_recordings(parser)
+    parser.add_argument(
+        "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
+    )
+    parser.add_argument("--report", type=output_file, help="report to write, .html")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the verdict."""
+    robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
+    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
+    parameters = arguments.parameters or (beside if beside.is_file() else None)
+    drives = None if parameters is None else read_parameters(parameters, robot)
+    report = validate(
+        robot,
+        read_recordings(arguments, robot),
+        friction=None if drives is None else drives.friction,
+        rotor_inertia=None if drives is None else drives.rotor_inertia,
+        cutoff=arguments.edge,
+    )
+    if arguments.report is not None:
+        write_whole(arguments.report, html_report(report).encode())
+    if arguments.json:
+        print_json({**report.verdicts, "report": arguments.report and str(arguments.report)})
+    else:
+        print(report)
+        if arguments.report is not None:
+            print(f"wrote {arguments.report}")
+    return 0 if report.good else NOT_GOOD

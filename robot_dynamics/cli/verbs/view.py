@@ -1,0 +1,103 @@
+"""A robot in the browser, simulated without ROS: watch it move, drag it, load it.
+
+    robot-dynamics view panda                   then open the address that is printed
+    robot-dynamics view arm.urdf --port 8090
+    robot-dynamics view ur5 --motion motion.csv
+    robot-dynamics view panda --record run.mcap  for replay, plot, Foxglove, ros2 bag
+
+Plots beside the robot show efforts by cause and by the link that causes them. The page needs no
+network, and only this machine sees it unless --host says otherwise. Ctrl-C ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robot_dynamics.cli.arguments import (
+    add_robot,
+    add_server,
+    load_robot,
+    say,
+    text_of_robot,
+)
+from robot_dynamics.cli.destinations import new_recording
+from robot_dynamics.cli.serving import serve
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.recordings.bag_reader import is_bag
+from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory import Waypoints
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
+
+if TYPE_CHECKING:  # needs rosbags
+    from robot_dynamics.recordings.simulated_runs import SimulatedRecording
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    parser.add_argument(
+        "--motion",
+        type=Path,
+        metavar="FILE",
+        help="a .csv or .yaml trajectory to follow, or a recording of one; joints that it leaves "
+        "out stand still",
+    )
+    add_server(parser)
+    parser.add_argument(
+        "--record",
+        type=new_recording,
+        metavar="FILE",
+        help="an .mcap to write meanwhile; another robot that is chosen goes into another one",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the page until Ctrl-C."""
+    from robot_dynamics.viewer.live_view import LiveView  # noqa: PLC0415  # needs viser
+    from robot_dynamics.viewer.page import Page  # noqa: PLC0415
+
+    robot = load_robot(arguments.robot)
+    waypoints = None
+    if arguments.motion is not None:
+        waypoints = _waypoints(arguments.motion, robot).arriving_at_rest()
+    recordings = None if arguments.record is None else Recordings(arguments.record)
+    try:
+        with closing(Page(arguments.host, arguments.port)) as page:
+            say("reading meshes, compiling")
+            view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
+            serve(page, view.run)
+    finally:  # Ctrl-C, as a rule
+        if recordings is not None and recordings.made:
+            print(f"recording: {', '.join(map(str, recordings.made))}")
+    return 0
+
+
+def _waypoints(path: Path, robot: Robot) -> Waypoints:
+    if is_bag(path):
+        from robot_dynamics.recordings import bag_trajectories  # noqa: PLC0415  # needs rosbags
+
+        return bag_trajectories.recorded_waypoints(path, robot.joint_names)
+    return read_trajectory(path, robot.joint_names)
+
+
+class Recordings:
+    """A file for every robot that is looked at: run.mcap, then run_2.mcap, and so on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.made: list[Path] = []
+
+    def __call__(self, name: str, dynamics: Dynamics) -> SimulatedRecording:
+        """A new file for a robot."""
+        from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
+
+        path, k = self._path, 1
+        while self.made and path.exists():
+            k += 1
+            path = self._path.with_name(f"{self._path.stem}_{k}{self._path.suffix}")
+        recording = simulated_runs.SimulatedRecording(path, text_of_robot(name), dynamics)
+        self.made.append(path)
+        return recording

@@ -1,0 +1,127 @@
+"""Oscillation: detects a loop that does not come to rest, for any gains."""
+
+from __future__ import annotations
+
+from math import atan2, log, pi
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.foundation.arrays import Array
+
+LEAST_SIZE = 1e-3
+"""Least change of an error between two turning points, rad or m; smaller ones are noise."""
+
+
+class Rule(NamedTuple):
+    """Tells an oscillation from the response to a push.
+
+    Args:
+        turns: Turning points of an error in a row.
+        growth: Least size of each half wave, relative to the one before.
+        longest: Longest time of so many turns, s: PD near its stability limit oscillates fast.
+    """
+
+    turns: int
+    growth: float
+    longest: float
+
+
+TURNS = 6
+RULES = (Rule(TURNS, 0.0, 1.0), Rule(4, 1.5, 0.3))
+"""A sustained oscillation, and one that grows fast, where there is no time to wait for more."""
+
+STEADY = 0.8
+"""Least size of all half waves relative to the first, and of the last relative to the largest, of
+an oscillation that does not die out."""
+
+UNEVEN = 0.5
+"""Share by which the times between turns may differ from their mean: a loop near its stability
+limit oscillates evenly, an arm that is pushed again and again does not."""
+
+SHORTEST_STEP_S = 4e-3
+"""Time between two samples of the error, s."""
+
+
+class Oscillation(NamedTuple):
+    """An oscillation of a joint.
+
+    Args:
+        joint: Index of the joint.
+        half_period: Time from one turn to the next, s.
+        growth: Size of a half wave relative to the one before.
+    """
+
+    joint: int
+    half_period: float
+    growth: float
+
+    @property
+    def lag(self) -> float:
+        """Delay of a loop that oscillates so, s: the phase of exp(s d) for s e = -mu e(t - d)."""
+        growth = log(max(self.growth, 1.0))
+        return self.half_period * (1.0 - atan2(pi, growth) / pi)
+
+
+class OscillationDetector:
+    """Records the turning points of each joint's error and the size of the half waves between.
+
+    Args:
+        n: Number of joints.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.forget(np.zeros(n))
+
+    def forget(self, error: Array) -> None:
+        """Start anew from an error, shape (n,)."""
+        n = len(error)
+        self._turn, self._extreme = error.copy(), error.copy()
+        self._rising = np.ones(n, dtype=bool)
+        self._sizes = np.zeros((TURNS, n))
+        self._times = np.full((TURNS, n), -np.inf)
+        self._next = -np.inf
+
+    def detect(self, error: Array, now: float) -> Oscillation | None:
+        """Return the oscillation of a joint that does not come to rest, or None.
+
+        Args:
+            error: Position error, shape (n,), rad or m.
+            now: Present time, s.
+        """
+        if now < self._next:
+            return None
+        self._next = now + SHORTEST_STEP_S
+        further = np.where(self._rising, error > self._extreme, error < self._extreme)
+        self._extreme = np.where(further, error, self._extreme)
+        turned = np.abs(error - self._extreme) > LEAST_SIZE
+        if not turned.any():
+            return None
+        size = np.abs(self._extreme - self._turn)
+        for i in np.flatnonzero(turned):
+            self._sizes[:-1, i], self._times[:-1, i] = self._sizes[1:, i], self._times[1:, i]
+            self._sizes[-1, i] = max(size[i], LEAST_SIZE)
+            self._times[-1, i] = now
+            self._turn[i], self._extreme[i] = self._extreme[i], error[i]
+            self._rising[i] = not self._rising[i]
+            for turns, growth, longest in RULES:
+                times, sizes = self._times[-turns:, i], self._sizes[-turns:, i]
+                if (sizes[1:] >= growth * sizes[:-1]).all() and _lasts(times, sizes, longest):
+                    found = Oscillation(
+                        int(i),
+                        float(times[-1] - times[0]) / (turns - 1),
+                        float(sizes[-1] / sizes[0]) ** (1.0 / (turns - 1)),
+                    )
+                    self._times[:, i] = -np.inf  # reported; count anew
+                    return found
+        return None
+
+
+def _lasts(times: Array, sizes: Array, longest: float) -> bool:
+    """Return whether turns at these times and half waves of these sizes are even and lasting."""
+    if times[-1] - times[0] > longest:
+        return False
+    passed = np.diff(times)
+    uneven = np.abs(passed - passed.mean()) > UNEVEN * passed.mean() + SHORTEST_STEP_S
+    lasts = min(sizes.min() / sizes[0], sizes[-1] / sizes.max()) >= STEADY
+    return lasts and not uneven.any()

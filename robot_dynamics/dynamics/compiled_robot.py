@@ -1,0 +1,288 @@
+"""The kernels of one robot: built on first use, kept on disk, exported as source."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robot_dynamics.compiler.backends import backend_named
+from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.native.entry.native_entry import is_entry
+from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
+from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name
+from robot_dynamics.formulations.registry import (
+    DEFAULT_FORMULATION,
+    FORMULATIONS,
+    InverseDynamics,
+)
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import cached_property, imported
+from robot_dynamics.robot.kinematic_tree import robot_digest
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+
+if TYPE_CHECKING:
+    from robot_dynamics.compiler.graph.trace import Program
+    from robot_dynamics.dynamics.kernels import Equations
+    from robot_dynamics.reduction import Progress, ReducedRobot
+    from robot_dynamics.spatial.rigid_body import Inertia
+
+
+class CompiledRobot:
+    """Equations of motion of a robot as kernels; see `Dynamics`, which has a method for each.
+
+    Pickled and copied by what it is made of: machine code is compiled, or fetched from disk,
+    where the copy is used.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        formulation: str | InverseDynamics = DEFAULT_FORMULATION,
+        *,
+        cache: bool = True,
+        backend: str | Backend = "auto",
+        search: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        if not isinstance(robot, Robot):
+            raise ArgumentError(f"robot: got {robot!r}, not a Robot; read a URDF with read_urdf")
+        known = isinstance(formulation, str) and formulation in FORMULATIONS
+        if not (known or callable(formulation)):
+            name = str(formulation)
+            raise unknown_name("formulation", name, "robot_dynamics.formulations", FORMULATIONS)
+        self.robot = robot
+        self.formulation = formulation
+        self._digest = robot_digest(robot)
+        self._search = search
+        self._progress = progress
+        self._cache = cache
+        self._compile = backend_named(backend)
+        self._forget_kernels()
+
+    def __repr__(self) -> str:
+        return f"Dynamics({self.robot.name!r}, {self.robot.dof} joints, {self.formulation})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state without kernels, reduced robots and the progress function."""
+        made = {"_kernels", "_resolved", "_last_payload", "_tree", "_reduced", "_reduced_to_solve"}
+        state = {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in made and not is_entry(name, value)
+        }
+        return {**state, "_progress": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget_kernels()
+
+    def _forget_kernels(self) -> None:
+        """Start without any kernel."""
+        self._kernels: dict[tuple[str, Variant], Kernel] = {}
+        self._resolved: dict[tuple[Any, ...], Kernel] = {}  # by what a call gives; see `Dynamics`
+        self._last_payload: tuple[Inertia | None, Array] = None, np.zeros(10)
+
+    def kernel(self, name: str, variant: Variant = MOTION_ONLY) -> Kernel:
+        """Return the compiled function behind a method, built on first use.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: Inputs beside the motion.
+
+        Raises:
+            UnknownNameError: If there is no such kernel, or a frame of the variant does not exist.
+        """
+        kernel = self._kernels.get((name, variant))
+        if kernel is None:
+            kernel = self._kernels[name, variant] = self._build(name, variant)
+        return kernel
+
+    def program(self, name: str, variant: Variant = MOTION_ONLY) -> Program:
+        """The simplified equations behind a kernel, before any back end sees them."""
+        optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
+        with _collector_paused():
+            ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
+            return min(ways, key=lambda program: operation_count(program).arithmetic)
+
+    def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
+        """The ways to compute a kernel, before they are traced.
+
+        `program` takes the one with the fewest operations.
+        """
+        kernels = _kernels()
+        definition = kernels.kernel_named(name)
+        if self.formulation != DEFAULT_FORMULATION or definition.physical:
+            yield kernels.equations_of(name, self._tree, self.formulation, variant)
+            return
+        reduced = self._reduced_to_solve if definition.solves else self._reduced
+        coupled = len(self._tree.joints) > self.robot.dof
+        for way in (name, *([definition.alternative] if definition.alternative else [])):
+            if way == name or not coupled:
+                yield kernels.equations_of(way, reduced.robot, reduced.inverse_dynamics, variant)
+
+    @cached_property
+    def _tree(self) -> Robot:
+        """The robot as equations take it; a kernel that is found on disk needs none."""
+        return merge_fixed(self.robot)
+
+    @cached_property
+    def _reduced(self) -> ReducedRobot:
+        """The robot as the default formulation takes it; not physical, so not shown."""
+        return _reduction().reduce(self._tree, self._search, self._progress)
+
+    @cached_property
+    def _reduced_to_solve(self) -> ReducedRobot:
+        """The reduced robot for equations that are solved for accelerations."""
+        return _reduction().reduce(self._tree, self._search, self._progress, accelerations=True)
+
+    def _build(self, name: str, variant: Variant) -> Kernel:
+        return self._compile(
+            lambda: self._program_to_compile(name, variant),
+            key=self._key(name, variant),
+            finite=True,
+            use_cache=self._cache,
+        )
+
+    def _program_to_compile(self, name: str, variant: Variant) -> Program:
+        if name not in _kernels().OF_FRAMES and variant == MOTION_ONLY:  # else a load has mass
+            self._check_massive()
+        return self.program(name, variant)
+
+    def _check_massive(self) -> None:
+        """Refuse what would be nothing but zeros: of a URDF that is made for kinematics alone."""
+        bodies = [link.inertia for link in self._tree.links[1:]]
+        if self._tree.joints and not any(b.mass or b.second_moment.any() for b in bodies):
+            raise RobotError(
+                f"robot '{self.robot.name}': joint '{self._tree.joints[0].name}', as every other, "
+                "moves no mass, so that there are no efforts; give its links an <inertial> (pose, "
+                "jacobian and InverseKinematics need none)"
+            )
+
+    def _key(self, name: str, variant: Variant) -> str | None:
+        """Return the key of a kernel on disk; None for a formulation without a name."""
+        if not isinstance(self.formulation, str):
+            return None
+        formulation = f"{self.formulation}/{'search' if self._search else 'quick'}"
+        return f"{self._digest}/{formulation}/{name}/{variant!r}"
+
+    # -- what was compiled ------------------------------------------------------------------
+
+    def operation_count(
+        self, name: str = "inverse", variant: Variant = MOTION_ONLY
+    ) -> OperationCount:
+        """Count the operations of one evaluation of a kernel."""
+        return operation_count(self.program(name, variant))
+
+    def source(self, language: str, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
+        """Write a kernel in a language.
+
+        Args:
+            language: One of `robot_dynamics.compiler.source.languages.LANGUAGES`.
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: What it takes as inputs beside the motion.
+
+        Raises:
+            UnknownNameError: If there is no such language or kernel.
+        """
+        languages = imported("robot_dynamics.compiler.source.languages").LANGUAGES
+        check_known("language", language, "robot_dynamics.compiler", languages)
+        return languages[language](self._named(name, variant), self._header(variant))
+
+    def c_source(
+        self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
+    ) -> str:
+        """Write a kernel as one self-contained C99 file.
+
+        Args:
+            name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
+            variant: What it takes as inputs beside the motion.
+            scalar: "double" or "float".
+        """
+        return _c().c_source(
+            self._named(name, variant), scalar=scalar, header=self._header(variant)
+        )
+
+    def cpp_header(
+        self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
+    ) -> str:
+        """Write the C++ header that wraps `c_source` of the same kernel and scalar."""
+        return _c().cpp_header(
+            self._named(name, variant), scalar=scalar, header=self._header(variant)
+        )
+
+    def python_source(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
+        """Write a kernel as readable straight-line Python."""
+        python = imported("robot_dynamics.compiler.source.python")
+        return python.python_source(self._named(name, variant), header=self._header(variant))
+
+    def _named(self, name: str, variant: Variant) -> Program:
+        """The equations under a name that tells robots apart, such as panda_inverse."""
+        return replace(self.program(name, variant), name=source_name(self.robot, name))
+
+    def _header(self, variant: Variant) -> dict[str, str]:
+        joints = ", ".join(self.robot.joint_names)
+        header = {"robot": self.robot.name, "joints": joints, "formulation": str(self.formulation)}
+        return header if variant == MOTION_ONLY else {**header, "variant": str(variant)}
+
+
+def source_name(robot: Robot, kernel: str) -> str:
+    """Name of the function that computes a kernel of a robot in generated source."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", robot.name).strip("_")
+    name = name if name[:1].isalpha() else f"robot_{name}".strip("_")
+    return f"{name}_{kernel}"
+
+
+def _kernels() -> Any:
+    return imported("robot_dynamics.dynamics.kernels")
+
+
+def _reduction() -> Any:
+    return imported("robot_dynamics.reduction")
+
+
+def _c() -> Any:
+    return imported("robot_dynamics.compiler.source.c")
+
+
+_pauses: list[None] = []  # one for each thread whose work the collector is left out of
+
+
+def _resume_in_child() -> None:
+    """Let the garbage collector run in a child of a fork, which has none of those threads."""
+    if _pauses:
+        _pauses.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_resume_in_child)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Leave the garbage collector out of work that makes many objects and no cycles of them.
+
+    A graph is a hundred thousand small objects that all stay alive; looking through them again
+    and again for cycles takes longer than making them.
+    """
+    if not (gc.isenabled() or _pauses):  # the user has switched it off
+        yield
+        return
+    _pauses.append(None)
+    gc.disable()
+    try:
+        yield
+    finally:
+        if _pauses:
+            _pauses.pop()
+        if not _pauses:
+            gc.enable()

@@ -1,0 +1,390 @@
+"""Dynamics: the equations of one robot, compiled, behind ordinary methods.
+
+This is the class that most users meet. A kernel is traced, simplified and
+compiled when it is first asked for, and kept on disk for the next time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.compiler.kernel import Kernel
+from robot_dynamics.compiler.native.entry.native_entry import (
+    WithNativeMethods,
+    enter,
+    native_method,
+)
+from robot_dynamics.dynamics.compiled_robot import CompiledRobot
+from robot_dynamics.dynamics.joint_vectors import by_joint, joint_vector, taken_by_name
+from robot_dynamics.dynamics.results import (
+    Energy,
+    ForwardDerivatives,
+    FramePlacement,
+    InverseDerivatives,
+)
+from robot_dynamics.dynamics.variant import Variant, payload_numbers
+from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import cached_property, imported
+from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.plausibility import inertialess_joints
+from robot_dynamics.spatial.rigid_body import Inertia
+
+if TYPE_CHECKING:
+    from robot_dynamics.algorithms.base_parameters import BaseParameters
+
+
+_SOLVED = ("forward", "forward_derivatives")
+"""Methods whose results are accelerations: every joint has to move some inertia."""
+
+
+class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
+    """Compiled equations of motion of a robot.
+
+    Every method takes one state or many: shape (n,) or (N, n) with n = `robot.dof` entries in
+    the order of `robot.joint_names`, and answers in the same shape. A mapping by joint name, in
+    which joints left out are 0, or a data frame with a column per joint will do as well. Positions
+    are in rad or m, efforts in N m or N. Followers of mimic joints move with their
+    leaders, whose efforts carry theirs.
+
+    Args:
+        robot: Any robot.
+        formulation: One of `robot_dynamics.formulations.FORMULATIONS`, or a function of the same
+            signature, such as a `SimplifiedModel`.
+        cache: Keep compiled kernels on disk.
+        backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function of the same
+            signature.
+        search: Search for the frames and the grouping of parameters that take the fewest
+            operations, when a kernel of the default formulation is first built: a second for an
+            arm, half a minute for a humanoid. Without it they are chosen by rule.
+        progress: Called during the search with the number of steps done and of all steps.
+
+    Raises:
+        UnknownNameError: If there is no such formulation or back end.
+    """
+
+    # -- torques of motions -----------------------------------------------------------------
+
+    @native_method
+    def inverse(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        qdd: npt.ArrayLike,
+        *,
+        wrench: npt.ArrayLike | None = None,
+        frame: str | None = None,
+        payload: Inertia | None = None,
+        gravity: npt.ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Compute the joint efforts of a motion: tau = M qdd + b.
+
+        A wrench, payload or gravity vector given here is an input of the compiled equations:
+        another value needs no compilation.
+
+        Args:
+            q: Joint positions, shape (n,) or (N, n).
+            qd: Joint velocities, same shape.
+            qdd: Joint accelerations, same shape.
+            wrench: Force (N) and moment (N m) about the origin of `frame` that the robot exerts on
+                its surroundings there, in the axes of `frame`, shape (6,) or (N, 6).
+            frame: Link or named frame of the wrench and payload; by default the only tip.
+            payload: Load that `frame` carries, in that frame.
+            gravity: Gravitational acceleration in axes of the root link, shape (3,) or (N, 3),
+                m/s^2; by default `robot.gravity`.
+            out: Array to write the result to.
+            threads: Largest number of threads for many states.
+
+        Returns:
+            Joint efforts, shape as q.
+
+        Raises:
+            ShapeError: If a shape does not fit; the message names the argument.
+            ArgumentError: If an argument is not a finite number, or `frame` is needed.
+            UnknownNameError: If there is no such frame.
+        """
+        motion = (q, qd, qdd)
+        return self._call("inverse", motion, wrench, frame, payload, gravity, out, threads)
+
+    @native_method
+    def bias(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
+        """Compute the efforts at zero acceleration, gravity included; shapes as in `inverse`."""
+        return self._call("bias", (q, qd))
+
+    @native_method
+    def gravity(self, q: npt.ArrayLike) -> Array:
+        """Compute the efforts that hold the robot at rest; shapes as in `inverse`."""
+        return self._call("gravity", (q,))
+
+    @native_method
+    def inverse_derivatives(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike
+    ) -> InverseDerivatives:
+        """Differentiate the joint efforts of a motion; arguments as in `inverse`.
+
+        Returns:
+            Named tuple of dtau_dq, dtau_dqd and M, shape (n, n) each, or (N, n, n): row i, column j
+            is the derivative of tau[i] by q[j].
+        """
+        return self._call("inverse_derivatives", (q, qd, qdd))
+
+    # -- motions of torques -----------------------------------------------------------------
+
+    @native_method
+    def mass_matrix(self, q: npt.ArrayLike) -> Array:
+        """Compute M of tau = M qdd + b, symmetric.
+
+        Returns:
+            Shape (n, n), or (N, n, n) for many states; kg m^2, kg m or kg by the joints' types.
+        """
+        return self._call("mass_matrix", (q,))
+
+    @native_method
+    def forward(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        tau: npt.ArrayLike,
+        *,
+        wrench: npt.ArrayLike | None = None,
+        frame: str | None = None,
+        payload: Inertia | None = None,
+        gravity: npt.ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Compute the joint accelerations that efforts produce; arguments as in `inverse`.
+
+        By the route that `robot_dynamics.formulations.FORWARD_ROUTES` tells: "zero_reference" has
+        its own, eqs. (39) to (44) of its paper.
+
+        Raises:
+            SingularMassMatrixError: If a joint accelerates nothing.
+        """
+        motion = (q, qd, tau)
+        return self._call("forward", motion, wrench, frame, payload, gravity, out, threads)
+
+    @native_method
+    def forward_derivatives(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, tau: npt.ArrayLike
+    ) -> ForwardDerivatives:
+        """Differentiate the joint accelerations that efforts produce.
+
+        Returns:
+            Named tuple of dqdd_dq, dqdd_dqd and dqdd_dtau (the inverse of M), shapes as in
+            `inverse_derivatives`.
+
+        Raises:
+            SingularMassMatrixError: If a joint accelerates nothing.
+        """
+        return self._call("forward_derivatives", (q, qd, tau))
+
+    @native_method
+    def energy(self, q: npt.ArrayLike, qd: npt.ArrayLike) -> Energy:
+        """Compute kinetic and potential energy, J.
+
+        The potential energy is that of all links in the field of `robot.gravity`, zero at the
+        height of the root link's origin.
+
+        Returns:
+            Named tuple of T and U, scalars, or shape (N,).
+        """
+        return self._call("energy", (q, qd))
+
+    # -- parameters and kinematics ----------------------------------------------------------
+
+    @native_method
+    def regressor(self, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike) -> Array:
+        """Compute Y of tau = Y @ values, with one column per base parameter.
+
+        Returns:
+            Shape (n, p), or (N, n, p); the columns are in the order of `base_parameters`.
+        """
+        return self._call("regressor", (q, qd, qdd))
+
+    @cached_property
+    def base_parameters(self) -> BaseParameters:
+        """The fewest numbers that the efforts depend on, each with what it gathers."""
+        found: BaseParameters = imported(
+            "robot_dynamics.algorithms.base_parameters"
+        ).base_parameters(self.robot)
+        return found
+
+    def pose(self, q: npt.ArrayLike, frame: str | None = None) -> FramePlacement:
+        """Compute where a link or named frame is, by default the only tip.
+
+        Returns:
+            Named tuple of rotation, shape (3, 3) or (N, 3, 3), and position, shape (3,) or (N, 3),
+            m, in the root link.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+        """
+        return self._kernel_at("pose", frame)(*self._vectors(q))
+
+    def jacobian(self, q: npt.ArrayLike, frame: str | None = None) -> Array:
+        """Compute the geometric Jacobian of a link or named frame, by default the only tip.
+
+        Returns:
+            Shape (6, n) or (N, 6, n): linear over angular velocity of the frame's origin, in axes
+            of the root link, for unit joint velocities.
+
+        Raises:
+            UnknownNameError: If there is no such frame.
+        """
+        return self._kernel_at("jacobian", frame)(*self._vectors(q))
+
+    def jacobian_derivative(
+        self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None
+    ) -> Array:
+        """Differentiate the Jacobian of a frame in time; shapes as in `jacobian`.
+
+        The acceleration of the frame is J @ qdd + Jd @ qd.
+        """
+        return self._kernel_at("jacobian_derivative", frame)(*self._vectors(q, qd))
+
+    def drift(self, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str | None = None) -> Array:
+        """Compute the acceleration of a frame without joint accelerations, Jd @ qd.
+
+        Returns:
+            Linear over angular acceleration, shape (6,) or (N, 6), axes of the root link.
+        """
+        return self._kernel_at("drift", frame)(*self._vectors(q, qd))
+
+    # -- joints by name ---------------------------------------------------------------------
+
+    def vector(
+        self, values: Mapping[str, npt.ArrayLike] | None = None, /, **named: npt.ArrayLike
+    ) -> Array:
+        """Order values by joint name as `robot.joint_names` are; what is left out is 0.
+
+        Args:
+            values: A number, or one for each of N states, by name of joint.
+            named: The same, for joints whose names are Python names.
+
+        Returns:
+            Shape (n,) or (N, n).
+
+        Raises:
+            UnknownNameError: If there is no such joint.
+        """
+        return joint_vector(self.robot.joint_names, self.robot.name, {**(values or {}), **named})
+
+    def named(self, vector: npt.ArrayLike) -> dict[str, Any]:
+        """The entries of joint vectors (n,) or (N, n) by joint name: floats, or arrays (N,)."""
+        return by_joint(self.robot.joint_names, vector)
+
+    def _vectors(self, *arguments: Any) -> tuple[Any, ...]:
+        """Arguments with those that are given by joint name as arrays."""
+        if all(type(argument) is np.ndarray for argument in arguments):
+            return arguments
+        joints, name = self.robot.joint_names, self.robot.name
+        return tuple([taken_by_name(joints, name, argument) for argument in arguments])
+
+    # -- from a call to its kernel ----------------------------------------------------------
+
+    def _call(
+        self,
+        name: str,
+        inputs: tuple[npt.ArrayLike, ...],
+        wrench: npt.ArrayLike | None = None,
+        frame: str | None = None,
+        payload: Inertia | None = None,
+        gravity: npt.ArrayLike | None = None,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Call the kernel of a method, with the inputs that the caller gives beside the motion.
+
+        Each combination of frame and inputs finds its kernel once: a control loop that gives a
+        payload at every cycle pays for one look into a dictionary.
+        """
+        try:
+            kernel = self._resolved[name, frame, wrench is None, payload is None, gravity is None]
+        except (KeyError, TypeError):  # the latter of a frame that is no name, which is refused
+            kernel = self._resolve(name, wrench, frame, payload, gravity)
+        beside: tuple[npt.ArrayLike, ...] = () if wrench is None else (wrench,)
+        if payload is not None:
+            beside += (self._payload_numbers(payload),)
+        if gravity is not None:
+            beside += (gravity,)
+        for values in inputs:
+            if type(values) is not np.ndarray:
+                inputs = self._vectors(*inputs)
+                break
+        if out is None and threads is None:  # keywords take 0.15 us
+            return kernel(*inputs, *beside)
+        return kernel(*inputs, *beside, out=out, threads=threads)
+
+    def _resolve(
+        self,
+        name: str,
+        wrench: npt.ArrayLike | None,
+        frame: str | None,
+        payload: Inertia | None,
+        gravity: npt.ArrayLike | None,
+    ) -> Kernel:
+        """Find the kernel of a method for `_call`, and check what is the same in every call.
+
+        The native entry of the kernel without further inputs takes the place of the method: from
+        the second call on, an ordinary call reaches native code without a Python frame in between.
+        Any other call (keywords, lists, batches) comes back to the method.
+        """
+        if name in _SOLVED:
+            self._check_invertible()
+        if wrench is None and payload is None and gravity is None and frame is None:
+            kernel = self.kernel(name)
+            if kernel.has_entry and name not in self.__dict__:
+                enter(self, name, kernel)
+            return kernel
+        place = None
+        if wrench is not None or payload is not None:
+            place = only_tip(self._tree) if frame is None else frame
+        elif frame is not None:
+            raise ArgumentError(f"frame '{frame}' is given without a wrench or payload there")
+        if payload is not None:
+            self._payload_numbers(payload)  # refuse what is no load before the frame
+        variant = Variant(
+            wrench_at=None if wrench is None else place,
+            payload_at=None if payload is None else place,
+            gravity=gravity is not None,
+        )
+        kernel = self.kernel(name, variant)
+        self._resolved[name, frame, wrench is None, payload is None, gravity is None] = kernel
+        return kernel
+
+    def _kernel_at(self, name: str, frame: str | None) -> Kernel:
+        """Find the kernel of a method about a frame, once for each frame."""
+        try:
+            return self._resolved[name, frame]
+        except (KeyError, TypeError):  # as in `_call`
+            place = only_tip(self._tree) if frame is None else frame
+            kernel = self._resolved[name, frame] = self.kernel(name, Variant(frame=place))
+            return kernel
+
+    def _payload_numbers(self, payload: Inertia) -> Array:
+        """The input `payload` of a load; that of the last load is kept."""
+        load, numbers = self._last_payload
+        if load is not payload:
+            numbers = payload_numbers(payload)
+            self._last_payload = payload, numbers
+        return numbers
+
+    @cached_property
+    def _inertialess(self) -> list[str]:
+        """Joints that accelerate nothing."""
+        return inertialess_joints(self.robot)
+
+    def _check_invertible(self) -> None:
+        if self._inertialess:
+            raise SingularMassMatrixError(
+                f"robot '{self.robot.name}': joint '{self._inertialess[0]}' moves no inertia, so "
+                "that its acceleration has no answer; give a link it carries an <inertial>, or "
+                "lock it with robot.with_locked"
+            )

@@ -1,0 +1,318 @@
+"""Which kernels a robot has: the equations in its independent coordinates, by name.
+
+A formulation knows a tree of moving joints. What a user calls has one entry
+per independent joint: here mimic joints are coupled (`Robot.coupling`), a
+wrench at a frame is brought to its link, and what may change while a robot
+works (its load, the direction of gravity) becomes an input where that is
+asked for. Each entry is a plain function of arrays, on any scalar, ready to be
+evaluated or traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.algorithms import (
+    articulated_body,
+    composite_body,
+    derivatives,
+    energy,
+)
+from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.dynamics.variant import MOTION_ONLY, Shape, Variant
+from robot_dynamics.errors import ArgumentError, shown, unknown_name
+from robot_dynamics.formulations import (
+    InverseDynamics,
+    equations_of_motion_named,
+    formulation_named,
+    mass_matrix_named,
+)
+from robot_dynamics.formulations.regressor import Regressor
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics import (
+    frame_drift,
+    frame_jacobian,
+    frame_jacobian_derivative,
+    frame_pose,
+)
+from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.robot.robot import Robot
+
+Formulation = str | InverseDynamics
+"""One of `FORMULATIONS` by name, or a function of the same signature."""
+
+
+@dataclass(frozen=True)
+class Equations:
+    """One kernel before compilation.
+
+    Args:
+        inputs: Shape of every input by name.
+        function: The equations, on any scalar.
+        output: Name of the result, where the function returns one array; else it names them.
+    """
+
+    inputs: Mapping[str, Shape]
+    function: Callable[..., Any]
+    output: str = ""
+
+    def trace(self, name: str) -> Program:
+        """The equations as a program of that name."""
+        if self.output:
+            return trace(name, lambda **arrays: {self.output: self.function(**arrays)}, self.inputs)
+        return trace(name, self.function, self.inputs)
+
+
+def inverse(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Efforts tau of q, qd, qdd."""
+    n, joints = tree.dof, tree.coupling
+    equations = formulation if callable(formulation) else formulation_named(formulation)
+
+    def function(q: Array, qd: Array, qdd: Array, **values: Array) -> Array:
+        loaded, wrenches = variant.apply(tree, values)
+        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+        return joints.efforts(equations(loaded, *motion, wrenches))
+
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
+
+
+def bias(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Efforts at zero acceleration: Coriolis, centrifugal and gravity, of q and qd."""
+    n, full = tree.dof, inverse(tree, formulation, variant).function
+
+    def function(q: Array, qd: Array, **values: Array) -> Array:
+        return full(q, qd, np.zeros(n), **values)
+
+    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function, "tau")
+
+
+def gravity(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Efforts at rest, of q."""
+    n, full = tree.dof, inverse(tree, formulation, variant).function
+
+    def function(q: Array, **values: Array) -> Array:
+        return full(q, np.zeros(n), np.zeros(n), **values)
+
+    return Equations({"q": (n,), **variant.inputs}, function, "tau")
+
+
+def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Mass matrix M of tau = M qdd + b, of q."""
+    joints = tree.coupling
+    matrix = mass_matrix_named(formulation)
+
+    def function(q: Array, **values: Array) -> Array:
+        loaded, _ = variant.apply(tree, values)
+        return joints.square(matrix(loaded, joints.positions(q)))
+
+    return Equations({"q": (tree.dof,), **variant.inputs}, function, "M")
+
+
+def forward(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Accelerations qdd of q, qd, tau: the mass matrix factorised along the tree."""
+    n = tree.dof
+    if formulation == "zero_reference":
+        return _forward_by_columns(tree, formulation, variant)
+    M_of = mass_matrix(tree, formulation, replace(variant, wrench_at=None, gravity=False))
+    b_of = bias(tree, formulation, variant)
+    parents = composite_body.elimination_parents(tree)
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
+        M = M_of.function(q, **{name: values[name] for name in M_of.inputs if name != "q"})
+        L, inverse_D = composite_body.factorise(M, parents)
+        b = b_of.function(q, qd, **values)
+        return composite_body.solve(L, inverse_D, parents, tau - b)
+
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+
+
+def _forward_by_columns(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Accelerations where one recursion gives mass matrix and bias at once."""
+    n, joints = tree.dof, tree.coupling
+    equations = equations_of_motion_named(formulation)
+    parents = composite_body.elimination_parents(tree)
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
+        loaded, wrenches = variant.apply(tree, values)
+        M, b = equations(loaded, joints.positions(q), joints.rates(qd), wrenches)
+        L, inverse_D = composite_body.factorise(joints.square(M), parents)
+        return composite_body.solve(L, inverse_D, parents, tau - joints.efforts(b))
+
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+
+
+def forward_articulated(
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
+) -> Equations:
+    """Accelerations qdd of q, qd, tau by articulated bodies; for trees without mimic joints."""
+    n = tree.dof
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> Array:
+        loaded, wrenches = variant.apply(tree, values)
+        return articulated_body.forward_dynamics(loaded, q, qd, tau, wrenches)
+
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
+
+
+def inverse_derivatives(
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
+) -> Equations:
+    """dtau/dq, dtau/dqd and M of q, qd, qdd."""
+    n, joints = tree.dof, tree.coupling
+    names = ("dtau_dq", "dtau_dqd", "M")
+
+    def function(q: Array, qd: Array, qdd: Array, **values: Array) -> dict[str, Array]:
+        loaded, wrenches = variant.apply(tree, values)
+        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+        parts = derivatives.inverse_derivatives(loaded, *motion, wrenches)
+        return {name: joints.square(part) for name, part in zip(names, parts, strict=True)}
+
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
+
+
+def forward_derivatives(
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
+) -> Equations:
+    """dqdd/dq, dqdd/dqd and the inverse of M, of q, qd, tau."""
+    n = tree.dof
+
+    def function(q: Array, qd: Array, tau: Array, **values: Array) -> dict[str, Array]:
+        loaded, wrenches = variant.apply(tree, values)
+        parts = derivatives.forward_derivatives(loaded, q, qd, tau, wrenches)
+        return dict(zip(("dqdd_dq", "dqdd_dqd", "dqdd_dtau"), parts, strict=True))
+
+    return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
+
+
+def energies(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Kinetic and potential energy, of q and qd."""
+    n, joints = tree.dof, tree.coupling
+
+    def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
+        loaded, _ = variant.apply(tree, values)
+        positions = joints.positions(q)
+        kinetic = energy.kinetic_energy(loaded, positions, joints.rates(qd))
+        return {"T": np.array(kinetic), "U": np.array(energy.potential_energy(loaded, positions))}
+
+    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+
+
+def regressor(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Y of q, qd, qdd: efforts are Y times the base parameters."""
+    n = tree.dof
+    return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
+
+
+def pose(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Rotation matrix and position of a frame in the root link, of q."""
+    frame = _frame_of(tree, variant)
+
+    def function(q: Array) -> dict[str, Array]:
+        R, p = frame_pose(tree, q, frame)
+        return {"rotation": R, "position": p}
+
+    return Equations({"q": (tree.dof,)}, function)
+
+
+def jacobian(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Jacobian of a frame, linear over angular velocity, axes of the root link, of q."""
+    frame = _frame_of(tree, variant)
+    return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame), "J")
+
+
+def jacobian_derivative(
+    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
+) -> Equations:
+    """Derivative in time of the Jacobian of a frame, of q and qd."""
+    frame, n = _frame_of(tree, variant), tree.dof
+
+    def function(q: Array, qd: Array) -> Array:
+        return frame_jacobian_derivative(tree, q, qd, frame)
+
+    return Equations({"q": (n,), "qd": (n,)}, function, "Jd")
+
+
+def drift(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+    """Acceleration of a frame without joint accelerations, linear over angular, of q and qd."""
+    frame, n = _frame_of(tree, variant), tree.dof
+    inputs = {"q": (n,), "qd": (n,)}
+    return Equations(inputs, lambda q, qd: frame_drift(tree, q, qd, frame), "acceleration")
+
+
+def _frame_of(tree: Robot, variant: Variant) -> str:
+    return only_tip(tree) if variant.frame is None else variant.frame
+
+
+@dataclass(frozen=True)
+class KernelDefinition:
+    """One kernel by its properties.
+
+    Args:
+        equations: Makes the equations, from a tree without fixed joints, a formulation and a
+            variant.
+        physical: They are about the robot as it is: its parameters and frames are seen.
+        of_frame: They are about the frame of the variant.
+        solves: They are solved for accelerations.
+        alternative: Name of a kernel with the same results by other equations, for trees without
+            mimic joints; the one with fewer operations is compiled.
+    """
+
+    equations: Callable[[Robot, Formulation, Variant], Equations]
+    physical: bool = False
+    of_frame: bool = False
+    solves: bool = False
+    alternative: str = ""
+
+
+KERNELS: Mapping[str, KernelDefinition] = {
+    "inverse": KernelDefinition(inverse),
+    "bias": KernelDefinition(bias),
+    "gravity": KernelDefinition(gravity),
+    "mass_matrix": KernelDefinition(mass_matrix),
+    "forward": KernelDefinition(forward, solves=True, alternative="forward_articulated"),
+    "forward_articulated": KernelDefinition(forward_articulated, solves=True),
+    "inverse_derivatives": KernelDefinition(inverse_derivatives),
+    "forward_derivatives": KernelDefinition(forward_derivatives, solves=True),
+    "energy": KernelDefinition(energies),
+    "regressor": KernelDefinition(regressor, physical=True),
+    "pose": KernelDefinition(pose, physical=True, of_frame=True),
+    "jacobian": KernelDefinition(jacobian, physical=True, of_frame=True),
+    "jacobian_derivative": KernelDefinition(jacobian_derivative, physical=True, of_frame=True),
+    "drift": KernelDefinition(drift, physical=True, of_frame=True),
+}
+"""Every kernel of a robot by name."""
+
+OF_FRAMES = tuple(name for name, definition in KERNELS.items() if definition.of_frame)
+"""Kernels about a frame."""
+
+
+def kernel_named(name: str) -> KernelDefinition:
+    """The entry of `KERNELS` of that name.
+
+    Raises:
+        UnknownNameError: If there is no kernel of that name.
+    """
+    if not isinstance(name, str) or name not in KERNELS:
+        raise unknown_name("kernel", str(name), "robot_dynamics.dynamics.kernels", KERNELS)
+    return KERNELS[name]
+
+
+def equations_of(
+    name: str, tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
+) -> Equations:
+    """The equations of one kernel on a tree without fixed joints.
+
+    Raises:
+        UnknownNameError: If there is no kernel of that name.
+        ArgumentError: If the variant is none.
+    """
+    definition = kernel_named(name)
+    if not isinstance(variant, Variant):
+        raise ArgumentError(
+            f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
+        )
+    return definition.equations(tree, formulation, variant)

@@ -1,0 +1,64 @@
+"""Named tuples that kernels with several results return; they pickle like any other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robot_dynamics.compiler.kernel import results_of
+from robot_dynamics.foundation.arrays import Array
+
+
+@results_of("pose")
+class FramePlacement(NamedTuple):
+    """Where a frame is.
+
+    Attributes:
+        rotation: Its axes in the root link, shape (3, 3) or (N, 3, 3).
+        position: Its origin in the root link, shape (3,) or (N, 3), m.
+    """
+
+    rotation: Array
+    position: Array
+
+
+@results_of("energy")
+class Energy(NamedTuple):
+    """Mechanical energy, J, of shape () or (N,).
+
+    Attributes:
+        T: Kinetic energy.
+        U: Potential energy in the field of `robot.gravity`.
+    """
+
+    T: Array
+    U: Array
+
+
+@results_of("inverse_derivatives")
+class InverseDerivatives(NamedTuple):
+    """Derivatives of joint efforts, shape (n, n) or (N, n, n): row by effort, column by joint.
+
+    Attributes:
+        dtau_dq: By positions.
+        dtau_dqd: By velocities.
+        M: By accelerations: the mass matrix.
+    """
+
+    dtau_dq: Array
+    dtau_dqd: Array
+    M: Array
+
+
+@results_of("forward_derivatives")
+class ForwardDerivatives(NamedTuple):
+    """Derivatives of joint accelerations, shape (n, n) or (N, n, n): row by acceleration.
+
+    Attributes:
+        dqdd_dq: By positions.
+        dqdd_dqd: By velocities.
+        dqdd_dtau: By efforts: the inverse of the mass matrix.
+    """
+
+    dqdd_dq: Array
+    dqdd_dqd: Array
+    dqdd_dtau: Array

@@ -1,0 +1,1 @@
+"""Arrays, scalars, units, text tables, and lazy values and imports."""

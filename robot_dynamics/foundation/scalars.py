@@ -1,0 +1,149 @@
+"""Scalars of other packages: SymPy and CasADi symbols, intervals, Fractions.
+
+Equations are plain arithmetic on NumPy arrays of any scalar. Some scalars do not work in
+such arrays: a CasADi symbol times an array is a CasADi matrix, a SymPy symbol has no method
+`cos` for NumPy to call, and a Fraction times the 1.0 of a joint axis is a float. A `Scalar`
+wraps such a value and behaves as NumPy expects. It folds products with 0 and 1 and sums
+with 0, and keeps whole numbers exact.
+
+Sine and cosine use the scalar's own method of that name, else the function of that name in
+the package of its type.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.errors import ArgumentError
+
+NUMBERS = (int, float, complex, np.number)
+
+
+class Scalar:
+    """A scalar of another package, for arrays of objects.
+
+    Args:
+        value: The scalar.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy takes it entry by entry
+        other = self._other(other)
+        return self if _is(0, other) else Scalar(self.value + other)
+
+    __radd__ = __add__  # sums and products of scalars commute
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy takes it entry by entry
+        other = self._other(other)
+        return self if _is(0, other) else Scalar(self.value - other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy takes it entry by entry
+        other = self._other(other)
+        if _is(0, other):
+            return 0.0
+        if _is(1, other):
+            return self
+        return -self if _is(-1, other) else Scalar(self.value * other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy takes it entry by entry
+        other = self._other(other)
+        return self if _is(1, other) else Scalar(self.value / other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        other = self._other(other)
+        return 0.0 if _is(0, other) else Scalar(other / self.value)
+
+    def __neg__(self) -> Scalar:
+        return Scalar(-self.value)
+
+    def sin(self) -> Scalar:
+        """Sine of an angle in rad; `np.sin` calls it."""
+        return Scalar(_function("sin", self.value))
+
+    def cos(self) -> Scalar:
+        """Cosine of an angle in rad; `np.cos` calls it."""
+        return Scalar(_function("cos", self.value))
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+    def _other(self, other: Any) -> Any:
+        """Return the other operand; whole floats become int, or a Fraction beside a Fraction."""
+        other = other.value if type(other) is Scalar else other
+        if isinstance(other, (float, np.floating)):
+            from fractions import Fraction  # noqa: PLC0415  # slow to import, and only symbols get here
+
+            if isinstance(self.value, Fraction):
+                return Fraction(float(other))
+            return int(other) if float(other).is_integer() else float(other)
+        return other
+
+
+def lifted(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Wrap the entries of an object array that NumPy cannot compute with in `Scalar`.
+
+    Symbols of this package are left unchanged.
+    """
+    if all(isinstance(x, NUMBERS) or _fits_numpy(x) for x in array.flat):
+        return array
+    made = np.empty(array.shape, dtype=object)
+    for where, x in np.ndenumerate(array):
+        made[where] = x if type(x) is Scalar else Scalar(x)
+    return made
+
+
+def lowered(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Unwrap the scalars that `lifted` has wrapped."""
+    if array.dtype != object or not any(type(x) is Scalar for x in array.flat):
+        return array
+    plain = np.empty(array.shape, dtype=object)
+    for where, x in np.ndenumerate(array):
+        plain[where] = x.value if type(x) is Scalar else x
+    return plain
+
+
+def _fits_numpy(value: Any) -> bool:
+    own = all(callable(getattr(value, name, None)) for name in ("sin", "cos"))
+    return (own and not hasattr(type(value), "__array_ufunc__")) or type(value) is Scalar
+
+
+def _is(number: int, value: Any) -> bool:
+    return isinstance(value, NUMBERS) and bool(value == number)
+
+
+def _function(name: str, value: Any) -> Any:
+    if isinstance(value, NUMBERS):
+        return getattr(np, name)(value)
+    own: Callable[[], Any] | None = getattr(value, name, None)
+    if callable(own):
+        return own()
+    package = sys.modules[type(value).__module__.partition(".")[0]]
+    of_package = getattr(getattr(value, "ctx", package), name, None)
+    if not callable(of_package):
+        raise ArgumentError(
+            f"there is no {name}({value!r}); give {type(value).__name__} a method {name}, or take "
+            "another scalar for joints that turn"
+        )
+    return of_package(value)

@@ -1,0 +1,1 @@
+"""Files of an identified robot: its URDF, parameters of nodes, a report."""

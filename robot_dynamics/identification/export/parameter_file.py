@@ -1,0 +1,83 @@
+"""Identified friction and rotor inertia, which a URDF cannot hold, as parameters of nodes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+
+import numpy as np
+import yaml
+
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.errors import RecordingError, unknown_name
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.user_files import read_yaml, write_whole
+from robot_dynamics.robot.robot import Robot
+
+TERMS = tuple(term.name for term in fields(Friction))
+
+HEADER = """\
+# Friction and rotor inertia that were identified; controller_node, feedforward_node and
+# monitor_node take them:
+#   ros2 run robot_dynamics controller_node --ros-args --params-file THIS_FILE
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Drives:
+    """Friction and rotor inertia of all joints.
+
+    Args:
+        friction: Friction of n joints.
+        rotor_inertia: Rotor inertia at the joints, shape (n,), kg m^2 or kg.
+    """
+
+    friction: Friction
+    rotor_inertia: Array
+
+
+def write_parameters(path: str | os.PathLike[str], robot: Robot, drives: Drives) -> None:
+    """Write a parameter file for the nodes of a robot."""
+    friction = {
+        joint: {term: float(getattr(drives.friction, term)[j]) for term in TERMS}
+        for j, joint in enumerate(robot.joint_names)
+    }
+    rotors = {
+        joint: {"inertia": float(inertia), "ratio": 1.0}
+        for joint, inertia in zip(robot.joint_names, drives.rotor_inertia, strict=True)
+    }
+    content = {"/**": {"ros__parameters": {"friction": friction, "rotor": rotors}}}
+    text = HEADER + yaml.safe_dump(content, sort_keys=False)
+    write_whole(path, text.encode())
+
+
+def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
+    """Read a file of `write_parameters`; missing friction is that of the URDF.
+
+    Raises:
+        RecordingError: If it is not a parameter file.
+        UnknownNameError: If it names a joint that the robot does not have.
+    """
+    content = read_yaml(path, RecordingError, "friction and rotor under /** and ros__parameters")
+    try:
+        parameters = content["/**"]["ros__parameters"]
+        given, rotors = parameters.get("friction", {}), parameters.get("rotor", {})
+        names = [*given, *rotors]
+    except (KeyError, TypeError, AttributeError):
+        raise RecordingError(
+            f"{path}: is no parameter file of identified drives; give the one that "
+            "`robot-dynamics identify` has exported"
+        ) from None
+    for name in names:
+        if name not in robot.joint_names:
+            raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
+    before = Friction.of(robot)
+    n = robot.dof
+    columns = {term: np.broadcast_to(getattr(before, term), (n,)).copy() for term in TERMS}
+    rotor = np.zeros(n)
+    for j, joint in enumerate(robot.joint_names):
+        for term in TERMS:
+            columns[term][j] = given.get(joint, {}).get(term, columns[term][j])
+        motor = rotors.get(joint, {})
+        rotor[j] = motor.get("inertia", 0.0) * motor.get("ratio", 1.0) ** 2
+    return Drives(Friction(**columns), rotor)

@@ -1,1 +1,0 @@
-"""Recorded motions: read, matched to the joints of a robot, and doubted."""

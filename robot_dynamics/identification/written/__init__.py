@@ -1,1 +1,0 @@
-"""What is written of an identified robot: its URDF, parameters of nodes, a report."""

@@ -1,1 +1,0 @@
-"""Operation counts of formulations, as the publications count them."""

@@ -1,0 +1,200 @@
+"""Messages of ROS 2 bags: MCAP and sqlite3, with or without their metadata.yaml.
+
+An MCAP file may end anywhere: a killed recorder of another program leaves one without index and
+end, which the readers of `mcap` and `rosbags` refuse. The records before that end are whole.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import struct
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.recordings.ros_messages import deserialized
+
+SUFFIXES = (".mcap", ".db3")
+
+MAGIC = b"\x89MCAP0\r\n"
+
+
+class BagMessage(NamedTuple):
+    """A message of a bag: its topic and type, time of arrival in ns, and its bytes (CDR)."""
+
+    topic: str
+    kind: str
+    arrival: int
+    data: bytes
+
+    def read(self) -> Any:
+        """Return the message with its fields.
+
+        Raises:
+            MissingPackageError: If rosbags is not installed.
+        """
+        return deserialized(self.data, self.kind)
+
+
+Wanted = Callable[[str, str], bool]
+"""Selects messages by topic and type."""
+
+
+def is_bag(path: Path) -> bool:
+    """Return whether a path is that of a bag, by its name."""
+    return path.suffix in SUFFIXES or path.is_dir()
+
+
+def bag_messages(path: Path, wanted: Wanted) -> Iterator[BagMessage]:
+    """Yield the messages of a bag, file by file in their order.
+
+    Args:
+        path: A .mcap or .db3 file, or the folder of a bag.
+        wanted: Selects messages.
+
+    Raises:
+        RecordingError: If a file is no bag, or is damaged from its start. An MCAP file that is
+            damaged or cut off later gives the messages before.
+        MissingPackageError: If mcap is not installed.
+    """
+    if not path.exists():
+        raise RecordingError(f"{path}: no such file")
+    for file in _files(path):
+        yield from (_mcap_messages if file.suffix == ".mcap" else _sqlite_messages)(file, wanted)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+    if not files:
+        raise RecordingError(f"{path}: holds no .mcap or .db3 file; give the folder of a bag")
+    return files
+
+
+def _sqlite_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
+    # By SQL, because the reader of rosbags needs a metadata.yaml
+    try:
+        uri = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            known = connection.execute("SELECT id, name, type FROM topics")
+            topics = {i: (name, kind) for i, name, kind in known if wanted(name, kind)}
+            rows = connection.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY id")
+            for topic, arrival, data in rows:
+                if topic in topics:
+                    yield BagMessage(*topics[topic], arrival, data)
+    except sqlite3.Error as error:
+        raise RecordingError(
+            f"{file}: is no bag, or a damaged one ({error}); record again, or rescue it with "
+            "`sqlite3 FILE .recover`"
+        ) from None
+
+
+def _mcap_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
+    kinds = _mcap("records")
+    schemas: dict[int, str] = {}
+    channels: dict[int, tuple[str, str]] = {}
+    with file.open("rb") as stream:
+        start = stream.read(len(MAGIC))
+        if not start:
+            raise RecordingError(f"{file}: is empty; record again")
+        if start != MAGIC:
+            raise RecordingError(f"{file}: is no MCAP file; give a .mcap or .db3 bag")
+        for record in _mcap_records(file, stream):
+            if isinstance(record, kinds.Message):
+                if record.channel_id in channels:
+                    yield BagMessage(*channels[record.channel_id], record.log_time, record.data)
+            elif isinstance(record, kinds.Schema):
+                schemas[record.id] = record.name
+            elif isinstance(record, kinds.Channel):
+                topic, kind = record.topic, schemas.get(record.schema_id, "")
+                if wanted(topic, kind):
+                    channels[record.id] = topic, kind
+            elif isinstance(record, kinds.DataEnd):
+                return
+
+
+class _WholeReads:
+    """A stream that raises EOFError instead of returning less than was asked for."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def read(self, length: int) -> bytes:
+        data = self._stream.read(length)
+        if len(data) < length:
+            raise EOFError
+        return data
+
+
+def _mcap_records(file: Path, stream: IO[bytes]) -> Iterator[Any]:
+    """Yield whole records, those in chunks included, as far as the file goes."""
+    kinds, end = _mcap("records"), stream.tell()
+    reader = _mcap("stream_reader").StreamReader(
+        _WholeReads(stream), skip_magic=True, emit_chunks=True
+    )
+    try:
+        for record in reader.records:
+            end = stream.tell()
+            if isinstance(record, kinds.Chunk):
+                yield from _records_of_chunk(file, record)
+            else:
+                yield record
+    except _damage():
+        stream.seek(end)
+    # Of a chunk that was cut off, the beginning can be read
+    rest = _mcap("data_stream").ReadDataStream(stream)
+    try:
+        if rest.read1() == _mcap("opcode").Opcode.CHUNK:
+            rest.read8()
+            yield from _records_of_chunk(file, kinds.Chunk.read(rest))
+    except _damage():
+        return
+
+
+def _records_of_chunk(file: Path, chunk: Any) -> Iterator[Any]:
+    content = _decompressed(file, chunk)
+    stream: Any = BytesIO(content)
+    if len(content) < chunk.uncompressed_size:
+        stream = _WholeReads(stream)
+    try:
+        yield from _mcap("stream_reader").StreamReader(stream, skip_magic=True).records
+    except _damage():
+        return  # the end of the chunk
+
+
+def _decompressed(file: Path, chunk: Any) -> bytes:
+    """Return the content of a chunk, as far as it goes.
+
+    Raises:
+        EOFError: If nothing of it can be decompressed.
+    """
+    if not chunk.compression:
+        return bytes(chunk.data)
+    if chunk.compression == "zstd":
+        library = needed("zstandard", "reading bags", "identification")
+        decompressor = library.ZstdDecompressor().decompressobj()
+    elif chunk.compression == "lz4":
+        library = needed("lz4.frame", "reading bags", "identification")
+        decompressor = library.LZ4FrameDecompressor()
+    else:
+        raise RecordingError(
+            f"{file}: compression '{chunk.compression}' is not known; use zstd, lz4 or none"
+        )
+    try:
+        return bytes(decompressor.decompress(chunk.data))
+    except Exception as error:  # each library has an error of its own
+        raise EOFError from error
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """Exceptions of records that end early or hold nonsense."""
+    return EOFError, struct.error, UnicodeDecodeError, _mcap("exceptions").McapError
+
+
+def _mcap(module: str) -> Any:
+    return needed(f"mcap.{module}", "reading bags", "identification")

@@ -1,0 +1,182 @@
+"""Recorded motions in files: joint states of a bag, CSV with a header, NPZ.
+
+A CSV has one column of time and one for each joint and quantity. Names of columns are
+`q.elbow`, `qd.elbow`, `tau.elbow`, or the same with position, velocity, effort, or with the
+joint first (`elbow.position`, `elbow/effort`, `elbow_velocity`). An NPZ has the arrays time
+(N,), q (N, n), qd, tau and, if the columns are not those of the robot, joint_names.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.foundation.user_files import number, read_csv
+from robot_dynamics.recordings.bag_reader import BagMessage, bag_messages, is_bag
+from robot_dynamics.recordings.joint_rows import joint_rows
+from robot_dynamics.recordings.motion_table import MotionTable
+from robot_dynamics.recordings.ros_messages import JOINT_STATE
+
+WORDS = {
+    "position": ("q", "pos", "position", "positions"),
+    "velocity": ("qd", "dq", "vel", "velocity", "velocities"),
+    "effort": ("tau", "effort", "efforts", "torque", "torques", "current", "currents"),
+}
+"""Names of a quantity in files."""
+
+TIMES = ("time", "t", "stamp", "timestamp", "time_s", "__time")
+"""Names of the column of time."""
+
+_SPLIT = re.compile(r"[./\[\]:]+")
+
+
+def read_motion_table(path: Path, joints: Sequence[str], topic: str | None = None) -> MotionTable:
+    """Read a recorded motion from a .mcap or .db3 bag (file or folder), a .csv(.gz) or an .npz.
+
+    Args:
+        path: The recording.
+        joints: Names of the joints of the robot, for files without names.
+        topic: Topic of the joint states of a bag, by default `joint_states`, or the only one.
+
+    Raises:
+        RecordingError: If it cannot be read; the message names its faulty element.
+        MissingPackageError: If mcap or rosbags is needed and not installed.
+    """
+    name = path.name.lower()
+    if is_bag(path):
+        return _bag_table(path, topic)
+    if name.endswith((".csv", ".csv.gz")):
+        return _csv_table(path, joints)
+    if name.endswith(".npz"):
+        return _npz_table(path, joints)
+    raise RecordingError(f"{path}: unknown kind of file; give .mcap, .db3, .csv, .csv.gz or .npz")
+
+
+def _bag_table(path: Path, topic: str | None) -> MotionTable:
+    by_topic: dict[str, list[BagMessage]] = defaultdict(list)
+    for message in bag_messages(path, lambda _, kind: kind == JOINT_STATE):
+        by_topic[message.topic].append(message)
+    rows = joint_rows(by_topic[_chosen(path, list(by_topic), topic)])
+    if np.isnan(rows.position).all():
+        raise RecordingError(f"{path}: holds no joint states; record `joint_states` and try anew")
+    time = rows.stamp // NS_PER_S + 1e-9 * (rows.stamp % NS_PER_S)
+    return MotionTable(f"{path}", rows.joint_names, time, rows.position, rows.velocity, rows.effort)
+
+
+def _chosen(path: Path, topics: list[str], topic: str | None) -> str:
+    if topic is not None:
+        wanted = "/" + topic.lstrip("/")
+        if wanted in topics:
+            return wanted
+    elif len(topics) == 1:
+        return topics[0]
+    else:
+        named = [name for name in topics if name.rsplit("/", 1)[-1] == "joint_states"]
+        if len(named) == 1:
+            return named[0]
+    if not topics:
+        raise RecordingError(
+            f"{path}: holds no joint states; record the topic joint_states ({JOINT_STATE})"
+        )
+    raise RecordingError(f"{path}: joint states are on {', '.join(topics)}; say which topic")
+
+
+def _csv_table(path: Path, joints: Sequence[str]) -> MotionTable:
+    header, table = _csv_numbers(path)
+    time = [i for i, name in enumerate(header) if name.lower() in TIMES]
+    if len(time) != 1:
+        raise RecordingError(
+            f"{path}: needs one column 'time' in s, has {', '.join(header[:8])}; name it in the "
+            "header"
+        )
+    places: dict[str, dict[str, int]] = {quantity: {} for quantity in WORDS}
+    for i, name in enumerate(header):
+        found = _meaning(name, joints)
+        if found is not None:
+            places[found[0]][found[1]] = i
+    names = tuple(places["position"])
+    if not names:
+        raise RecordingError(
+            f"{path}: has no column of a position; name them q.<joint>, qd.<joint>, tau.<joint>"
+        )
+    fields = [_field(table, names, places[quantity]) for quantity in WORDS]
+    return MotionTable(f"{path}", names, table[:, time[0]], *fields)
+
+
+def _csv_numbers(path: Path) -> tuple[list[str], Array]:
+    # A recorder that was stopped while it wrote leaves half a row
+    table = read_csv(path, RecordingError, drop_cut_row=True)
+    if not table.rows:
+        raise RecordingError(f"{path}: holds no rows; record again")
+    try:
+        return table.header, np.array([[_number(x) for x in row.cells] for row in table.rows])
+    except ValueError:
+        for row in table.rows:
+            for name, cell in zip(table.header, row.cells, strict=True):
+                number(
+                    f"{path}: {row.name}: column '{name}'", cell.strip() or "nan", RecordingError
+                )
+        raise
+
+
+def _number(cell: str) -> float:
+    return float(cell) if cell.strip() else np.nan
+
+
+def _meaning(column: str, joints: Sequence[str]) -> tuple[str, str] | None:
+    """Return quantity and joint of a column, or None for other columns."""
+    parts = [part for part in _SPLIT.split(column) if part]
+    if len(parts) == 1:  # elbow_effort, effort_elbow
+        head, _, tail = column.partition("_")
+        front, _, last = column.rpartition("_")
+        parts = [front, last] if _quantity(last) else [head, tail]
+    for quantity_at, joint_at in ((0, 1), (-1, -2)):
+        if len(parts) >= 2 and (quantity := _quantity(parts[quantity_at])):
+            joint = parts[joint_at]
+            if joint.isdigit() and joint not in joints and int(joint) < len(joints):
+                return quantity, joints[int(joint)]  # numbered from zero
+            return quantity, joint
+    return None
+
+
+def _quantity(word: str) -> str | None:
+    return next((name for name, words in WORDS.items() if word.lower() in words), None)
+
+
+def _field(table: Array, names: Sequence[str], places: dict[str, int]) -> Array:
+    empty = np.full(len(table), np.nan)
+    columns = [table[:, places[name]] if name in places else empty for name in names]
+    return np.column_stack(columns)
+
+
+def _npz_table(path: Path, joints: Sequence[str]) -> MotionTable:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise RecordingError(f"{path}: cannot be read ({error}); give an NPZ of arrays") from None
+    missing = [name for name in ("time", "q", "tau") if name not in arrays]
+    if missing:
+        raise RecordingError(
+            f"{path}: has no array '{missing[0]}' (arrays: {', '.join(arrays) or 'none'}); "
+            "store time, q, tau and, if measured, qd"
+        )
+    names = tuple(str(name) for name in arrays.get("joint_names", joints))
+    shape = (len(arrays["time"]), len(names))
+    fields = []
+    for name in ("q", "qd", "tau"):
+        values = np.asarray(arrays.get(name, np.full(shape, np.nan)), dtype=float)
+        if values.shape != shape:
+            raise RecordingError(
+                f"{path}: array '{name}' has shape {values.shape}, not {shape}: times by joints"
+            )
+        fields.append(values)
+    return MotionTable(f"{path}", names, np.asarray(arrays["time"], dtype=float), *fields)

@@ -1,0 +1,103 @@
+"""A recorded run of a robot: its description, and joint values by topic."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.recordings.bag_reader import BagMessage, bag_messages
+from robot_dynamics.recordings.joint_rows import JointRows, joint_rows
+from robot_dynamics.recordings.ros_messages import JOINT_STATE
+from robot_dynamics.robot import Robot, read_urdf
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedMotion:
+    """A recorded run.
+
+    Args:
+        path: The file.
+        description: URDF text, or "" if the recording has none.
+        topics: Joint values by name of topic without namespace: joint_states, reference, ...
+    """
+
+    path: Path
+    description: str
+    topics: dict[str, JointRows]
+
+    @property
+    def states(self) -> JointRows:
+        """Measured joint values.
+
+        Raises:
+            RecordingError: If they were not recorded.
+        """
+        if "joint_states" not in self.topics:
+            others = ", ".join(sorted(self.topics)) or "no joint values at all"
+            raise RecordingError(f"{self.path}: holds no joint_states ({others})")
+        return self.topics["joint_states"]
+
+    def states_of(self, robot: Robot) -> JointRows:
+        """Return the measured values of a robot, its joints in order.
+
+        Raises:
+            RecordingError: If one of its joints was not recorded.
+        """
+        states = self.states.ordered(robot.joint_names)
+        missing = np.isnan(states.position).all(axis=0)
+        if missing.any():
+            name = robot.joint_names[int(np.argmax(missing))]
+            raise RecordingError(
+                f"{self.path}: says nothing of joint '{name}' of robot '{robot.name}'; replay "
+                "it with the robot that was recorded"
+            )
+        return states
+
+    def robot(self) -> Robot:
+        """Return the recorded robot.
+
+        Raises:
+            RecordingError: If its description was not recorded.
+            UrdfError: If it cannot be read.
+        """
+        if not self.description:
+            raise RecordingError(f"{self.path}: holds no robot_description; name the robot")
+        return read_urdf(self.description)
+
+
+def read_motion(path: str | os.PathLike[str]) -> RecordedMotion:
+    """Read a recording of ROS 2 messages: .mcap, .db3, or the folder of a bag.
+
+    An MCAP file that was cut off gives the messages before its end.
+
+    Raises:
+        RecordingError: If it cannot be read.
+    """
+    file = Path(path)
+    by_topic: dict[str, list[BagMessage]] = defaultdict(list)
+    description = ""
+    for message in bag_messages(file, _wanted):
+        if message.kind == JOINT_STATE:
+            by_topic[_own_name(message.topic)].append(message)
+        else:
+            description = description or message.read().data
+    if not by_topic and not description:
+        raise RecordingError(f"{path}: holds nothing of a robot; record joint_states")
+    return RecordedMotion(
+        file, description, {name: joint_rows(by_topic[name]) for name in sorted(by_topic)}
+    )
+
+
+def _wanted(topic: str, kind: str) -> bool:
+    return kind == JOINT_STATE or (kind.endswith("/String") and topic.endswith("robot_description"))
+
+
+def _own_name(topic: str) -> str:
+    """Return the topic without the namespace of a robot; efforts by cause keep their folder."""
+    head, _, tail = topic.rpartition("/")
+    return f"efforts/{tail}" if head.endswith("efforts") else tail

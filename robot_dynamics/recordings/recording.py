@@ -1,0 +1,241 @@
+"""A recorded motion of a robot: time, joint positions, velocities and efforts."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from robot_dynamics.control.actuators import Actuators
+from robot_dynamics.errors import RecordingError
+from robot_dynamics.foundation.arrays import Array, real_numbers
+from robot_dynamics.recordings.motion_files import read_motion_table
+from robot_dynamics.recordings.motion_table import MotionTable, matched_columns
+from robot_dynamics.robot.robot import Robot
+
+FEWEST = 50
+"""Number of samples below which nothing is identified."""
+
+MOST_MISSING = 0.05
+"""Fraction of unusable samples above which a recording is refused."""
+
+LONGEST_STEP = 0.9
+"""Distance of samples above which stamps cannot be in s."""
+
+UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+"""Units of stamps, in s."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Motion and efforts of n joints at N times.
+
+    Args:
+        time: Shape (N,), s, increasing.
+        q: Positions, shape (N, n), rad or m, in the order of `robot.joint_names`.
+        qd: Velocities, shape (N, n); None if they were not measured.
+        tau: Efforts, shape (N, n), N m or N, positive along the joint axes.
+        source: Its name in messages.
+        unit_known: Whether drive gains define the unit of the efforts.
+
+    Raises:
+        RecordingError: If shapes do not fit, times do not increase, or entries are not finite.
+    """
+
+    time: Array
+    q: Array
+    qd: Array | None
+    tau: Array
+    source: str = "recording"
+    unit_known: bool = False
+
+    def __post_init__(self) -> None:
+        time = real_numbers("time", self.time).astype(float)
+        if time.ndim != 1 or len(time) < FEWEST:
+            raise RecordingError(
+                f"{self.source}: time has shape {time.shape}; give at least {FEWEST} samples"
+            )
+        if not np.all(np.diff(time) > 0.0):
+            at = int(np.argmin(np.diff(time) > 0.0))
+            raise RecordingError(f"{self.source}: time does not increase at {time[at]:.6g} s")
+        object.__setattr__(self, "time", time)
+        for name in ("q", "qd", "tau"):
+            if name == "qd" and self.qd is None:
+                continue
+            values = real_numbers(name, getattr(self, name)).astype(float)
+            if values.shape != np.shape(self.q) or values.ndim != 2 or len(values) != len(time):
+                raise RecordingError(
+                    f"{self.source}: {name} has shape {values.shape}; q, qd and tau need one row "
+                    f"for each of {len(time)} times and one column per joint"
+                )
+            if not np.isfinite(values).all():
+                row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
+                raise RecordingError(
+                    f"{self.source}: {name}[{row}, {column}] is {values[row, column]} at "
+                    f"{time[row]:.6g} s; leave such samples out"
+                )
+            object.__setattr__(self, name, values)
+
+    # -- reading ----------------------------------------------------------------------------
+
+    @staticmethod
+    def read(
+        path: str | os.PathLike[str],
+        robot: Robot,
+        *,
+        joint_names: Mapping[str, str] | None = None,
+        topic: str | None = None,
+        degrees: bool = False,
+        drive_gains: npt.ArrayLike | None = None,
+        actuators: Actuators | None = None,
+    ) -> Recording:
+        """Read a .mcap or .db3 bag (file or folder), a .csv (or .csv.gz), or an .npz.
+
+        Args:
+            path: The recording.
+            robot: The robot that moved.
+            joint_names: Name in the recording by joint of the robot, if they differ by more
+                than a prefix.
+            topic: Topic of the joint states, if a bag has several.
+            degrees: Whether rotating joints were recorded in degrees.
+            drive_gains: N m or N per unit of current if efforts are currents, shape (n,),
+                with signs; at the motors if `actuators` are given.
+            actuators: Transmissions, if positions and efforts are those of motors.
+
+        Raises:
+            RecordingError: One line that names the fault in the file and the remedy.
+        """
+        path = Path(path)
+        if not path.exists():
+            raise RecordingError(f"{path}: no such file; give a bag, a CSV or an NPZ")
+        return of_table(
+            read_motion_table(path, robot.joint_names, topic),
+            robot,
+            joint_names=joint_names,
+            degrees=degrees,
+            drive_gains=drive_gains,
+            actuators=actuators,
+        )
+
+    # -- parts and conversions ----------------------------------------------------------------
+
+    def between(self, start: float, end: float) -> Recording:
+        """Return the part from `start` to `end`, s after its first sample."""
+        t = self.time - self.time[0]
+        return self._rows((t >= start) & (t < end))
+
+    def _rows(self, kept: Array) -> Recording:
+        qd = None if self.qd is None else self.qd[kept]
+        return replace(self, time=self.time[kept], q=self.q[kept], qd=qd, tau=self.tau[kept])
+
+    def at_joints(self, actuators: Actuators) -> Recording:
+        """Convert motor positions, velocities and efforts to those of the driven joints."""
+        to_joints = np.linalg.inv(actuators.matrix).T
+        qd = None if self.qd is None else self.qd @ to_joints
+        tau = actuators.to_joints(self.tau)
+        return replace(self, q=self.q @ to_joints, qd=qd, tau=tau)
+
+    @property
+    def duration(self) -> float:
+        """Time from the first sample to the last, s."""
+        return float(self.time[-1] - self.time[0])
+
+    @property
+    def rate(self) -> float:
+        """Samples per second, by the median of their distance, Hz."""
+        return float(1.0 / np.median(np.diff(self.time)))
+
+
+def of_table(
+    table: MotionTable,
+    robot: Robot,
+    *,
+    joint_names: Mapping[str, str] | None = None,
+    degrees: bool = False,
+    drive_gains: npt.ArrayLike | None = None,
+    actuators: Actuators | None = None,
+) -> Recording:
+    """Match the columns of a file to the joints of a robot; arguments as in `Recording.read`.
+
+    Raises:
+        RecordingError: As `Recording.read`.
+    """
+    source = table.source
+    columns = matched_columns(table.names, robot.joint_names, joint_names, source)
+    time, q, qd, tau = _cleaned(table, columns, robot.joint_names)
+    rotating = [joint.type.rotates for joint in robot.independent_joints]
+    if degrees:
+        factor = np.where(rotating, np.pi / 180.0, 1.0)
+        q, qd = q * factor, None if qd is None else qd * factor
+    if drive_gains is not None:
+        gains = np.asarray(drive_gains, dtype=float)
+        if gains.shape != (robot.dof,):
+            raise RecordingError(
+                f"drive gains have shape {gains.shape}; give one for each of {robot.dof} joints"
+            )
+        tau = tau * gains
+    recording = Recording(time, q, qd, tau, source, unit_known=drive_gains is not None)
+    if actuators is not None:
+        recording = recording.at_joints(actuators.in_order(robot.joint_names))
+    return replace(recording, q=_unwrapped(recording.q, rotating, robot, source))
+
+
+def _cleaned(
+    table: MotionTable, columns: list[int], joints: Sequence[str]
+) -> tuple[Array, Array, Array | None, Array]:
+    """Return time, q, qd, tau of the complete samples, in the order of time."""
+    source, time = table.source, table.time
+    q, qd, tau = (a[:, columns] for a in (table.position, table.velocity, table.effort))
+    for what, values in (("position", q), ("effort", tau)):
+        lacking = np.flatnonzero(~np.isfinite(values).any(axis=0))
+        if len(lacking):
+            raise RecordingError(
+                f"{source}: joint '{joints[lacking[0]]}' has no {what}; record joint states with "
+                "positions and efforts of every joint"
+            )
+    measured = np.isfinite(qd).mean() > 1.0 - MOST_MISSING and bool(np.any(qd))
+    whole = np.isfinite(time) & np.isfinite(q).all(axis=1) & np.isfinite(tau).all(axis=1)
+    if measured:
+        whole &= np.isfinite(qd).all(axis=1)
+    part = 1.0 - whole.mean()
+    if part > MOST_MISSING:
+        raise RecordingError(f"{source}: {100 * part:.0f} % of the samples hold NaN; record again")
+    time = _in_seconds(time, source)
+    order = np.flatnonzero(whole)[np.argsort(time[whole], kind="stable")]
+    order = order[np.diff(time[order], prepend=-np.inf) > 0.0]
+    left_out = len(time) - len(order)
+    if left_out:
+        logger.warning("%s: %d samples with NaN or a time twice are left out", source, left_out)
+    return time[order], q[order], qd[order] if measured else None, tau[order]
+
+
+def _in_seconds(time: Array, source: str) -> Array:
+    """Convert stamps in ms, us or ns to s."""
+    step = float(np.median(np.abs(np.diff(time))))
+    if not step > LONGEST_STEP:
+        return time
+    unit, factor = next(
+        (u for u in UNITS.items() if step * u[1] < LONGEST_STEP), ("ns", UNITS["ns"])
+    )
+    logger.warning("%s: stamps are %.4g apart; taken for %s", source, step, unit)
+    return np.asarray((time - np.nanmin(time)) * factor)
+
+
+def _unwrapped(q: Array, rotating: Sequence[bool], robot: Robot, source: str) -> Array:
+    """Remove jumps by a turn from positions."""
+    smooth = q.copy()
+    for j, turns in enumerate(rotating):
+        if turns and np.abs(np.diff(q[:, j])).max() > np.pi:
+            smooth[:, j] = np.unwrap(q[:, j])
+            logger.warning(
+                "%s: joint '%s' jumps by more than half a turn; taken for a position that wraps",
+                *(source, robot.joint_names[j]),
+            )
+    return smooth

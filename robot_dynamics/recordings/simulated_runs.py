@@ -1,0 +1,156 @@
+"""Recordings of simulated runs, with the topics of the nodes, without ROS."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from robot_dynamics.control import Model
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.recordings.link_transforms import TF_TOPIC, TF_TYPE, LinkTransforms
+from robot_dynamics.recordings.mcap_writer import McapWriter
+from robot_dynamics.recordings.ros_messages import (
+    JOINT_STATE,
+    header,
+    new_message,
+    serialized,
+)
+from robot_dynamics.simulation import Log
+from robot_dynamics.trajectory import Trajectory
+from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
+
+PAUSE_S = 1.0
+"""Time between two runs, s."""
+
+SLOW_PERIOD_S = 0.05
+"""Time between two messages of tf and of efforts by cause, s; recorder_node uses it too."""
+
+NONE: Array = np.zeros(0)
+
+
+class SimulatedRecording:
+    """A new MCAP file of a simulated robot.
+
+    It holds robot_description, joint_states with the applied efforts, reference with the efforts
+    of feedforward, tf, and efforts/*: the efforts of the model for the motion, by cause.
+
+    Args:
+        path: File to create.
+        description: URDF text.
+        dynamics: The equations of the robot.
+        still: Positions of the locked joints of the URDF, by name.
+
+    Raises:
+        RecordingError: If the file exists or cannot be written.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        description: str,
+        dynamics: Dynamics,
+        still: Mapping[str, float] | None = None,
+    ) -> None:
+        self._file = file = McapWriter(path)
+        self._names = list(dynamics.robot.joint_names)
+        self._still = {} if still is None else still
+        self._start = time.time_ns()
+        text = file.channel("/robot_description", "std_msgs/msg/String")
+        urdf = new_message("std_msgs/msg/String", data=description)
+        file.write(text, self._start, serialized(urdf))
+        self._states = file.channel("/joint_states", JOINT_STATE)
+        self._reference = file.channel("/reference", JOINT_STATE)
+        self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in CAUSE_TOPICS]
+        self._tf, self._links = file.channel(TF_TOPIC, TF_TYPE), LinkTransforms(dynamics.robot)
+        self._splitter = EffortSplitter(dynamics.robot, dynamics, tool_frame(dynamics.robot))
+        self._due = -np.inf
+
+    def add(
+        self, now: Snapshot, qd_d: Array | None = None, feedforward: Array | None = None
+    ) -> None:
+        """Add a snapshot; its time counts from the start of the recording.
+
+        Args:
+            now: Snapshot, no earlier than the one before.
+            qd_d: Desired velocities, shape (n,), if there is a reference.
+            feedforward: Efforts of feedforward, shape (n,), N m or N, if there is a reference.
+        """
+        stamp = self._start + round(1e9 * now.time)
+        self._joints(self._states, stamp, now.q, now.qd, now.tau, self._still)
+        if now.q_d is not None and qd_d is not None and feedforward is not None:
+            self._joints(self._reference, stamp, now.q_d, qd_d, feedforward)
+        if now.time >= self._due:
+            self._due = now.time + SLOW_PERIOD_S - 1e-6
+            self._file.write(self._tf, stamp, self._links.message(stamp, now.q))
+            causes = self._splitter.split(now).by_cause
+            for channel, effort in zip(self._causes, causes, strict=True):
+                self._joints(channel, stamp, NONE, NONE, effort)
+
+    def flush(self) -> None:
+        """Write all snapshots so far into the file; see `McapWriter.flush`."""
+        self._file.flush()
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._file.close()
+
+    def _joints(
+        self,
+        channel: int,
+        stamp: int,
+        position: Array,
+        velocity: Array,
+        effort: Array,
+        still: Mapping[str, float] | None = None,
+    ) -> None:
+        still = still or {}
+        more, none = np.array(list(still.values())), np.zeros(len(still))
+        values = {
+            "position": np.append(position, more),
+            "velocity": np.append(velocity, none),
+            "effort": np.append(effort, none + np.nan),  # unknown
+        }
+        names = [*self._names, *still]
+        state = new_message(JOINT_STATE, header=header(stamp), name=names, **values)
+        self._file.write(channel, stamp, serialized(state))
+
+
+def write_runs(
+    path: str | os.PathLike[str],
+    description: str,
+    model: Model,
+    trajectory: Trajectory,
+    runs: Iterable[Log],
+    still: Mapping[str, float] | None = None,
+) -> None:
+    """Write runs, one after the other, into a new MCAP file.
+
+    Args:
+        path: File to create.
+        description: URDF text.
+        model: Model of the control law, with the joints of the runs.
+        trajectory: Reference of the runs.
+        runs: Logs of the runs.
+        still: As of `SimulatedRecording`.
+
+    Raises:
+        RecordingError: If the file exists or cannot be written.
+    """
+    recording = SimulatedRecording(path, description, model.dynamics, still)
+    begin = 0.0
+    try:
+        for log in runs:
+            feedforward = model.feedforward(*trajectory.sample(log.t))
+            moved = len(log.t) > 1
+            qdd = np.gradient(log.qd, log.t, axis=0) if moved else np.zeros_like(log.qd)
+            for k, t in enumerate(log.t):
+                state = (log.q[k], log.qd[k], qdd[k], log.tau[k], log.q_d[k])
+                recording.add(Snapshot(begin + t, *state), log.qd_d[k], feedforward[k])
+            begin += log.t[-1] + PAUSE_S
+    finally:
+        recording.close()

@@ -1,1 +1,0 @@
-"""The closed loop, compiled: many robots side by side, a lane each."""

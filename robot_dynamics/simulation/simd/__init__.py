@@ -1,0 +1,1 @@
+"""The compiled closed loop of a batch of robots, one robot per SIMD lane."""

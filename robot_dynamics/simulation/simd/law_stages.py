@@ -1,0 +1,330 @@
+"""Sensor, control law and bookkeeping of one step, for all batch members.
+
+The law is that of `control.laws` and the cycle that of `control.control_cycle`, on symbols. The
+numbers of the model are inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import maximum, rounded, select
+from robot_dynamics.compiler.native.loop.loop_steps import (
+    LookUp,
+    Normals,
+    Recall,
+    Record,
+    Remember,
+    When,
+)
+from robot_dynamics.control.control_cycle import JointSettings, Scalars, cycle_equations
+from robot_dynamics.control.effort_limits import LARGEST
+from robot_dynamics.control.laws import MODES, Measured, Reference, position_error
+from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
+from robot_dynamics.simulation.simd.stage import Item, Stage
+from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
+
+ROWS = ("q", "qd", "qdd", "effort")
+"""Columns of a reference table for every joint, in this order; two weights follow."""
+
+AT_STOP = 1e-9
+"""Distance from a position limit within which a joint lies at its stop, rad or m."""
+
+
+@dataclass(frozen=True)
+class SymbolicModel:
+    """The interface of `Model` that `control.laws` use, on symbols.
+
+    Args:
+        inertias: Base parameters of the structure.
+        x: Arrays by name.
+        coupled: As of `Model`.
+        continuous: As of `Model`.
+    """
+
+    inertias: SymbolicInertias
+    x: dict[str, Array]
+    coupled: bool
+    continuous: Array
+
+    @property
+    def bandwidth(self) -> Any:
+        """rad/s."""
+        return self.x["bandwidth"][0]
+
+    @property
+    def damping_ratio(self) -> Any:
+        """1."""
+        return self.x["damping_ratio"][0]
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Efforts of a motion without friction, shape (n,)."""
+        tree = self.inertias.robot_with(self.x["model_body"], self.x["model_gravity"])
+        joints = tree.coupling
+        motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
+        tau = joints.efforts(inverse_dynamics(tree, *motion, {}))
+        return tau + self.x["model_rotor"] * qdd
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Coriolis, centrifugal and gravity efforts, shape (n,)."""
+        return self.inverse(q, qd, np.zeros(len(q)))
+
+    def gravity(self, q: Array) -> Array:
+        """Efforts that hold the arm at rest, shape (n,)."""
+        return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """The acceleration that the reference stands for: it is in the table."""
+        return self.x["desired_qdd"]
+
+    def without_friction(self, qd: Array, tau: Array) -> Array:
+        """As it is: `forward` looks the acceleration up."""
+        return tau
+
+    def friction_effort(self, qd: Array, tau: Array) -> Array:
+        """The friction that the reference stands for: it is in the table."""
+        return self.x["desired_effort"]
+
+
+class LawStages:
+    """Sensor, law of one mode and statistics of one structure.
+
+    Args:
+        inertias: Base parameters of the structure.
+        mode: One of `control.MODES`.
+        coupled: As of `Model`.
+        integral: Whether the law has an integral part.
+        sensed: Whether states are measured late, with noise or in steps.
+        sent: Whether commands are on their way for a time.
+        every: Whether the control period may be longer than a step of the plant.
+        passive: Whether joints have stops.
+        shared: Whether all batch members follow one motion.
+    """
+
+    def __init__(
+        self,
+        inertias: SymbolicInertias,
+        mode: str,
+        *,
+        coupled: bool = False,
+        integral: bool = False,
+        sensed: bool = True,
+        sent: bool = True,
+        every: bool = True,
+        passive: bool = True,
+        shared: bool = False,
+    ) -> None:
+        self.inertias, self.mode, self.coupled = inertias, mode, coupled
+        self.integral = integral and MODES[mode].feedback
+        self.sensed, self.sent, self.every, self.passive = sensed, sent, every, passive
+        self.shared = shared
+        self.n = inertias.tree.dof
+        self._continuous = continuous_joints(inertias.robot)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Arrays of sensor, law and statistics, and their numbers of entries."""
+        n, one = self.n, 1
+        parameters = ("kp", "kd", "ki", "i_clamp", "limit", "effort_rate", "model_rotor")
+        state = ("integral", "last", "cut", "seen_q", "seen_qd", "measured_q", "measured_qd")
+        statistics = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
+        single = (
+            *("bandwidth", "damping_ratio", "every", "wait", "due", "row", "key", "turn", "noisy"),
+            *("sensor_delay", "command_delay", "counted", "early", "late", "lived"),
+        )
+        return {
+            "model_body": len(self.inertias),
+            "model_gravity": 3,
+            "reference": 4 * n + 2,
+            "noise": 2 * n,
+            "deviation": 2 * n,
+            "resolution": 2 * n,
+            "fineness": 2 * n,
+            **dict.fromkeys((*parameters, *state, *statistics), n),
+            **dict.fromkeys(single, one),
+        }
+
+    def before(self) -> tuple[Item, ...]:
+        """From the state to the efforts that act on the plant in this step."""
+        read: tuple[Item, ...] = (self._see(),)
+        kept: tuple[Item, ...] = ()
+        if self.sensed:
+            kept = (Remember("states", ("q", "qd")),)
+            late = When("sensor_delay", (Recall("states", "sensor_delay", ("seen_q", "seen_qd")),))
+            noise = When("noisy", (Normals("noise", "key", "turn"),))
+            read = (*read, late, noise, self._measure())
+        cycle: tuple[Item, ...] = (*read, self._law())
+        cycle = (self._timing(), *kept, When("due", cycle)) if self.every else (*kept, *cycle)
+        way: tuple[Item, ...] = (self._act(),)
+        if self.sent:
+            recall = Recall("commands", "command_delay", ("tau",))
+            way = (Remember("commands", ("last",)), *way, When("command_delay", (recall,)))
+        row = LookUp("reference", "row", self.shared)
+        return (Record(("q", "qd")), row, *cycle, *way, self._observe())
+
+    def _see(self) -> Stage:
+        """The state as it is; without a sensor that is what is measured."""
+        name = "seen" if self.sensed else "measured"
+
+        def function(q: Array, qd: Array) -> dict[str, Any]:
+            return {f"{name}_q": q, f"{name}_qd": qd}
+
+        return Stage("see", function, ("q", "qd"), (f"{name}_q", f"{name}_qd"))
+
+    def _timing(self) -> Stage:
+        """Return whether the controller's turn has come in this step."""
+
+        def function(wait: Array, every: Array) -> dict[str, Any]:
+            due = select(wait[0], 0.5, 1.0, 0.0)
+            left = select(wait[0], 0.5, every[0], wait[0]) - 1.0
+            return {"due": np.array([due]), "wait": np.array([left])}
+
+        return Stage("timing", function, ("wait", "every"), ("due", "wait"))
+
+    def _measure(self) -> Stage:
+        """Noise, and the steps of an encoder."""
+        n = self.n
+
+        def function(**x: Array) -> dict[str, Any]:
+            true = np.concatenate([x["seen_q"], x["seen_qd"]])
+            noisy = true + x["deviation"] * x["noise"]
+            steps = zip(noisy, x["resolution"], x["fineness"], strict=True)
+            read = np.array([quantised(*one) for one in steps])
+            return {"measured_q": read[:n], "measured_qd": read[n:]}
+
+        reads = ("seen_q", "seen_qd", "deviation", "noise", "resolution", "fineness")
+        return Stage("measure", function, reads, ("measured_q", "measured_qd"))
+
+    def _law(self) -> Stage:
+        """The command of this cycle, where there is one."""
+        n, law, none = self.n, MODES[self.mode], np.zeros(self.n)
+        more = ("integral",) if self.integral else ()
+
+        def function(**x: Array) -> dict[str, Any]:
+            rows = [x["reference"][i * n : (i + 1) * n] for i in range(len(ROWS))]
+            x |= {"desired_qdd": rows[2], "desired_effort": rows[3]}
+            reference = Reference(rows[0], rows[1], rows[3])
+            measured = Measured(x["measured_q"], x["measured_qd"])
+            model: Any = SymbolicModel(self.inertias, x, self.coupled, self._continuous)
+            state = np.array((x["last"], x["cut"], x.get("integral", none), none))
+            cycle = {
+                "before": np.array(reference[:2]),
+                "after": np.array(reference[:2]),
+                "offset": np.zeros((2, n)),
+                "asked": law.asked(model, reference, measured),
+                **measured._asdict(),
+                "state": state,
+                "scalars": self._scalars(x["every"][0] * x["h"][0]),
+                "settings": self._settings(x, adds_pd=law.adds_pd(model)),
+            }
+            found = cycle_equations(cycle, self._continuous)["state"]
+            due = x["due"][0] if self.every else 1.0
+            new = zip(("last", "cut", *more), found, state, strict=False)
+            results: dict[str, Any] = {name: _where(due, a, b) for name, a, b in new}
+            if self.sensed:
+                results["turn"] = x["turn"] + due
+            return results
+
+        reads = (
+            *("reference", "measured_q", "measured_qd", "model_body", "model_gravity"),
+            *("model_rotor", "kp", "kd", "ki", "i_clamp", "bandwidth", "damping_ratio", "limit"),
+            *("effort_rate", "last", "cut", "every", "h"),
+            *more,
+            *(("due",) if self.every else ()),
+            *(("turn",) if self.sensed else ()),
+        )
+        writes = ("last", "cut", *more, *(("turn",) if self.sensed else ()))
+        return Stage("law", function, reads, writes)
+
+    def _scalars(self, period: Any) -> Scalars:
+        """Numbers of a cycle that follows a given reference and does not fade."""
+        return Scalars(
+            share=0.0,
+            ahead=0.0,
+            dt=period,
+            longest=period,
+            fade=0.0,
+            renew=0.0,
+            integrates=float(self.integral),
+        )
+
+    def _settings(self, x: Mapping[str, Array], *, adds_pd: bool) -> JointSettings:
+        """Gains and limits of a cycle without soft limits and limits of the tracking error."""
+        none, infinite = np.zeros(self.n), np.full(self.n, LARGEST)  # constants are finite
+        return JointSettings(
+            kp=x["kp"] if adds_pd else none,
+            kd=x["kd"] if adds_pd else none,
+            ki=x["ki"] if self.integral else none,
+            i_clamp=x["i_clamp"] if self.integral else infinite,
+            lower=-infinite,
+            upper=infinite,
+            velocity=infinite,
+            stiffness=none,
+            damping=none,
+            allowed=infinite,
+            rate=x["effort_rate"],
+            limit=x["limit"],
+        )
+
+    def _act(self) -> Stage:
+        return Stage("act", lambda last: {"tau": last}, ("last",), ("tau",))
+
+    def _observe(self) -> Stage:
+        """Statistics of the true state, at the controller's turns."""
+        n = self.n
+
+        def function(**x: Array) -> dict[str, Any]:
+            counts = x["alive"][0] * (x["due"][0] if self.every else 1.0)
+            e = position_error(x["reference"][:n], x["q"], self._continuous)
+            speed = x["qd"] @ x["qd"]
+            early, late = x["reference"][4 * n :]
+            found = {
+                "square_error": x["square_error"] + counts * (e * e),
+                "peak_error": _largest(x["peak_error"], counts, e),
+                "peak_effort": _largest(x["peak_effort"], counts, x["tau"]),
+                "saturated": x["saturated"] + counts * x["cut"],
+                "counted": x["counted"] + counts,
+                "early": x["early"] + np.array([counts * early * speed]),
+                "late": x["late"] + np.array([counts * late * speed]),
+                "lived": x["lived"] + x["alive"],
+            }
+            if self.passive:
+                at_stop = [
+                    maximum(select(q, low + AT_STOP, 1.0, 0.0), select(high - AT_STOP, q, 1.0, 0.0))
+                    for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
+                ]
+                found["stopped"] = x["stopped"] + counts * np.array(at_stop)
+            return found
+
+        stops = ("stopped",) if self.passive else ()
+        statistics = ("square_error", "peak_error", "peak_effort", "saturated", "counted")
+        sums = (*statistics, "early", "late", "lived", *stops)
+        reads = (
+            *("reference", "q", "qd", "tau", "cut", "alive"),
+            *(("due",) if self.every else ()),
+            *(("lower", "upper") if self.passive else ()),
+        )
+        return Stage("observe", function, (*reads, *sums), sums)
+
+
+def quantised(x: Any, resolution: Any, fineness: Any) -> Any:
+    """The nearest multiple of the resolution, whose inverse is given; x where that is zero."""
+    steps = rounded(x * fineness)
+    return select(0.0, resolution, resolution * steps, x)
+
+
+def _where(condition: Any, new: Any, old: Any) -> Array:
+    pairs = zip(new, old, strict=True)
+    return np.array([select(0.0, condition, a, b) for a, b in pairs])
+
+
+def _largest(so_far: Array, counts: Any, x: Array) -> Array:
+    return np.array(
+        [maximum(most, counts * abs(value)) for most, value in zip(so_far, x, strict=True)]
+    )

@@ -1,0 +1,361 @@
+"""One step of the plant for all batch members: the equations of `Plant.step` without branches.
+
+The scalar plant branches on the case of a joint. Here the case is a number per joint, which
+selects between values. Newton's method repeats until the cases of all members are stable, in most
+steps after one round. A member that has converged keeps its values, so that its motion does not
+depend on the other members.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.algorithms import composite_body
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
+from robot_dynamics.compiler.native.loop.loop_steps import Repeat, When
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
+from robot_dynamics.simulation.passive import ATTEMPTS, ROUNDS, SWEEPS
+from robot_dynamics.simulation.simd.stage import Item, Stage
+from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
+
+FORWARD, BACKWARD, AT_UPPER, AT_LOWER, STUCK = 1.0, -1.0, 2.0, -2.0, 0.0
+"""Cases of a joint: it slides forward or backward, rests at a stop, or sticks."""
+
+UNKNOWN = 0.25
+"""Case before the first guess: equal to no other, and neither forward nor backward."""
+
+IMMOVABLE = 1e20
+"""Inertia of a joint with imposed velocity; the effect of other joints vanishes in rounding."""
+
+DIVERGED = 1e4
+"""Norm of positions and velocities, rad and rad/s, beyond which a member has diverged and stops."""
+
+
+class PlantStages:
+    """Equations of the plant of one structure.
+
+    Args:
+        inertias: Base parameters of the structure.
+        passive: Whether joints have dry friction or stops.
+        stribeck: Whether friction at rest may exceed that of sliding.
+        uneven: Whether friction may grow with the load, or have an offset.
+    """
+
+    def __init__(
+        self,
+        inertias: SymbolicInertias,
+        *,
+        passive: bool = True,
+        stribeck: bool = False,
+        uneven: bool = False,
+    ) -> None:
+        self.inertias, self._passive = inertias, passive
+        self._stribeck, self._uneven = stribeck, uneven
+        self.n = inertias.tree.dof
+        self._parents = composite_body.elimination_parents(inertias.tree)
+        pairs = []
+        for k in range(self.n):
+            i = k
+            while i >= 0:
+                pairs.append((i, k))
+                i = self._parents[i]
+        self._pairs = pairs
+
+    @property
+    def _offset(self) -> tuple[str, ...]:
+        return ("offset",) if self._uneven else ()
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Arrays of the plant and their numbers of entries."""
+        n = self.n
+        parameters = {"body": len(self.inertias), "gravity": 3, "h": 1}
+        of_joints = (
+            *("viscous", "coulomb", "stiction", "stribeck", "lower", "upper", "rotor"),
+            *(("load", "offset") if self._uneven else ()),
+            *("q", "qd", "tau", "c", "dry", "low", "high", "cases", "guess", "v", "p", "acting"),
+            *("q2", "v2", "q3", "v3", "q4", "v4", "a1", "a2", "a3", "next_q", "next_qd"),
+        )
+        return {
+            **parameters,
+            **dict.fromkeys(of_joints, n),
+            "A": len(self._pairs),
+            "unsettled": 1,
+            "alive": 1,
+        }
+
+    def steps(self, integrator: str) -> tuple[Item, ...]:
+        """One step of the plant under the efforts `tau`."""
+        euler = integrator == "semi_implicit_euler"
+        advance = (self._euler(),) if euler else self._runge_kutta()
+        end = (*advance, self._arrive())
+        if not self._passive:
+            return (self._equations(), self._glide(), *end)
+        dry, rooms, cases = self._dry(), self._rooms(), self._find_cases()
+        # Recomputing these is cheaper than loading; the last step's impulses are overwritten by now
+        bounds = (rooms,) if self._uneven else (dry, rooms)
+        newton = Repeat(ROUNDS - 2, "unsettled", (*bounds, self._solve(), cases))
+        sweep = When("unsettled", (*bounds, self._sweep(), cases))
+        again = When("unsettled", (self._begin(), Repeat(ATTEMPTS, "unsettled", (newton, sweep))))
+        return (dry, rooms, self._equations(), self._first_round(), again, *end)
+
+    # -- equations of motion ---------------------------------------------------------------------
+
+    def _motion(self, x: dict[str, Array], q: str, qd: str, qdd: Array) -> tuple[Array, Array]:
+        """Return mass matrix (n, n) and efforts of an acceleration (n,), without rotors."""
+        tree = self.inertias.robot_with(x["body"], x["gravity"])
+        joints = tree.coupling
+        positions = joints.positions(x[q])
+        M = joints.square(composite_body.mass_matrix(tree, positions))
+        tau = inverse_dynamics(tree, positions, joints.rates(x[qd]), joints.rates(qdd), {})
+        return M, joints.efforts(tau)
+
+    def _equations(self) -> Stage:
+        """Set up A v = c + p of `resolve`."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            h = x["h"][0]
+            # c = M qd + h (tau - b), and h b - M qd is h times the effort of the acceleration
+            # -qd / h: cheaper than a product with the matrix
+            M, tau = self._motion(x, "q", "qd", -x["qd"] / h)
+            drive = x["tau"] - x["offset"] if self._uneven else x["tau"]
+            c = x["rotor"] * x["qd"] + h * (drive - tau)
+            A = M + np.diag(x["rotor"] + h * x["viscous"])
+            return {"A": np.array([A[pair] for pair in self._pairs]), "c": c}
+
+        reads = ("q", "qd", "tau", "body", "gravity", "rotor", "viscous", "h", *self._offset)
+        return Stage("equations", function, reads, ("A", "c"))
+
+    def _glide(self) -> Stage:
+        """Compute the velocities without dry friction and stops."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            return {"v": self._solution(self._matrix(x["A"]), x["c"])}
+
+        return Stage("glide", function, ("A", "c"), ("v",))
+
+    def _solution(self, A: Array, c: Array) -> Array:
+        factors = composite_body.factorise(A, self._parents)
+        return composite_body.solve(*factors, self._parents, c)
+
+    # -- friction and stops ----------------------------------------------------------------------
+
+    def _matrix(self, A: Array) -> Array:
+        full: Any = np.zeros((self.n, self.n), dtype=object)
+        for (i, k), entry in zip(self._pairs, A, strict=True):
+            full[i, k] = full[k, i] = entry
+        return np.array(full)
+
+    def _dry(self) -> Stage:
+        """Compute the largest impulses of dry friction."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            h, dry = x["h"][0], x["coulomb"]
+            if self._stribeck:
+                dry = dry + x["stiction"] * np.exp(-((x["qd"] / x["stribeck"]) ** 2))
+            if self._uneven:  # effort borne by the links in the last step
+                borne = x["tau"] - x["offset"] + x["p"] / h - x["viscous"] * x["qd"]
+                dry = dry + x["load"] * abs(borne)
+            return {"dry": h * dry}
+
+        at_rest = ("stiction", "stribeck", "qd") if self._stribeck else ()
+        uneven = ("load", "offset", "tau", "p", "viscous", "qd") if self._uneven else ()
+        reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven))
+        return Stage("dry", function, tuple(reads), ("dry",))
+
+    def _rooms(self) -> Stage:
+        """Compute the velocities that the stops allow; see `Passive`."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            h = x["h"][0]
+            low = [minimum(room, 0.0) for room in (x["lower"] - x["q"]) / h]
+            high = [maximum(room, 0.0) for room in (x["upper"] - x["q"]) / h]
+            return {"low": np.array(low), "high": np.array(high)}
+
+        return Stage("rooms", function, ("lower", "upper", "q", "h"), ("low", "high"))
+
+    def _first_round(self) -> Stage:
+        """Solve for the cases of the last step, and test whether the solution keeps them."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            A, unknown = self._matrix(x["A"]), np.full(self.n, UNKNOWN)
+            cases, _ = self._cases(A, {**x, "v": x["qd"], "cases": unknown})
+            v, p = self._solved(A, {**x, "cases": cases})
+            found, changes = self._cases(A, {**x, "v": v, "p": p, "cases": cases})
+            return {"v": v, "p": p, "cases": found, "unsettled": x["alive"] * changes}
+
+        reads = ("A", "c", "qd", "p", "dry", "low", "high", "alive")
+        return Stage("first_round", function, reads, ("v", "p", "cases", "unsettled"))
+
+    def _cases(self, A: Array, x: dict[str, Array]) -> tuple[Array, Any]:
+        """Return the cases of velocities and impulses, and by how much they changed."""
+        found, changes = [], 0.0
+        for i in range(self.n):
+            rho, dry, before = A[i, i], x["dry"][i], x["cases"][i]
+            w = rho * x["v"][i] - x["p"][i]
+            ahead = select(dry + rho * x["high"][i], w, AT_UPPER, FORWARD)
+            back = select(w, rho * x["low"][i] - dry, AT_LOWER, BACKWARD)
+            # A joint that would reverse is guessed to stick first, as in `passive`
+            ahead = select(before, -0.5, STUCK, ahead)
+            back = select(0.5, before, STUCK, back)
+            case = select(dry, w, ahead, select(w, -dry, back, STUCK))
+            found.append(case)
+            changes = changes + abs(case - before)
+        return np.array(found), changes
+
+    def _solved(self, A: Array, x: dict[str, Array]) -> tuple[Array, Array]:
+        """Return the velocities and impulses of given cases."""
+        free = [_slides(case) for case in x["cases"]]
+        slide = -x["cases"] * x["dry"]  # of those that slide
+        fixed = [
+            select(1.5, case, high, select(case, -1.5, low, 0.0))
+            for case, low, high in zip(x["cases"], x["low"], x["high"], strict=True)
+        ]
+        B = A.copy()
+        for i, is_free in enumerate(free):
+            B[i, i] = select(0.5, is_free, A[i, i], IMMOVABLE)
+        push = _chosen(free, x["c"] + slide, IMMOVABLE * np.array(fixed))
+        v = _chosen(free, self._solution(B, push), fixed)
+        return v, _chosen(free, slide, A @ v - x["c"])
+
+    def _begin(self) -> Stage:
+        """Prepare the sweeps."""
+        return Stage("begin", lambda qd: {"guess": qd}, ("qd",), ("guess",))
+
+    def _find_cases(self) -> Stage:
+        """Update the cases of members that have not converged, and test them again."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            open_ = x["unsettled"][0]
+            found, changes = self._cases(self._matrix(x["A"]), x)
+            cases = _chosen([open_] * self.n, found, x["cases"], 0.0)
+            return {"cases": cases, "unsettled": np.array([select(0.0, open_, changes, 0.0)])}
+
+        reads = ("A", "v", "p", "dry", "low", "high", "cases", "unsettled")
+        return Stage("find_cases", function, reads, ("cases", "unsettled"))
+
+    def _solve(self) -> Stage:
+        """Solve for velocities and impulses of members that have not converged."""
+
+        def function(**x: Array) -> dict[str, Any]:
+            v, p = self._solved(self._matrix(x["A"]), x)
+            open_ = [x["unsettled"][0]] * self.n
+            return {"v": _chosen(open_, v, x["v"], 0.0), "p": _chosen(open_, p, x["p"], 0.0)}
+
+        reads = ("A", "c", "cases", "dry", "low", "high", "v", "p", "unsettled")
+        return Stage("solve", function, reads, ("v", "p"))
+
+    def _sweep(self) -> Stage:
+        """Improve the first guesses of members whose cases cycle; see `passive.sweep`.
+
+        The sweeps start from the last guess, not from the last iterate of Newton's method.
+        """
+
+        def function(**x: Array) -> dict[str, Any]:
+            A, c = self._matrix(x["A"]), x["c"]
+            rows = list(zip(x["guess"], x["low"], x["high"], strict=True))
+            new = [clip(v, low, high) for v, low, high in rows]
+            for _ in range(SWEEPS):
+                for i in range(self.n):
+                    rest = c[i] - sum((A[i, j] * new[j] for j in range(self.n) if j != i), 0.0)
+                    sliding = maximum(abs(rest) - x["dry"][i], 0.0) / A[i, i]
+                    sliding = select(0.0, rest, sliding, -sliding)
+                    new[i] = clip(sliding, x["low"][i], x["high"][i])
+            p = A @ np.array(new) - c
+            unsettled = x["unsettled"][0]
+
+            def taken(better: Any, present: Any) -> Any:
+                return select(0.0, unsettled, better, present)
+
+            return {
+                "guess": np.array([taken(a, b) for a, b in zip(new, x["guess"], strict=True)]),
+                "v": np.array([taken(a, b) for a, b in zip(new, x["v"], strict=True)]),
+                "p": np.array([taken(a, b) for a, b in zip(p, x["p"], strict=True)]),
+                # This guess has not been solved yet, so its cases are unknown
+                "cases": np.array([taken(UNKNOWN, case) for case in x["cases"]]),
+            }
+
+        reads = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
+        return Stage("sweep", function, reads, ("guess", "v", "p", "cases"))
+
+    # -- integration -----------------------------------------------------------------------------
+
+    def _euler(self) -> Stage:
+        def function(**x: Array) -> dict[str, Any]:
+            return {"next_q": x["q"] + x["h"][0] * x["v"], "next_qd": 1.0 * x["v"]}
+
+        return Stage("euler", function, ("q", "v", "h"), ("next_q", "next_qd"))
+
+    def _runge_kutta(self) -> tuple[Stage, ...]:
+        passive = self._passive
+
+        def acting(**x: Array) -> dict[str, Any]:
+            push = x["p"] / x["h"][0] if passive else 0.0
+            acting = x["tau"] + push - x["viscous"] * x["v"]
+            return {"acting": acting - x["offset"] if self._uneven else acting}
+
+        def quarter(i: int, q: str, v: str, share: float) -> Stage:
+            def function(**x: Array) -> dict[str, Any]:
+                M, b = self._motion(x, q, v, np.zeros(self.n))
+                a = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
+                h = share * x["h"][0]
+                ends = {f"q{i + 1}": x["q"] + h * x[v], f"v{i + 1}": x["qd"] + h * a}
+                return {f"a{i}": a, **ends}
+
+            reads = dict.fromkeys((q, v, "q", "qd", "body", "gravity", "rotor", "acting", "h"))
+            return Stage(f"quarter{i}", function, tuple(reads), (f"a{i}", f"q{i + 1}", f"v{i + 1}"))
+
+        def last(**x: Array) -> dict[str, Any]:
+            M, b = self._motion(x, "q4", "v4", np.zeros(self.n))
+            a4 = self._solution(M + np.diag(x["rotor"]), x["acting"] - b)
+            h = x["h"][0]
+            q = x["q"] + h / 6.0 * (x["qd"] + 2.0 * (x["v2"] + x["v3"]) + x["v4"])
+            qd = x["qd"] + h / 6.0 * (x["a1"] + 2.0 * (x["a2"] + x["a3"]) + a4)
+            if not passive:
+                return {"next_q": q, "next_qd": qd}
+            free = [_slides(case) for case in x["cases"]]
+            moved = x["q"] + h * x["v"]
+            return {"next_q": _chosen(free, q, moved), "next_qd": _chosen(free, qd, x["v"])}
+
+        state = ("q", "qd", "v2", "v3", "q4", "v4", "a1", "a2", "a3")
+        held = ("v", "cases") if passive else ()
+        parameters = ("body", "gravity", "rotor", "acting", "h")
+        reads = ("tau", "viscous", "v", "h", *self._offset, *(("p",) if passive else ()))
+        return (
+            Stage("acting", acting, reads, ("acting",)),
+            quarter(1, "q", "qd", 0.5),
+            quarter(2, "q2", "v2", 0.5),
+            quarter(3, "q3", "v3", 1.0),
+            Stage("quarter4", last, (*state, *held, *parameters), ("next_q", "next_qd")),
+        )
+
+    def _arrive(self) -> Stage:
+        """Take over the new state; a member that diverged keeps its position, at rest."""
+        kept = ("q", "qd", "p") if self._passive else ("q", "qd")
+
+        def function(**x: Array) -> dict[str, Any]:
+            # A NaN propagates through the sums
+            size = x["next_q"] @ x["next_q"] + x["next_qd"] @ x["next_qd"]
+            alive = select(size, DIVERGED**2, x["alive"][0], 0.0)
+            new = {"q": x["next_q"], "qd": x["next_qd"], "p": x.get("p")}
+            old = {"q": x["q"], "qd": np.zeros(self.n), "p": np.zeros(self.n)}
+            living = [alive] * self.n
+            present = {name: _chosen(living, new[name], old[name], 0.0) for name in kept}
+            return {**present, "alive": np.array([alive])}
+
+        reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()))
+        return Stage("arrive", function, reads, (*kept, "alive"))
+
+
+def _slides(case: Any) -> Any:
+    """Return 1 for a joint that slides, 0 for one whose velocity friction or a stop imposes."""
+    return select(abs(abs(case) - 1.0), 0.5, 1.0, 0.0)
+
+
+def _chosen(flags: Any, new: Any, old: Any, threshold: float = 0.5) -> Array:
+    """Return entries of `new` where the flag is above a threshold, else of `old`."""
+    choices = zip(flags, new, old, strict=True)
+    return np.array([select(threshold, flag, a, b) for flag, a, b in choices])

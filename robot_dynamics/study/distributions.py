@@ -1,0 +1,176 @@
+"""Distributions: how far a quantity may be from what it should be, and numbers drawn from that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import imported
+
+UNITS = {
+    "": 1.0,
+    "%": 0.01,
+    "s": 1.0,
+    "ms": 1e-3,
+    "us": 1e-6,
+    "m": 1.0,
+    "mm": 1e-3,
+    "um": 1e-6,
+    "rad": 1.0,
+    "mrad": 1e-3,
+    "urad": 1e-6,
+    "deg": np.pi / 180.0,
+    "kg": 1.0,
+    "g": 1e-3,
+    "Hz": 1.0,
+    "kHz": 1e3,
+}
+"""Units that a distribution may be given in, in SI units."""
+
+SAMPLINGS = ("random", "latin", "sobol", "grid")
+"""Ways to fill the space of all that varies."""
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_WITH_UNIT = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z%]*)\s*")
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Distribution of the values of a quantity.
+
+    Args:
+        kind: "uniform" between two numbers, "normal" of mean and standard deviation, or
+            "values", each as often as every other.
+        numbers: The two numbers, or the values.
+
+    Raises:
+        ArgumentError: If the numbers do not fit the kind.
+    """
+
+    kind: str
+    numbers: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        check_known("kind of distribution", self.kind, "a study", ("uniform", "normal", "values"))
+        if not self.numbers or not np.isfinite(self.numbers).all():
+            raise ArgumentError(f"a distribution takes finite numbers, got {self.numbers}")
+        if self.kind != "values" and len(self.numbers) != 2:
+            raise ArgumentError(f"a {self.kind} distribution takes two numbers, got {self.numbers}")
+        if self.kind == "uniform" and self.numbers[0] > self.numbers[1]:
+            raise ArgumentError(
+                f"distribution {self.numbers[0]:g}..{self.numbers[1]:g} runs backwards; give the "
+                "smaller number first"
+            )
+        if self.kind == "normal" and self.numbers[1] < 0.0:
+            raise ArgumentError(f"standard deviation is {self.numbers[1]:g}; give zero or more")
+
+    def at(self, u: Array) -> Array:
+        """Values at points u in [0, 1), any shape: the quantile function."""
+        a, b = self.numbers[0], self.numbers[-1]
+        if self.kind == "uniform":
+            return a + (b - a) * u
+        if self.kind == "normal":
+            inside = np.clip(u, 1e-12, 1.0 - 1e-12)
+            return a + b * imported("scipy.special").ndtri(inside)
+        index = np.minimum((u * len(self.numbers)).astype(int), len(self.numbers) - 1)
+        return np.asarray(self.numbers)[index]
+
+    @property
+    def least(self) -> float:
+        """The smallest value; minus infinity for a normal distribution."""
+        if self.kind == "normal":
+            return -np.inf if self.numbers[1] else self.numbers[0]
+        return min(self.numbers)
+
+    def scaled(self, factor: float, offset: float = 0.0) -> Distribution:
+        """The distribution of factor x + offset."""
+        a, b = self.numbers[0], self.numbers[-1]
+        if self.kind == "normal":
+            return Distribution("normal", (factor * a + offset, abs(factor) * b))
+        return Distribution(self.kind, tuple(factor * x + offset for x in self.numbers))
+
+
+def distribution_of(name: str, text: str | float, *, symmetric: bool = False) -> Distribution:
+    """Read a distribution as a user writes it.
+
+    Args:
+        name: Of the quantity, for messages.
+        text: "0..3" (uniform), "0.1+-0.02" (normal), "1,2,5" (values), or one number; units such
+            as ms, mm, deg, g and % may follow each number, or the last for all.
+        symmetric: Whether one number x means the range from -x to x.
+
+    Raises:
+        ArgumentError: If it is none of these.
+    """
+    text = f"{text:.17g}" if isinstance(text, (int, float)) else text
+    if ".." in text:
+        return Distribution("uniform", _numbers(name, text, text.split("..")))
+    if "+-" in text or "±" in text:
+        return Distribution("normal", _numbers(name, text, re.split(r"\+-|±", text)))
+    numbers = _numbers(name, text, text.split(","))
+    if len(numbers) == 1 and symmetric:
+        return Distribution("uniform", (-abs(numbers[0]), abs(numbers[0])))
+    return Distribution("values", numbers)
+
+
+def _numbers(name: str, text: str, parts: Sequence[str]) -> tuple[float, ...]:
+    found = [_WITH_UNIT.fullmatch(part) for part in parts]
+    last = found[-1]
+    if last is None or any(match is None for match in found):
+        raise ArgumentError(
+            f"{name}: '{text}' is no distribution; write A..B for any value between, M+-S for a "
+            "normal one, A,B,C for these values, with a unit such as ms, mm, deg, g or % if need be"
+        )
+    values = []
+    for match in found:
+        unit = (match[2] if match else "") or last[2]
+        if unit not in UNITS:
+            raise ArgumentError(
+                f"{name}: unit '{unit}' in '{text}' is not known; write one of "
+                f"{', '.join(u for u in UNITS if u)}"
+            )
+        values.append(float(match[1] if match else 0.0) * UNITS[unit])
+    return tuple(values)
+
+
+def unit_samples(sampling: str, count: int, dimensions: int, seed: int) -> Array:
+    """Points that fill the unit cube, shape (count, dimensions); a grid may have fewer.
+
+    Args:
+        sampling: One of `SAMPLINGS`.
+        count: How many.
+        dimensions: Of the cube.
+        seed: The same seed gives the same points.
+
+    Raises:
+        UnknownNameError: If there is no such sampling.
+        ArgumentError: If a grid of so few points has but one of them along an axis.
+    """
+    check_known("sampling", sampling, "a study", SAMPLINGS)
+    if not dimensions:
+        return np.zeros((count, 0))
+    if sampling == "random":
+        return np.random.default_rng(seed).random((count, dimensions))
+    if sampling == "grid":
+        steps = int(np.floor(count ** (1.0 / dimensions) + 1e-9))
+        if steps < 2:
+            raise ArgumentError(
+                f"a grid over {dimensions} quantities takes at least {2**dimensions} runs, got "
+                f"{count}; vary fewer quantities, or sample by latin or sobol"
+            )
+        axes = [np.arange(steps) / (steps - 1) * (1.0 - 1e-15)] * dimensions
+        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, dimensions)
+    qmc = imported("scipy.stats").qmc
+    if sampling == "latin":
+        return np.asarray(qmc.LatinHypercube(dimensions, seed=seed).random(count))
+    # A whole power of two keeps the balance of the sequence; what is too much is left out
+    return np.asarray(qmc.Sobol(dimensions, seed=seed).random_base2(_power(count))[:count])
+
+
+def _power(count: int) -> int:
+    return max(count - 1, 0).bit_length()

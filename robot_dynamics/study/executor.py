@@ -1,0 +1,142 @@
+"""Execute a study in this process, in worker processes, or on a cluster.
+
+An executor sends out indices of runs and gets back one row of numbers per run. A run depends only
+on the plan and its index, so the results do not depend on the worker, the order or repetitions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from robot_dynamics.compiler.native.parallel import processors
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.study.plan import StudyPlan
+from robot_dynamics.study.runs import Chunk, Columns, chunks_of, run_chunk, runner
+from robot_dynamics.study.study_table import StudyTable, table_of
+
+Results = Iterator[tuple[Chunk, Columns]]
+Executor = Callable[[StudyPlan, Sequence[Chunk]], Results]
+"""Executes chunks of a plan, in any order."""
+
+CONNECT_S = 5.0
+"""Time in which a scheduler must answer."""
+
+DEATHS = 10
+"""Workers that may die during a chunk before the chunk counts as the cause."""
+
+
+def in_process(threads: int | None = None) -> Executor:
+    """Execute chunks one after the other, each on several threads (default: all processors)."""
+    if threads is not None and threads < 1:
+        raise ArgumentError(f"threads is {threads}; give at least one")
+
+    def execute(plan: StudyPlan, chunks: Sequence[Chunk]) -> Results:
+        for chunk in chunks:
+            yield chunk, run_chunk(plan, chunk, threads or processors())
+
+    return execute
+
+
+def on_dask(
+    *, workers: int | None = None, scheduler: str | None = None, client: Any = None
+) -> Executor:
+    """Execute chunks on Dask: on a local cluster, a running scheduler, or a given client.
+
+    Args:
+        workers: Processes of a local cluster, one thread each.
+        scheduler: Address of a running scheduler, such as tcp://host:8786.
+        client: A `dask.distributed.Client` that the caller closes.
+
+    Raises:
+        MissingPackageError: If Dask is not installed.
+        ArgumentError: If no scheduler answers at the address, or `workers` is below one.
+    """
+    if workers is not None and workers < 1:
+        raise ArgumentError(f"workers is {workers}; give at least one")
+
+    def execute(plan: StudyPlan, chunks: Sequence[Chunk]) -> Results:
+        distributed = needed("distributed", "a cluster", "study")
+        with _client(distributed, workers, scheduler, client) as connected:
+            # Submitted, not scattered: Dask recomputes a result if the worker that holds it dies
+            sent = connected.submit(_itself, plan, pure=False, retries=DEATHS)
+            futures = {
+                connected.submit(run_chunk, sent, chunk, pure=False, retries=DEATHS): chunk
+                for chunk in chunks
+            }
+            try:
+                for future in distributed.as_completed(futures):
+                    yield futures[future], future.result()
+            finally:
+                connected.cancel(list(futures))
+
+    return execute
+
+
+def _itself(plan: StudyPlan) -> StudyPlan:
+    return plan
+
+
+@contextlib.contextmanager
+def _client(
+    distributed: Any, workers: int | None, scheduler: str | None, client: Any
+) -> Iterator[Any]:
+    if client is not None:
+        yield client
+    elif scheduler is not None:
+        try:
+            connected = distributed.Client(scheduler, timeout=CONNECT_S)
+        except (OSError, TimeoutError, ValueError):
+            raise ArgumentError(
+                f"no scheduler answers at {scheduler}; start one with 'dask scheduler' and give "
+                "its address, such as tcp://host:8786"
+            ) from None
+        with connected:
+            yield connected
+    else:
+        with (
+            distributed.LocalCluster(
+                n_workers=workers or 1,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address=None,
+            ) as cluster,
+            distributed.Client(cluster) as connected,
+        ):
+            yield connected
+
+
+def study(
+    plan: StudyPlan,
+    executor: Executor | None = None,
+    *,
+    done: dict[Chunk, Columns] | None = None,
+    progress: Callable[[Chunk, Columns], None] | None = None,
+) -> StudyTable:
+    """Run a study.
+
+    Args:
+        plan: Robot, motions, laws, variation and limits.
+        executor: `in_process` by default, or `on_dask`.
+        done: Runs that are already done; new ones are added.
+        progress: Called with every finished chunk, in any order.
+
+    Returns:
+        One row per run and mode, in order. Every executor gives the same bits.
+
+    Raises:
+        ArgumentError: If a distribution reaches an invalid value, or the executor refuses.
+    """
+    done = {} if done is None else done
+    plan.values()  # refuses invalid values before any work is sent out
+    runner(plan, plan.modes[0])
+    left = [chunk for chunk in chunks_of(plan) if chunk not in done]
+    for chunk, columns in (executor or in_process())(plan, left):
+        done[chunk] = columns
+        if progress is not None:
+            progress(chunk, columns)
+    if not done:
+        raise RobotDynamicsError("no run was done")
+    return table_of(plan, done)

@@ -1,1 +1,0 @@
-"""Recordings of runs: MCAP files with the schemas of ROS 2."""

@@ -1,0 +1,97 @@
+"""Detection of oscillations, and the feedback that follows, without an arm."""
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import Gains, Model
+from robot_dynamics.control.sampling.loop_tuning import LoopTuning
+from robot_dynamics.control.sampling.oscillation import OscillationDetector
+from robot_dynamics.robot import find_robot
+
+STEP = 4e-3  # s
+
+
+def oscillation_of(error, seconds=2.0):
+    """The first oscillation in an error, a function of time in s; None if there is none."""
+    detector = OscillationDetector(1)
+    looks = (detector.detect(np.array([error(t)]), t) for t in np.arange(0.0, seconds, STEP))
+    return next(filter(None, looks), None)
+
+
+@pytest.mark.parametrize("half_period", [0.02, 0.05, 0.12])
+@pytest.mark.parametrize("growth", [0.0, 3.0])  # 1/s
+def test_an_even_error_that_lasts_is_an_oscillation(half_period, growth):
+    found = oscillation_of(
+        lambda t: 0.1 + 5e-3 * np.exp(growth * t) * np.sin(np.pi * t / half_period)
+    )
+    assert found.half_period == pytest.approx(half_period, abs=STEP)
+
+
+def test_what_dies_out_is_none():
+    assert oscillation_of(lambda t: 0.1 * np.exp(-3.0 * t) * np.sin(np.pi * t / 0.1)) is None
+
+
+def test_pushes_in_pairs_are_none():
+    numbers = np.random.default_rng(0)
+    times = np.cumsum(np.tile([0.03, 0.15], 500))
+    sizes = numbers.uniform(2e-3, 2e-2, 1000) * (-1.0) ** np.arange(1000)
+    assert oscillation_of(lambda t: np.interp(t, times, sizes), seconds=times[-1]) is None
+
+
+def test_a_growing_oscillation_is_told_before_it_is_large():
+    looked_at = []
+
+    def error(t):
+        looked_at.append(5e-4 * np.exp(40.0 * t) * np.sin(np.pi * t / 0.03))
+        return looked_at[-1]
+
+    found = oscillation_of(error)
+    assert found.growth == pytest.approx(np.exp(40.0 * 0.03), rel=0.2)
+    assert np.abs(looked_at).max() < 0.2  # six turns would have taken it to 1 rad
+
+
+@pytest.mark.parametrize("mu", [1.6, 2.5, 4.0])
+def test_the_lag_of_a_loop_is_told_by_how_it_grows(mu):
+    lag, step = 0.02, 1e-4
+    e = [1e-3] * round(lag / step)
+    for _ in range(round(2.0 / step)):  # e' = -mu / lag e(t - lag), beyond its limit at pi/2
+        e.append(e[-1] - step * mu / lag * e[-round(lag / step)])
+    found = oscillation_of(lambda t: e[round(t / step)])
+    assert found.lag == pytest.approx(lag, rel=0.25)
+
+
+@pytest.fixture
+def tuning():
+    """The tuning of an arm whose states have come at 1 kHz, and its model."""
+    dynamics = Dynamics(read_urdf(find_robot("planar_2r")))
+    wanted = Gains(np.full(2, 400.0), np.full(2, 40.0))
+    model = Model(dynamics, wanted)
+    tuning = LoopTuning(dynamics, wanted, model.bandwidth, 1e-3)
+    for k in range(2000):
+        tuning.feed(1e-3 * k, 0.0)
+    model, _ = tuning.retune(model)
+    return tuning, model
+
+
+def shaken(tuning, begin, seconds, error=lambda t: 0.05 * np.sin(np.pi * t / 0.1)):
+    for t in np.arange(begin, begin + seconds, STEP):
+        tuning.watch(np.full(2, error(t)), t)
+
+
+def test_what_an_oscillation_showed_holds_from_the_moment_it_is_told(tuning):
+    tuning, model = tuning
+    shaken(tuning, 2.0, 1.0)
+    softer, line = tuning.retune(model)
+    assert "'joint_1' oscillates" in line and "an oscillation showed" in line
+    assert tuning.retune(softer) is None
+
+
+def test_errors_before_a_while_without_feedback_do_not_count(tuning):
+    tuning, model = tuning
+    shaken(tuning, 2.0, 0.45)
+    tuning.watch(None, 2.45)
+    shaken(tuning, 2.45, 0.45)
+    assert tuning.retune(model) is None
+    shaken(tuning, 2.9, 0.4)
+    assert tuning.retune(model) is not None

@@ -1,0 +1,111 @@
+"""Takeover by a standby controller, decided without a clock and ROS."""
+
+import pytest
+
+from robot_dynamics.nodes.controller.takeover import IGNORED_S, Takeover, Transition
+
+TIMEOUT = 0.03
+
+
+class Cycles:
+    """A takeover, updated every millisecond."""
+
+    def __init__(self):
+        self.takeover, self.k = Takeover(TIMEOUT), 0
+        self.takeover.lease_announced("first")
+
+    def run(self, cycles, *, commanded, has_states=True):
+        """Return the transitions over some cycles, in order."""
+        transitions = []
+        for _ in range(cycles):
+            self.k += 1
+            if commanded:
+                self.takeover.command_received(1e-3 * self.k)
+            transitions.append(self.takeover.update(1e-3 * self.k, TIMEOUT, has_states=has_states))
+        return [transition for transition in transitions if transition is not None]
+
+
+def test_it_commands_nothing_before_another_one_has():
+    loop = Cycles()
+    assert loop.run(1000, commanded=False) == []
+    assert not loop.takeover.commanding
+
+
+def test_it_takes_over_once_commands_have_stopped_for_as_long_as_allowed():
+    loop = Cycles()
+    assert loop.run(100, commanded=True) == [Transition.STAND_BY]
+    assert loop.run(30, commanded=False) == []
+    assert loop.run(2, commanded=False) == [Transition.TAKE_OVER]
+    assert loop.takeover.commanding and loop.takeover.revoked_lease == "first"
+    assert loop.run(1000, commanded=False) == []
+
+
+def test_it_takes_over_only_while_states_arrive():
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    assert loop.run(100, commanded=False, has_states=False) == []
+    assert loop.run(1, commanded=False) == [Transition.TAKE_OVER]
+
+
+def test_one_that_only_paused_is_revoked_again_and_does_not_get_the_commands_back():
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    loop.run(40, commanded=False)
+    repeated = loop.run(200, commanded=True)
+    assert (
+        set(repeated) == {Transition.REVOKE_AGAIN} and len(repeated) <= 4
+    )  # now and then, not in every cycle
+    assert loop.takeover.commanding
+    assert loop.run(1000, commanded=False) == []
+
+
+def test_a_new_lease_gets_the_commands_at_once():
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    loop.run(40, commanded=False)
+    loop.takeover.lease_announced("second")
+    assert loop.run(100, commanded=True) == [Transition.YIELD]
+    assert not loop.takeover.commanding
+    loop.run(31, commanded=False)
+    assert loop.takeover.commanding and loop.takeover.revoked_lease == "second"
+
+
+def test_it_gives_way_to_a_controller_that_ignores_the_revocation():
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    loop.run(40, commanded=False)
+    repeated = loop.run(round(1e3 * IGNORED_S) + 10, commanded=True)
+    assert repeated[-1] is Transition.GIVE_WAY
+    assert not loop.takeover.commanding
+
+
+def test_a_controller_without_a_lease_gets_the_commands_back_as_soon_as_it_commands():
+    loop = Cycles()
+    loop.takeover.lease_announced("")
+    loop.run(100, commanded=True)
+    loop.run(40, commanded=False)
+    assert loop.run(100, commanded=True) == [Transition.YIELD]
+
+
+def test_it_knows_the_period_after_few_cycles_and_a_late_one_does_not_change_it():
+    loop = Cycles()
+    loop.run(1, commanded=False)
+    before = loop.takeover.period
+    loop.run(10, commanded=False)
+    assert before == 20e-3 and loop.takeover.period == pytest.approx(1e-3)  # a cycle of `run`
+    loop.k += 50
+    loop.run(1, commanded=True)
+    assert loop.takeover.period == pytest.approx(1e-3)
+
+
+def test_one_whose_own_lease_is_revoked_stands_by_again_and_takes_over_again():
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    loop.run(40, commanded=False)
+    loop.takeover.lease_announced("another standby")
+    loop.takeover.own_lease_revoked(1e-3 * loop.k)
+    assert loop.run(1, commanded=False) == [Transition.YIELD]
+    assert not loop.takeover.commanding
+    assert loop.run(100, commanded=True) == []
+    assert loop.run(40, commanded=False) == [Transition.TAKE_OVER]
+    assert loop.takeover.revoked_lease == "another standby"

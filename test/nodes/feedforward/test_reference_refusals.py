@@ -1,0 +1,85 @@
+"""Motions while a real controller_node refuses the reference."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robot_dynamics.nodes.ros.messages import duration_msg
+from ros_system import wait_for
+
+NAMES = ["joint_1", "joint_2"]
+START, GOAL = [0.3, 0.4], [0.35, 0.4]
+"""Shorter than the tolerances that detect an arm standing still."""
+HALF_WAY = 0.025
+REFUSED = "the reference is not followed: controller_node: "
+
+
+@pytest.fixture
+def system(start, peer):
+    """An arm that never moves, the two nodes, and how to send it on its way."""
+    states = peer.node.create_publisher(JointState, "joint_states", 1)
+
+    def publish():
+        stamp = peer.node.get_clock().now().to_msg()
+        msg = JointState(name=NAMES, position=START, velocity=[0.0, 0.0])
+        msg.header.stamp = stamp
+        states.publish(msg)
+
+    timer = peer.node.create_timer(0.01, publish)
+    common = {"urdf_path": "planar_2r", "rate": 100.0}
+    feedforward = start("feedforward_node", common)
+    controller = start("controller_node", common)
+    feedforward.wait_for_log("ready for trajectories")
+    references = peer.listen(JointState, "reference")
+    publisher = peer.publisher(JointTrajectory, "joint_trajectory")
+    wait_for(lambda: references, "a reference")
+
+    def send():
+        """Send the arm to the other one of the two positions."""
+        at_start = abs(references[-1].position[0] - START[0]) < HALF_WAY
+        goal = GOAL if at_start else START
+        point = JointTrajectoryPoint(positions=goal, time_from_start=duration_msg(0.2))
+        publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
+
+    yield feedforward, controller, references, send
+    peer.node.destroy_timer(timer)
+
+
+def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(system, peer):
+    feedforward, controller, references, send = system
+
+    def sent(found, what):
+        """Send repeatedly: the reason of the controller may be late, and subscribers new."""
+        tries = iter(range(10**6))
+        wait_for(lambda: found() or (next(tries) % 30 == 0 and send()), what)
+
+    def after(count):
+        """Return the reference `count` messages later."""
+        count += len(references)
+        wait_for(lambda: len(references) > count, "references")
+        return np.array(references[-1].position)
+
+    def refused(why):
+        begin = len(feedforward.log)
+        sent(lambda: REFUSED + why in feedforward.log[begin:], why)
+        rest = after(50)  # earlier motions have ended
+        send()
+        assert np.abs(after(30) - rest).max() < 1e-9
+        return rest
+
+    refused("nobody listens to /effort_command")
+    peer.listen(Float64MultiArray, "effort_command")
+    controller.wait_for_log("tracking the reference")
+    request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))
+    assert peer.call(ChangeState, "/controller_node/change_state", request).success
+    rest = refused("not active")
+    # The reason of a stopped node does not count: another controller may follow
+    controller.stop()
+    sent(lambda: np.abs(np.array(references[-1].position) - rest).max() > HALF_WAY, "the motion")

@@ -1,0 +1,62 @@
+"""Plausibility warnings about a robot description."""
+
+import pytest
+
+from robot_dynamics import read_urdf
+from robot_dynamics.robot.plausibility import plausibility_warnings
+
+LINK = (
+    '<link name="{name}"><inertial><mass value="{mass}"/>'
+    '<inertia ixx="{ixx}" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+GOOD = {"lower": "-1", "upper": "1", "velocity": "2", "effort": "100"}
+
+
+def arm(kind="revolute", mass=1.0, ixx=0.02, **limits):
+    """One link that one joint moves."""
+    given = " ".join(f'{name}="{value}"' for name, value in {**GOOD, **limits}.items())
+    return read_urdf(
+        f'<robot name="arm"><link name="base"/>{LINK.format(name="forearm", mass=mass, ixx=ixx)}'
+        f'<joint name="elbow" type="{kind}"><parent link="base"/><child link="forearm"/>'
+        f'<axis xyz="0 0 1"/><limit {given}/></joint></robot>'
+    )
+
+
+def test_a_plausible_arm_has_no_warnings():
+    assert list(plausibility_warnings(arm())) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"ixx": 1.0}, "link 'forearm': inertia breaks the triangle inequality"),
+        ({"mass": 0.0}, "link 'forearm': has rotational inertia but no mass"),
+        ({"mass": 5000.0}, "link 'forearm': weighs 5000 kg; are the masses in grams?"),
+        ({"effort": "0"}, "joint 'elbow': has no limit of effort, so none is enforced"),
+        ({"velocity": "0"}, "joint 'elbow': has no limit of velocity"),
+        ({"lower": "0", "upper": "0"}, "joint 'elbow': has no limit of position"),
+        ({"lower": "-180", "upper": "180"}, "joint 'elbow': moves by 360 rad; is the range in"),
+        ({"velocity": "1000"}, "joint 'elbow': velocity limit 1000 rad/s is a placeholder"),
+        ({"effort": "1e6"}, "joint 'elbow': effort limit 1e+06 N m is a placeholder"),
+        (
+            {"kind": "prismatic", "lower": "-500", "upper": "500"},
+            "joint 'elbow': moves by 1000 m; is the range in degrees or millimetres?",
+        ),
+    ],
+)
+def test_a_warning_names_the_link_or_joint(changed, sentence):
+    (found,) = plausibility_warnings(arm(**changed))
+    assert found.startswith(sentence)
+
+
+def test_a_moving_link_without_mass_warns_about_its_joint_too():
+    robot = read_urdf(
+        '<robot name="arm"><link name="base"/><link name="tip"/>'
+        '<joint name="elbow" type="continuous"><parent link="base"/><child link="tip"/>'
+        '<axis xyz="0 0 1"/><limit velocity="2" effort="100"/></joint></robot>',
+        require_inertia=False,
+    )
+    assert [found.split(":")[0] for found in plausibility_warnings(robot)] == [
+        "link 'tip'",
+        "joint 'elbow'",
+    ]

@@ -1,0 +1,261 @@
+"""The compiled closed loop: every batch member moves as in the scalar simulation."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from robot_dynamics.control import Friction, Gains, Model, gains_for
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError
+from robot_dynamics.robot import find_robot, read_urdf
+from robot_dynamics.simulation import (
+    Imperfections,
+    LawController,
+    Plant,
+    Sensor,
+    perturbed,
+    simulate,
+)
+from robot_dynamics.simulation.simd.batch_parameters import (
+    first_efforts,
+    model_parameters,
+    plant_parameters,
+    reference_table,
+)
+from robot_dynamics.simulation.simd.compiled_loop import CompiledLoop, LoopStructure
+from robot_dynamics.trajectory import excitation, interpolate
+
+# Both sides are float64 and differ in the order of operations: the worst joint of a second is
+# 2e-12 away. A wrong sign, or one step of delay more, gives 1e-4 and more
+SAME_MOTION = 1e-9
+
+STEP = 1e-3
+SECOND = 1000
+
+
+@dataclass
+class Member:
+    """One member of a batch: the values that differ from robot to robot."""
+
+    mass_error: float = 0.0
+    payload: float = 0.0
+    viscous: float = 0.2
+    coulomb: float = 0.3
+    gravity: tuple = (0.0, 0.0, -9.81)
+    noise: float = 0.0
+    resolution: float = 0.0
+    sensor_delay: int = 0
+    command_delay: int = 0
+    every: int = 1
+    bandwidth: float = 20.0
+    stiffness: float = 1.0
+    ki: float = 0.0
+    effort_rate: float = np.inf
+    limit_share: float = 1.0
+    stops: bool = False
+    duration: float = 1.0
+    key: int = 5
+
+
+MEMBERS = (
+    Member(),
+    Member(mass_error=0.3, payload=1.5, viscous=1.0, coulomb=2.0),
+    Member(gravity=(1.0, -2.0, -9.0), noise=1e-4, key=1 << 63),
+    Member(sensor_delay=2, command_delay=3, bandwidth=10.0, resolution=1e-4),
+    Member(every=4, sensor_delay=4, noise=2e-5, bandwidth=12.0),
+    Member(effort_rate=200.0, limit_share=0.3, mass_error=0.2),
+    Member(ki=300.0, coulomb=5.0),
+    Member(viscous=0.0, coulomb=0.0),
+    Member(viscous=0.0, coulomb=8.0, mass_error=0.4),
+    Member(stops=True, limit_share=0.4, bandwidth=3.0, gravity=(9.0, 0.0, -3.0)),
+)
+
+
+def arm_named(name):
+    robot = read_urdf(find_robot(name))
+    locked = {"panda_finger_joint1": 0.02}
+    return robot.with_locked(locked) if name == "panda" else robot
+
+
+def loaded(robot, member):
+    heavy = perturbed(robot, member.mass_error, seed=3) if member.mass_error else robot
+    return heavy.with_payload(robot.tips[0], mass=member.payload, com=(0.0, 0.0, 0.1))
+
+
+def model_of(dynamics, member, coupled):
+    gains = gains_for(dynamics, bandwidth=member.bandwidth)
+    gains = Gains(member.stiffness * gains.kp, gains.kd, np.array([member.ki]), np.array([5.0]))
+    friction = Friction.of(dynamics.robot)
+    return Model(dynamics, gains, friction, bandwidth=member.bandwidth, coupled=coupled)
+
+
+@functools.cache
+def compiled(robot, structure):
+    return CompiledLoop(robot, structure)
+
+
+def scalar_motion(robot, model, mode, motion, member, integrator):
+    n = robot.dof
+    friction = Friction(np.full(n, member.viscous), np.full(n, member.coulomb))
+    plant = Plant(
+        loaded(robot, member).with_gravity(member.gravity),
+        friction=friction,
+        stops=member.stops,
+        limit_effort=False,
+        step=STEP,
+        integrator=integrator,
+    )
+    sensor = Sensor(
+        Imperfections(
+            position_noise=member.noise,
+            velocity_noise=10.0 * member.noise,
+            position_resolution=member.resolution,
+            delay=member.sensor_delay // member.every,
+            stream=member.key,
+        )
+    )
+    limit = member.limit_share * robot.limits.effort
+    law = LawController(
+        model, mode, period=member.every * STEP, effort_rate=member.effort_rate, limit=limit
+    )
+    return simulate(
+        plant,
+        law,
+        motion,
+        rate=1.0 / (member.every * STEP),
+        duration=1.0 - member.every * STEP,
+        sensor=sensor,
+        command_delay=member.command_delay * STEP,
+    )
+
+
+def compiled_motions(robot, dynamics, motion, members, structure, threads=1):
+    loop = compiled(robot, structure)
+    inertias, n = loop.inertias, robot.dof
+    models = [model_of(dynamics, member, structure.coupled) for member in members]
+    t = np.arange(SECOND) * STEP
+    table = reference_table(models[0], structure, motion, t, np.zeros((SECOND, 2)))
+    rows = []
+    for member, model in zip(members, models, strict=True):
+        friction = Friction(np.full(n, member.viscous), np.full(n, member.coulomb))
+        one = plant_parameters(inertias, friction, stops=member.stops, step=STEP)
+        one |= model_parameters(inertias, model)
+        one |= {
+            "body": inertias.values(loaded(robot, member)),
+            "gravity": np.array(member.gravity),
+            "deviation": np.repeat([member.noise, 10.0 * member.noise], n),
+            "resolution": np.repeat([member.resolution, 0.0], n),
+            "sensor_delay": np.array([member.sensor_delay]),
+            "command_delay": np.array([member.command_delay]),
+            "every": np.array([member.every]),
+            "effort_rate": np.full(n, member.effort_rate),
+            "limit": member.limit_share * robot.limits.effort,
+        }
+        rows.append(one)
+    parameters = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    parameters["q"] = motion.sample(0.0).q
+    parameters["last"] = first_efforts(models[0], [motion])[0]
+    keys = np.array([member.key for member in members], dtype=np.uint64)
+    which = np.zeros(len(members), dtype=int)
+    return loop.run(parameters, table[None], which, keys, record=True, threads=threads), models
+
+
+EULER, KUTTA = "semi_implicit_euler", "runge_kutta"
+THOROUGH = (
+    ("panda", "feedforward", EULER, False),
+    ("ur5", "computed_torque", KUTTA, False),
+    ("panda", "computed_torque", KUTTA, False),
+    ("ur5", "impedance", EULER, False),
+    ("ur5", "feedforward", EULER, True),
+    ("planar_2r", "pd_gravity", EULER, False),
+    ("planar_2r", "gravity_compensation", EULER, False),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "integrator", "coupled"),
+    [
+        ("planar_2r", "feedforward", EULER, False),
+        ("planar_2r", "pd", KUTTA, False),
+        *(pytest.param(*case, marks=pytest.mark.thorough) for case in THOROUGH),
+    ],
+)
+def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, coupled):
+    robot = arm_named(name)
+    dynamics = Dynamics(robot)
+    motion = interpolate(excitation(robot, 1.0, share=0.2))
+    members = [member for member in MEMBERS if not member.stops or name != "planar_2r"]
+    structure = LoopStructure(mode, integrator, coupled, integral=True)
+    ours, models = compiled_motions(robot, dynamics, motion, members, structure)
+    for k, (member, model) in enumerate(zip(members, models, strict=True)):
+        log = scalar_motion(robot, model, mode, motion, member, integrator)
+        at = slice(None, None, member.every)
+        for what, theirs in (("q", log.q), ("qd", log.qd)):
+            off = np.abs(ours.record[what][at, k] - theirs).max()
+            assert off <= SAME_MOTION, f"{name}, {mode}, member {k}, {what}: {off:.1e}; {member}"
+        peak = ours.statistics["peak_error"][k] - log.peak_error
+        assert np.abs(peak).max() <= SAME_MOTION, member
+        mean = ours.statistics["square_error"][k] / ours.statistics["counted"][k]
+        assert np.sqrt(mean) == pytest.approx(log.rms_error, abs=SAME_MOTION)
+
+
+def test_a_lane_does_not_depend_on_its_neighbours_nor_on_threads():
+    robot = arm_named("planar_2r")
+    motion = interpolate(excitation(robot, 1.0, share=0.2))
+    structure = LoopStructure("pd", integral=True)
+    members = [member for member in MEMBERS if not member.stops] * 3
+    dynamics = Dynamics(robot)
+    alone = [compiled_motions(robot, dynamics, motion, [m], structure)[0] for m in members[:9]]
+    together = compiled_motions(robot, dynamics, motion, members, structure)[0]
+    threads = compiled_motions(robot, dynamics, motion, members, structure, threads=2)[0]
+    for k, one in enumerate(alone):
+        assert np.array_equal(one.record["q"][:, 0], together.record["q"][:, k]), members[k]
+    assert np.array_equal(together.record["q"], threads.record["q"])
+
+
+def test_a_lane_that_diverges_stands_still_and_leaves_the_others_alone():
+    robot = arm_named("planar_2r")
+    motion = interpolate(excitation(robot, 1.0, share=0.2))
+    structure = LoopStructure("pd", integral=True)
+    wild = Member(stiffness=1e4, every=4, viscous=0.0, coulomb=0.0, limit_share=1e9)
+    members = [Member(), wild, Member(noise=1e-4)]
+    ours, _ = compiled_motions(robot, Dynamics(robot), motion, members, structure)
+    calm, _ = compiled_motions(
+        robot, Dynamics(robot), motion, [Member(), Member(), members[2]], structure
+    )
+    assert ours.statistics["alive"][:, 0].tolist() == [1.0, 0.0, 1.0]
+    assert np.isfinite(ours.record["q"]).all()
+    assert np.array_equal(ours.record["q"][:, [0, 2]], calm.record["q"][:, [0, 2]])
+
+
+def test_a_parameter_that_the_structure_leaves_out_is_refused():
+    robot = arm_named("planar_2r")
+    structure = LoopStructure("pd", sensed=False)
+    with pytest.raises(ArgumentError) as refused:
+        compiled_motions(
+            robot,
+            Dynamics(robot),
+            interpolate(excitation(robot, 1.0, share=0.2)),
+            [Member(noise=1e-4)],
+            structure,
+        )
+    assert str(refused.value) == (
+        "deviation is given, but the loop was compiled without; take LoopStructure(sensed=True)"
+    )
+
+
+def test_a_structure_that_leaves_out_what_is_not_there_moves_the_same():
+    robot = arm_named("planar_2r")
+    motion = interpolate(excitation(robot, 1.0, share=0.2))
+    member, dynamics = Member(viscous=0.3, coulomb=0.0), Dynamics(robot)
+    full = compiled_motions(robot, dynamics, motion, [member], LoopStructure("pd", integral=True))[
+        0
+    ]
+    lean = LoopStructure("pd", passive=False, sensed=False, sent=False, every=False, shared=True)
+    short = compiled_motions(robot, dynamics, motion, [member], lean)[0]
+    for what in ("q", "qd", "tau"):
+        np.testing.assert_allclose(short.record[what], full.record[what], atol=SAME_MOTION)
+    for name in ("square_error", "peak_effort", "counted", "lived"):
+        np.testing.assert_allclose(short.statistics[name], full.statistics[name], rtol=1e-9)
