@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
+
+
+def terminal(width: int = 120, *, stderr: bool = False) -> Console:
+    """A console that prints names as they are, without styles and emoji that they may spell.
+
+    Args:
+        width: Number of columns where the output is no terminal.
+        stderr: Print to stderr instead.
+    """
+    wide = None if Console().is_terminal else width
+    return Console(stderr=stderr, width=wide, markup=False, emoji=False)
 
 
 def plain_table(title: str | None, text: Iterable[str], numbers: Iterable[str] = ()) -> Table:

@@ -27,6 +27,7 @@ from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import identifier
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics as by_columns
 from robot_dynamics.robot.joint_frames import joint_frames, snapped
 from robot_dynamics.robot.link import Frame, Link
@@ -67,11 +68,14 @@ class SymbolicParameter:
         """Name in plain text and in code: m1, Ixx1."""
         return self.symbol + self.axes + self.number
 
+    def __str__(self) -> str:
+        return f"{self.text} = {self.value:.15g} {self.unit}"
+
     @property
     def latex(self) -> str:
         """Name in LaTeX: m_1, l_{c1}, I_{xx,1}."""
         symbol, under = self.symbol[0], self.symbol[1:] + self.axes
-        subscript = under + ("," if self.axes else "") + self.number
+        subscript = under + ("," if self.axes else "") + self.number.replace("_", "\\_")
         braced = subscript if len(subscript) == 1 else f"{{{subscript}}}"
         return f"{symbol}_{braced}" if subscript else symbol
 
@@ -214,7 +218,9 @@ def _of_links(tree: Robot) -> Callable[[_Put], Robot]:
         frames = {}
         for name, place in tree.frames.items():
             i = tree.link_index(place.link)
-            number = str(i) if name in tree.tips and not children[i] and i else f"{i}_{name}"
+            number = (
+                str(i) if name in tree.tips and not children[i] and i else f"{i}_{identifier(name)}"
+            )
             frames[name] = Frame(place.link, _put_pose(put, "l", number, place.pose))
         g = _without_round_off(tree.gravity)
         along = np.flatnonzero(g)

@@ -25,9 +25,10 @@ from robot_dynamics.cli.following import follow, progress_bar
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.picture import draw
 from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.tables import plain_table, terminal
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import announcement, check_free
 
@@ -97,13 +98,13 @@ def run(arguments: argparse.Namespace) -> int:
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         ) from None
 
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = terminal(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
     domain = own_domain() if arguments.domain is None else arguments.domain
     if arguments.view:
         check_free(arguments.host, arguments.port)
-    console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
+    console.print(f"{robot.name}, {robot.dof} joints; reading, compiling, connecting ...")
     motion = {
         "duration": arguments.duration,
         "share": arguments.share,
@@ -136,7 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
             console.print(announcement(arguments.host, arguments.port), soft_wrap=True)
         comparisons, timings = _compare(nodes, robot, masses, console)
         rates = _rates(timings)
-        picture = arguments.output / f"{robot.name}.png"
+        picture = arguments.output / f"{identifier(robot.name)}.png"
         draw(comparisons, robot, picture)
         if arguments.json:
             runs = [comparison.numbers(robot) for comparison in comparisons]

@@ -15,11 +15,11 @@ import argparse
 
 import numpy as np
 from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, say
 from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.tables import terminal
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.model_comparison import (
     ModelComparison,
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"robot": robot.name, **vars(comparison)})
         return 0
-    Console(width=None if Console().is_terminal else 120).print(_table(robot, comparison))
+    terminal().print(_table(robot, comparison))
     return 0
 
 

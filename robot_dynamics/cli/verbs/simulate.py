@@ -17,6 +17,7 @@ from robot_dynamics.cli.arguments import add_motion, add_robot, load_robot, text
 from robot_dynamics.cli.destinations import new_recording, output_folder
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.picture import draw
+from robot_dynamics.cli.tables import terminal
 from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
 from robot_dynamics.control import (
     MODES,
@@ -30,6 +31,7 @@ from robot_dynamics.control import (
 )
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import identifier
 from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
 from robot_dynamics.trajectory import State, excitation, interpolate
 
@@ -62,22 +64,22 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
-    terminal = Console(stderr=True)
-    modes = track(CONTROL, "following the motion", console=terminal, transient=True,
-                  disable=not terminal.is_terminal)  # fmt: skip
+    progress = Console(stderr=True)
+    modes = track(CONTROL, "following the motion", console=progress, transient=True,
+                  disable=not progress.is_terminal)  # fmt: skip
     logs = {
         mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
         for mode in modes
     }
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = terminal(stderr=arguments.json)
     if arguments.json:
         print_json(comparison.numbers(robot))
     else:
         console.print(tracking_table(comparison, robot))
         console.print(comparison.summary)
     if arguments.output is not None:
-        picture = arguments.output / f"{robot.name}.png"
+        picture = arguments.output / f"{identifier(robot.name)}.png"
         draw([comparison], robot, picture)
         console.print(f"picture: {picture}", soft_wrap=True)
     if arguments.record is not None:

@@ -28,6 +28,7 @@ from robot_dynamics.cli.arguments import load_robot, text_of_robot
 from robot_dynamics.cli.destinations import new_recording, output_folder
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
+from robot_dynamics.cli.tables import terminal
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.robot import Robot
@@ -134,7 +135,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a study, or repeat one of its runs."""
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = terminal(stderr=arguments.json)
     options = _options(arguments)
     plan = _plan(options)
     if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich.console import Console
 
 from robot_dynamics.cli.arguments import (
     add_formulation,
@@ -23,7 +22,7 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
 )
 from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.tables import plain_table, terminal
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
@@ -94,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{_effort(effort)} {unit}{over}",
             f"{limits[i]:g}" if np.isfinite(limits[i]) else "none",
         )
-    Console(width=None if Console().is_terminal else 120).print(table)
+    terminal().print(table)
     return 0
 
 
