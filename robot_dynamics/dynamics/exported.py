@@ -37,6 +37,8 @@ _BESIDE = {
 
 _RESULTS = {
     "M": "mass matrix, kg m^2, kg m or kg",
+    "C": "Coriolis and centrifugal matrix of tau = M qdd + C qd + G",
+    "G": "efforts of gravity, N m or N",
     "T": "kinetic energy, J",
     "U": "potential energy, J",
     "Y": "regressor: efforts are Y times the base parameters",

@@ -92,6 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="symbolic parameters in place of numbers: those of links (m1, lc1, I1, l1, g), or "
         "base parameters",
     )
+    parser.add_argument(
+        "--sorted",
+        action="store_true",
+        help="with --symbolic: M, C and G of tau = M qdd + C qd + G in place of tau",
+    )
     add_formulation(parser, "write")
     parser.add_argument(
         "--search", action="store_true", help="search for the fewest operations; takes longer"
@@ -107,6 +112,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.search and arguments.symbolic:
         raise ArgumentError("--search: there is no search with --symbolic; leave one out")
+    if arguments.sorted and not arguments.symbolic:
+        raise ArgumentError("--sorted: only symbolic equations are sorted; add --symbolic")
     robot = load_robot(arguments.robot)
     kernels = dict.fromkeys(arguments.kernels or ["inverse"])
     variants = {kernel: _variant(arguments, robot, kernel) for kernel in kernels}
@@ -156,17 +163,20 @@ def _with_symbols(
     arguments: argparse.Namespace, robot: Robot, kernel: str, variant: Variant
 ) -> str:
     """Write the equations with symbols, under lines with their values and the operation count."""
-    found = symbolic_program(robot, kernel, arguments.symbolic, arguments.formulation, variant)
+    found = symbolic_program(
+        *(robot, kernel, arguments.symbolic, arguments.formulation, variant), sort=arguments.sorted
+    )
     export = Export(
         *(robot, kernel, arguments.formulation, variant, arguments.name),
-        suffix=f"of_{arguments.symbolic}",
+        suffix=f"{'sorted_' if arguments.sorted else ''}of_{arguments.symbolic}",
         parameters=found.parameters,
     )
     program = replace(found.program, name=export.name)
     if arguments.language not in ("text", "latex"):
         return export.write(arguments.language, program)
     latex = arguments.language == "latex"
-    lines = [f"{program.name}: {operation_count(program)}", *map(str, found.parameters)]
+    lines = ["tau = M qdd + C qd + G"] if arguments.sorted else []
+    lines += [f"{program.name}: {operation_count(program)}", *map(str, found.parameters)]
     head = [f"{'%' if latex else '#'} {line}\n" for line in lines]
     return "".join(head) + (latex_equations if latex else text_equations)(
         program, found.symbols(latex)
