@@ -11,6 +11,7 @@ import numpy.typing as npt
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.scalars import lowers
 from robot_dynamics.kinematics.forward_kinematics import frame_motion, tree_positions
 from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.link import Frame
@@ -21,6 +22,7 @@ Axes = Literal["base", "frame"]
 """Axes of a Jacobian: those of the root link, or those of the frame itself."""
 
 
+@lowers
 def frame_jacobian(robot: Robot, q: npt.ArrayLike, frame: str, axes: Axes = "base") -> Array:
     """Compute the geometric Jacobian of a frame.
 
@@ -91,6 +93,7 @@ def _screw(joint: Joint, b: Array, r: Array) -> tuple[Array, Array]:
 # -- its derivative ------------------------------------------------------------------------------
 
 
+@lowers
 def frame_jacobian_derivative(
     robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str
 ) -> Array:
@@ -138,6 +141,7 @@ def frame_jacobian_derivative(
     return Jd @ tree.coupling.matrix
 
 
+@lowers
 def frame_drift(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str) -> Array:
     """Compute the acceleration that a frame has without joint accelerations, Jd @ qd.
 
