@@ -151,7 +151,7 @@ class Probe:
                 due += period * (1 + max(0, time.monotonic_ns() - due) // period)
         if not self._counting:
             raise SystemFailure(f"no command answers joint_states, {PATIENCE:g} s long")
-        return count // turns - 1  # nobody waits for the answer to the last one
+        return count // turns - 1  # the answer to the last one is not awaited
 
     @property
     def _known(self) -> bool:

@@ -1,4 +1,4 @@
-"""Somebody who watches the page of viewer_node, without drawing it.
+"""A client that reads the page of viewer_node without drawing it.
 
     python -m benchmark.nodes.page_reader PORT
 

@@ -37,7 +37,7 @@ class Load:
         robot: The arm.
         endpoint: Link or frame that carries the payload and exerts the wrench; by default the
             only tip, or none yet if there are several.
-        gravity: Acceleration of free fall at first, shape (3,), m/s^2, axes of the root link.
+        gravity: Initial acceleration of gravity, shape (3,), m/s^2, axes of the root link.
 
     Raises:
         UnknownNameError: If there is no such endpoint.
@@ -60,7 +60,7 @@ class Load:
     def pose(self, frame: str = "", q: Array | None = None) -> Pose:
         """Pose of a frame in the endpoint.
 
-        A robot with several tips has no endpoint before it is told one; any frame will do then.
+        A robot with several tips has no endpoint until one is set; any frame will do then.
 
         Args:
             frame: Link or frame; by default the endpoint itself.
@@ -163,9 +163,9 @@ class Load:
         if own_gravity and not payload.any() and not wrench.any():
             return model
         if endpoint is None:
-            return replace(model, free_fall=gravity)
+            return replace(model, gravity_vector=gravity)
         return replace(
-            model, payload=_inertia(payload), frame=endpoint, free_fall=gravity, wrench=wrench
+            model, payload=_inertia(payload), frame=endpoint, gravity_vector=gravity, wrench=wrench
         )
 
     def prepare(self, model: Model, endpoint: str | None = None) -> None:

@@ -42,8 +42,8 @@ class Model:
         friction_width: Speed at which compensated dry friction reaches 76 %, rad/s or m/s.
         payload: Load that `frame` carries, in that frame.
         frame: Link or named frame of payload and wrench; by default the only tip.
-        free_fall: Acceleration of gravity, shape (3,), m/s^2, axes of the root link; by default
-            that of the robot. Zero where the hardware compensates gravity itself.
+        gravity_vector: Acceleration of gravity, shape (3,), m/s^2, axes of the root link; by
+            default that of the robot. Zero where the hardware compensates gravity itself.
         wrench: Force (N) and moment (N m) that the arm exerts on its surroundings at `frame`,
             shape (6,), in the axes of `frame`.
         rotor_inertia: Inertia of motors and gears as the joints feel it (the motor's, times the
@@ -60,7 +60,7 @@ class Model:
     friction_width: float = DEFAULT_WIDTH
     payload: Inertia | None = None
     frame: str | None = None
-    free_fall: Array | None = None
+    gravity_vector: Array | None = None
     wrench: Array | None = None
     rotor_inertia: Array | None = None
     coupled: bool = False
@@ -85,7 +85,7 @@ class Model:
     @property
     def _loaded(self) -> bool:
         """Return whether anything acts on the arm that its plain equations do not contain."""
-        return not (self.payload is None and self.free_fall is None and self.wrench is None)
+        return not (self.payload is None and self.gravity_vector is None and self.wrench is None)
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Efforts of a motion without friction, shape (n,) or (N, n)."""
@@ -98,7 +98,7 @@ class Model:
                 wrench=self.wrench,
                 frame=self.frame if at_tip else None,
                 payload=self.payload,
-                gravity=self.free_fall,
+                gravity=self.gravity_vector,
             )
         else:
             tau = self.dynamics.inverse(q, qd, qdd)

@@ -23,7 +23,7 @@ def fade_share(elapsed: float, duration: float) -> float:
 
 
 class Fade:
-    """A step in effort that is spread over time.
+    """A step in effort that is applied gradually.
 
     When what is wanted jumps, `begin` with the size of the jump; adding `value`
     to what is wanted then goes on from the old effort and ends at the new one.

@@ -133,7 +133,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
 
     @property
     def driven(self) -> bool:
-        """Whether joint_states arrive."""
+        """Return whether joint_states arrive."""
         return self._states.complete and monotonic() - self._received_at < SILENCE_S
 
     def _tick(self) -> None:

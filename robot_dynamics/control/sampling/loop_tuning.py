@@ -80,7 +80,7 @@ class LoopTuning:
         self.lowered = False
         self.sampling = SLOWEST
         self._does = ""
-        self._told: tuple[bool, bool] | None = None
+        self._reported: tuple[bool, bool] | None = None
 
     # -- in the loop ------------------------------------------------------------------------
 
@@ -137,16 +137,16 @@ class LoopTuning:
                 "the gains of the joints would oscillate, so feedback is by the mass matrix, at a "
                 f"bandwidth of {model.bandwidth:.3g} rad/s"
             )
-        before, self._told = self._told, (model.coupled, self.lowered)
-        return model, why + self.describe() if why or before != self._told else ""
+        before, self._reported = self._reported, (model.coupled, self.lowered)
+        return model, why + self.describe() if why or before != self._reported else ""
 
     def recover(self) -> bool:
         """Drop the unmeasured delay of an oscillation; return whether there was one."""
         meter = self._meter
-        told, meter.unmeasured_delay = meter.unmeasured_delay, 0.0
-        if told and meter.measured is not None:
-            self._measured, self._told = False, None
-        return told > 0.0
+        unmeasured, meter.unmeasured_delay = meter.unmeasured_delay, 0.0
+        if unmeasured and meter.measured is not None:
+            self._measured, self._reported = False, None
+        return unmeasured > 0.0
 
     def describe(self) -> str:
         """Describe the sampling of the loop and the feedback that fits it."""
@@ -167,8 +167,8 @@ class LoopTuning:
     def _unmeasured_delay(self, oscillation: Oscillation, measured: Sampling) -> float:
         """Return the unmeasured delay, s: at its limit a loop oscillates at pi/2 per lag."""
         unmeasured = self._meter.unmeasured_delay
-        told = unmeasured + oscillation.lag - (measured.period / 2.0 + measured.delay)
-        return min(max(2.0 * unmeasured, told, LEAST_UNMEASURED_S), LONGEST_UNMEASURED_S)
+        shown = unmeasured + oscillation.lag - (measured.period / 2.0 + measured.delay)
+        return min(max(2.0 * unmeasured, shown, LEAST_UNMEASURED_S), LONGEST_UNMEASURED_S)
 
     def _line(self, oscillation: Oscillation) -> str:
         return (

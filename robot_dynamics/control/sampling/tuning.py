@@ -65,7 +65,7 @@ class Sampling(NamedTuple):
     def of(period: float, age: float = 0.0) -> Sampling:
         """Sampling of states that come at a period.
 
-        A drive takes a command up a cycle after it has told the state, at worst.
+        At worst, a drive applies a command one cycle after it has sent the state.
 
         Args:
             period: Time from a state to the next, s.

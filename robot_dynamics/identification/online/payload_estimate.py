@@ -147,6 +147,8 @@ class PayloadEstimate:
 def load_columns(model: Model, motion: FilteredMotion) -> Array:
     """Efforts per mass and first moments of a load at `model.frame`, shape (n, 4)."""
     state = motion.q, motion.qd, motion.qdd
-    inverse = partial(model.dynamics.inverse, *state, frame=model.frame, gravity=model.free_fall)
+    inverse = partial(
+        model.dynamics.inverse, *state, frame=model.frame, gravity=model.gravity_vector
+    )
     none, *loaded = (inverse(payload=unit) for unit in UNITS)
     return np.column_stack(loaded) - none[:, None]

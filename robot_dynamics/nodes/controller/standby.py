@@ -127,7 +127,7 @@ class Standby:
 
     @property
     def commanding(self) -> bool:
-        """Whether the node commands in place of the other controller."""
+        """Return whether the node commands in place of the other controller."""
         return self._takeover.commanding
 
     def note(self, efforts: Array) -> None:

@@ -1,8 +1,8 @@
 """Messages of the fast loop as serialized bytes, read and written in place.
 
 rclpy builds a Python object for every message and for every number in it. Here texts and lengths
-are compared with those of the last message, and numbers are a view into the bytes. Whatever does
-not match goes through the ordinary message, and is what the next one is compared with.
+are compared with those of the last message, and numbers are a view into the bytes. Any
+other message is deserialized by rclpy; the next one is compared with it.
 See docs/wire.md.
 """
 
@@ -82,8 +82,8 @@ class JointStateReader:
         msg = deserialized(self._topic, data, JointState)
         names = tuple(msg.name)
         lengths = {field: len(getattr(msg, field)) for field in FIELDS}
-        room = len(data) in self._known or len(self._known) < MOST_LAYOUTS
-        if room and set(lengths.values()) <= {0, len(names)}:
+        storable = len(data) in self._known or len(self._known) < MOST_LAYOUTS
+        if storable and set(lengths.values()) <= {0, len(names)}:
             absent = tuple(field for field in FIELDS if not lengths[field])
             layout = joint_state_layout(names, absent, msg.header.frame_id)
             if layout.fits(data):

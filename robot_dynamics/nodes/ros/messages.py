@@ -169,7 +169,7 @@ class JointReader:
         raise ArgumentError(f"{self.topic}: numbers are too large; the message is ignored")
 
     def _check_named(self, msg: JointState) -> None:
-        """Refuse entries without any names, which could not be told from those of another robot."""
+        """Refuse entries without names, which may belong to another robot."""
         for field in FIELDS:
             count = len(getattr(msg, field))
             if count and not msg.name:

@@ -177,7 +177,7 @@ class RobotNode(ManagedNode, Generic[P]):
 
     @property
     def has_robot(self) -> bool:
-        """Whether there is a robot; see `RobotDescription.ready`."""
+        """Return whether there is a robot; see `RobotDescription.ready`."""
         return self._description.ready()
 
     def configure(self) -> None:

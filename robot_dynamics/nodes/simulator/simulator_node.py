@@ -148,7 +148,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     @property
     def commanded(self) -> bool:
-        """Whether commands arrive."""
+        """Return whether commands arrive."""
         return self.actuation is Actuation.COMMANDED
 
     def changed(self, value: SimulatorParameters) -> None:

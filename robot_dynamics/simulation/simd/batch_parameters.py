@@ -35,7 +35,7 @@ def model_parameters(inertias: SymbolicInertias, model: Model) -> Parameters:
     gains = model.gains
     return {
         "model_body": body,
-        "model_gravity": robot.gravity if model.free_fall is None else model.free_fall,
+        "model_gravity": robot.gravity if model.gravity_vector is None else model.gravity_vector,
         "model_rotor": np.zeros(n) if model.rotor_inertia is None else model.rotor_inertia,
         "kp": np.broadcast_to(gains.kp, (n,)),
         "kd": np.broadcast_to(gains.kd, (n,)),

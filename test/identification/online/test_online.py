@@ -197,7 +197,7 @@ def test_a_pose_shows_no_mass_centre_above_another():
 
 
 def test_what_gravity_does_not_show_is_not_known():
-    lying = replace(MODEL, free_fall=np.zeros(3))
+    lying = replace(MODEL, gravity_vector=np.zeros(3))
     value = PayloadEstimate("tool0", LIMIT, memory=5.0)
     q = np.linspace(-1.0, 1.0, N)
     for motion, dt in looks(at_rest(q, np.zeros(N))):

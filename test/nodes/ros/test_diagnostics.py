@@ -239,7 +239,7 @@ def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(
     names, rest = ["joint_1", "joint_2"], [0.0, 0.0]
     state = JointState(name=names, position=[0.3, 0.4], velocity=rest)
     wanted = JointState(name=names, position=[0.8, 0.4], velocity=rest, effort=rest)
-    line = f"nobody listens to {name}/effort_command"
+    line = f"no node subscribes to {name}/effort_command"
     with sent(peer, states, state), sent(peer, references, wanted):
         status = report_of(f"{name}/controller_node", lambda s: line in s.message, "the warning")
         assert status.level >= DiagnosticStatus.WARN
