@@ -29,7 +29,7 @@ from benchmark.nodes.processes import SystemFailure, wait_until
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.message_bytes import JointStateWriter
-from robot_dynamics.nodes.ros.qos import LOCKSTEP_QOS, OUTPUT_QOS
+from robot_dynamics.nodes.ros.topics import LOCKSTEP_QOS, OUTPUT_QOS
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 from robot_dynamics.robot import find_robot

@@ -2,8 +2,8 @@
 
     python -m benchmark.nodes.page_reader PORT
 
-Connects as a browser does and reads all that comes, so that the page is made and sent; a browser is
-as a rule on another machine.
+Connects as a browser does and reads all that comes, so that the page is made and sent; a browser
+usually runs on another machine.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Pure functions of arrays of shape (n,), in rad or m, per second, N m or N, and of
 symbols while they are traced. None of them limits its result: see
-`effort_limits.py`. The modes at the end say of each what it needs, so that a
+`limits.py`. The modes at the end say of each what it needs, so that a
 controller can switch between them.
 """
 
@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, rounded, select
-from robot_dynamics.control.effort_limits import Limited
 from robot_dynamics.control.gains import Gains
+from robot_dynamics.control.limits import Limited
 from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.safety import SoftLimits
+from robot_dynamics.control.limits import SoftLimits
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 

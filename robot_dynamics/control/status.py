@@ -1,7 +1,7 @@
-"""Status of a controller, and the conditions of every status.
+"""Status of a controller, the conditions of every status, and what they monitor.
 
-The table below stands in docs/nodes.md too: in every cycle the first
-row whose condition holds is the status.
+Stale messages, tracking errors and joints that do not move decide on the status. The table below
+stands in docs/nodes.md too: in every cycle the first row whose condition holds is the status.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.safety import Brakes, Watchdog, excessive_error
+from robot_dynamics.control.limits import excessive_error
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.foundation.arrays import Array
 
@@ -107,6 +107,120 @@ def markdown() -> str:
     rows = [("status", "when (the first that holds)", "what the arm does"), ("---",) * 3]
     rows += [(f"`{row.status.name}`", row.condition, row.motion) for row in TABLE]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+class Watchdog:
+    """Notices when something that should keep coming does not.
+
+    Reads no clock: every call says what time it is, on a clock that never
+    jumps.
+
+    Args:
+        timeout: Age at which the last one is stale, s; infinite to never mind.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._last = -np.inf
+        self._was_stale = True
+
+    def feed(self, now: float) -> None:
+        """Something came."""
+        self._last = now
+
+    def forget(self) -> None:
+        """Nothing has come."""
+        self._last = -np.inf
+
+    def age(self, now: float) -> float:
+        """Time since something came, s; infinite before the first."""
+        return now - self._last
+
+    def stale(self, now: float) -> bool:
+        """Return whether nothing has come for longer than the timeout, or ever."""
+        return self._last == -np.inf or now - self._last > self.timeout
+
+    def change(self, now: float) -> str | None:
+        """Return "stale" or "fresh" on the first call after it became so, else None: to log once.
+
+        Before the first message nothing has become stale.
+        """
+        stale = self.stale(now)
+        if stale == self._was_stale:
+            return None
+        self._was_stale = stale
+        return "stale" if stale else "fresh"
+
+
+class Brakes:
+    """Notices joints that do not move however they are pushed: their brakes are still closed.
+
+    That is a joint that has not moved since the arm began to follow, although
+    for a while its effort has been far from the one that held it there. Where no
+    joint has moved at all, perhaps no drive uses the efforts, and a smaller change counts:
+    a drive that begins to use them would let the arm go with a jerk.
+
+    Attributes:
+        all_free: Whether every joint was seen to move; from then on none is behind a brake.
+    """
+
+    STILL = 1e-4
+    """Way that no joint makes behind a brake, rad or m."""
+
+    SHARE = 0.5
+    """Change of effort, relative to the limit, that no friction of a joint stands."""
+
+    DELAY_S = 0.05
+    """Time in which such a change moves any joint that is free."""
+
+    UNANSWERED_SHARE, UNANSWERED_S = 0.1, 0.2
+    """The same two while no joint of the arm has moved."""
+
+    LOOK_S = 0.01
+    """Time from one look to the next."""
+
+    def __init__(self, n: int) -> None:
+        self.begin(np.zeros(n), np.zeros(n))
+
+    def begin(self, q: Array, tau: Array) -> None:
+        """The arm begins to follow from q, where tau holds it, shape (n,) each."""
+        self._q, self._tau = q.copy(), tau.copy()  # the caller may write into q
+        self._free = np.zeros(len(q), dtype=bool)
+        self._since = np.full(len(q), np.inf)
+        self.all_free, self._next = len(q) == 0, -np.inf
+
+    def closed(self, q: Array, tau: Array, limit: Array, now: float) -> int | None:
+        """Index of a joint whose brake is closed, or None.
+
+        Args:
+            q: Measured position, shape (n,), rad or m.
+            tau: Commanded effort, shape (n,), N m or N.
+            limit: Largest effort, shape (n,), infinite where it is not known.
+            now: Present time, s.
+        """
+        if self.all_free or now < self._next:
+            return None
+        self._next = now + self.LOOK_S
+        self._free |= np.abs(q - self._q) > self.STILL
+        self.all_free = bool(self._free.all())
+        if self.all_free:
+            return None
+        share, delay = self.SHARE, self.DELAY_S
+        if not self.answers:
+            share, delay = self.UNANSWERED_SHARE, self.UNANSWERED_S
+        pushed = (np.abs(tau - self._tau) > share * limit) & ~self._free
+        self._since = np.where(pushed, np.minimum(self._since, now), np.inf)
+        i = int(np.argmin(self._since))
+        return i if now - self._since[i] > delay else None
+
+    @property
+    def answers(self) -> bool:
+        """Return whether any joint has moved."""
+        return bool(self._free.any())
+
+    def free(self, i: int) -> bool:
+        """Return whether joint i has moved."""
+        return bool(self._free[i])
 
 
 class Supervisor:

@@ -28,7 +28,7 @@ from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity, payload_msg
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode

@@ -18,10 +18,9 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.graph import subscribers_of
 from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import trajectory_msg
-from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, subscribers_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
 from robot_dynamics.viewer.live_arm import POSES, SWING, ball

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
-from robot_dynamics.control.effort_limits import Limited, saturate
+from robot_dynamics.control.limits import Limited, saturate
 from robot_dynamics.errors import ArgumentError, BackendError
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.kinematic_tree import robot_digest

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.control.control_cycle import ControlCycle, CycleState
-from robot_dynamics.control.effort_limits import effort_limits
 from robot_dynamics.control.laws import MODES, Measured
+from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.setpoint import ReferenceSegment
 from robot_dynamics.control.settings import Settings

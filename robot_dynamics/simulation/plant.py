@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.control.effort_limits import effort_limits, saturate
 from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.limits import effort_limits, saturate
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.errors import ArgumentError, SimulationError, check_known

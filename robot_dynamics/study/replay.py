@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.effort_limits import effort_limits
+from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.closed_loop import Log

@@ -35,26 +35,34 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.controller_parameters import (
     REFUSE,
     ControllerParameters,
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
-from robot_dynamics.nodes.controller.direct_reader import DirectReader
-from robot_dynamics.nodes.controller.rest import wait_for_rest
 from robot_dynamics.nodes.controller.standby import Lease, Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
+from robot_dynamics.nodes.ros.message_bytes import DirectReader
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
-from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
+from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
+
+STANDS_STILL = 0.01
+"""Speed below which a joint is at rest, rad/s or m/s."""
+
+LONGEST_STOP_S = 3.0
+"""Longest time to command an arm that does not come to rest when the node ends, s."""
+
+REST_CHECK_PERIOD_S = 0.01
+"""Period of checking for rest, s."""
 
 LAST_CYCLES_S = 1.0
 """Time that the cycles in which efforts fade to zero may be late by."""
@@ -72,8 +80,19 @@ MAX_EXTRAPOLATION_S = 0.02
 """Time by which a reference is brought ahead to that of a newer state."""
 
 
-class ControllerNode(ControllerBase):
-    """Closes the loop around the robot."""
+class ControllerNode(RobotNode[ControllerParameters]):
+    """Closes the loop around the robot.
+
+    Attributes:
+        arm: The model with its loads.
+        tuning: Feedback that fits the sampling of the states.
+        standby: Monitors the commands of another controller; None in the primary controller.
+        lease: The right to command; None in a standby controller.
+        output: Names of the commands in their order, and the actuators if they are commanded.
+        saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
+        cycles: Number of cycles with a command.
+        refusal: Reason for which references are not followed; empty if they are.
+    """
 
     NAME = "controller_node"
     PARAMETERS = ControllerParameters
@@ -164,13 +183,29 @@ class ControllerNode(ControllerBase):
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
-            wait_for_rest(self)
+            self._wait_for_rest()
             if self.parameters.on_deactivate == ZERO_EFFORT:
                 end = monotonic() + self.controller.let_go() + LAST_CYCLES_S
                 while not self.controller.effortless and monotonic() < end:
                     sleep(0.001)
         self.report.at_work = False
         super().deactivate()
+
+    def _wait_for_rest(self) -> None:
+        """Wait until the arm is measured at rest, but not where another node commands."""
+        end = monotonic() + LONGEST_STOP_S
+        while self.active and self.states.complete and self.listened_to and not self.inhibited:
+            speed = np.abs(self.states.velocity)
+            i = int(np.argmax(speed))
+            if not speed[i] > STANDS_STILL:
+                return
+            if monotonic() > end:
+                self.get_logger().error(
+                    f"commands end although joint '{self.robot.joint_names[i]}' still moves at "
+                    f"{speed[i]:.2g} rad/s or m/s"
+                )
+                return
+            sleep(REST_CHECK_PERIOD_S)
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts pass over to the new equations over `fade`."""
@@ -238,14 +273,14 @@ class ControllerNode(ControllerBase):
 
     @property
     def inhibited(self) -> bool:
-        """See `ControllerBase.inhibited`."""
+        """Return whether this node must not command because another one does."""
         if self.lease is not None:
             return self.lease.ended
         return self.standby is not None and not self.standby.commanding
 
     @property
     def listened_to(self) -> bool:
-        """See `ControllerBase.listened_to`."""
+        """Return whether a node receives commands: discovery may take seconds."""
         return (
             self.command.subscriber_count > self.report.standbys or self.named.subscriber_count > 0
         )

@@ -16,7 +16,7 @@ from robot_dynamics.control.gains import (
     feedback_rate,
     largest_integral_gain,
 )
-from robot_dynamics.control.safety import default_tracking_errors
+from robot_dynamics.control.limits import default_tracking_errors
 from robot_dynamics.control.settings import (
     HOLD,
     ON_REFERENCE_TIMEOUT,

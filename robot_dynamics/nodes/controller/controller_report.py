@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import numpy as np
 from diagnostic_msgs.msg import KeyValue
 
 from robot_dynamics.control import MODES, Status, position_error
-from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.graph import UNKNOWN_NODE, other_publishers_of
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, UNKNOWN_NODE, other_publishers_of
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs it."""
@@ -42,7 +44,7 @@ class ControllerReport:
         at_work: Whether the node is active or about to be.
     """
 
-    def __init__(self, node: ControllerBase) -> None:
+    def __init__(self, node: ControllerNode) -> None:
         self._node = node
         self.standbys, self.at_work = 0, False
         self._counted: int | None = None  # subscribers of which all names are known

@@ -30,7 +30,7 @@ from robot_dynamics.nodes.ros.load_messages import (
     inertia_matrix,
 )
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.nodes.ros.qos import STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot

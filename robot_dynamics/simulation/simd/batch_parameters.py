@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_dynamics.control.effort_limits import effort_limits
 from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array

@@ -22,8 +22,8 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     When,
 )
 from robot_dynamics.control.control_cycle import JointSettings, Scalars, cycle_equations
-from robot_dynamics.control.effort_limits import LARGEST
 from robot_dynamics.control.laws import MODES, Measured, Reference, position_error
+from robot_dynamics.control.limits import LARGEST
 from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics

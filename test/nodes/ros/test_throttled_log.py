@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from robot_dynamics.nodes.runtime import throttled_log as module
-from robot_dynamics.nodes.runtime.throttled_log import (
+from robot_dynamics.nodes.ros import diagnostics as module
+from robot_dynamics.nodes.ros.diagnostics import (
     MAX_LINES_PER_S,
     REPEAT_AFTER_S,
     ThrottledLog,

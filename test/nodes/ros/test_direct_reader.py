@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from robot_dynamics.compiler.native.entry.extraction import extractor
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.controller.direct_reader import DirectReader
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
+from robot_dynamics.nodes.ros.message_bytes import DirectReader, JointStateReader, JointStateWriter
 from robot_dynamics.nodes.ros.messages import JointReader
 
 ARM = ("shoulder", "elbow", "wrist")

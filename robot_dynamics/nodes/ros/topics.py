@@ -1,4 +1,7 @@
-"""Graph: publishers and subscribers of a topic in the ROS graph."""
+"""Topics: their quality of service, and the nodes that publish and subscribe to them.
+
+Publishers offer much and subscribers ask little, so that every peer matches.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,37 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+DESCRIPTION_QOS = QoSProfile(
+    depth=1,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""robot_description, latched as by robot_state_publisher."""
+
+ANNOUNCEMENT_QOS = QoSProfile(
+    depth=10,
+    reliability=ReliabilityPolicy.RELIABLE,
+    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+)
+"""Latched messages of several nodes."""
+
+OUTPUT_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
+"""Outputs at a high rate: only the last one counts."""
+
+STATE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Input joint_states: hardware may offer best effort only, and send them in parts."""
+
+COMMAND_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""Input references and commands: only the last one counts."""
+
+LOCKSTEP_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""Input commands in lockstep: each one counts."""
+
+TRAJECTORY_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+"""Trajectories and loads: none may be lost."""
+
 
 UNKNOWN_NODE = "_NODE_NAME_UNKNOWN_"
 """Name that rmw gives to the node of an endpoint before it has discovered the node."""
