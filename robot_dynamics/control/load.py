@@ -7,7 +7,6 @@ difference over the duration of the ramp.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -139,9 +138,9 @@ class Load:
         self.wrench.aim(np.concatenate([force, R @ wrench[3:] + np.cross(p, force)]))
 
     def on(self, model: Model, now: float) -> Model:
-        """The model with the load of time `now`, s; the same object while nothing changes."""
+        """Return the model with the load at time `now`, s; the same object until it changes."""
         last = self._last
-        if (  # as a rule; spelled out, for it is asked in every cycle
+        if (  # in nearly every cycle
             model is last[0]
             and self.payload.target is last[1]
             and self.gravity.target is last[2]
@@ -150,15 +149,14 @@ class Load:
         ):
             return self._model
         parts = tuple(ramp.value(now) for ramp in (self.payload, self.gravity, self.wrench))
-        if self._model is None or not _same((model, *parts), self._last):
-            self._model = self._applied(model, self.endpoint, *parts)
-            self._last = (model, *parts)
+        self._model = self._applied(model, self.endpoint, *parts)
+        self._last = (model, *parts)
         return self._model
 
     def _applied(
         self, model: Model, endpoint: str | None, payload: Array, gravity: Array, wrench: Array
     ) -> Model:
-        """Plain equations where nothing acts; otherwise one kind for every load."""
+        """Return the model without a load as it is, and with any load in one form."""
         own_gravity = np.array_equal(gravity, self._robot.gravity)
         if own_gravity and not payload.any() and not wrench.any():
             return model
@@ -186,7 +184,7 @@ class Load:
         self.endpoint = endpoint
 
     def describe(self) -> Mapping[str, str]:
-        """Payload, gravity and wrench as they are meant to be, in words."""
+        """Return the target payload, gravity and wrench, in words."""
         payload, g = _inertia(self.payload.target), self.gravity.target
         load = f"{payload.mass:g} kg at ({_list(payload.com)}) m of {self.endpoint}"
         return {
@@ -196,11 +194,6 @@ class Load:
             if self.wrench.target.any()
             else "none",
         }
-
-
-def _same(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
-    """Return whether these are the same objects, one by one."""
-    return len(a) == len(b) and all(map(operator.is_, a, b))
 
 
 def _numbers(body: Inertia) -> Array:
@@ -213,4 +206,4 @@ def _inertia(numbers: Array) -> Inertia:
 
 
 def _list(values: Array) -> str:
-    return ", ".join(f"{round(x, 9) + 0.0:.4g}" for x in values)  # round-off is nothing to tell
+    return ", ".join(f"{round(x, 9) + 0.0:.4g}" for x in values)  # without round-off

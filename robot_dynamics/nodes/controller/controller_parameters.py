@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -145,6 +145,10 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     )
 
 
+SHARED = {f.name for f in fields(Settings)} & {f.name for f in fields(ControllerParameters)}
+"""Parameters of the node that are settings of the same name."""
+
+
 @dataclass(frozen=True)
 class GainParameters:
     """Gain parameters of one joint."""
@@ -254,19 +258,10 @@ class JointParameters:
     def settings(self, parameters: ControllerParameters, robot: Robot) -> Settings:
         """Return the present settings."""
         return Settings(
-            mode=parameters.mode,
-            fade=parameters.fade,
+            **{name: getattr(parameters, name) for name in SHARED},
             effort_rate=self.limits("effort_rate"),
             soft_limits=self._soft_limits(robot),
             tracking_limit=self.limits("tracking_error"),
-            state_timeout=parameters.state_timeout,
-            reference_timeout=parameters.reference_timeout,
-            on_state_timeout=parameters.on_state_timeout,
-            blind_time=parameters.blind_time,
-            on_reference_timeout=parameters.on_reference_timeout,
-            resume_by_itself=parameters.resume_by_itself,
-            settle=parameters.settle,
-            join=parameters.join,
             longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
         )
 
