@@ -165,7 +165,7 @@ class JointReader:
         ]
         for field, row in rows:
             if not math.isfinite(row.dot(row)):
-                raise _not_finite(f"{self.topic}: {field} of joint", names, row)
+                raise not_finite(f"{self.topic}: {field} of joint", names, row)
         raise ArgumentError(f"{self.topic}: numbers are too large; the message is ignored")
 
     def _check_named(self, msg: JointState) -> None:
@@ -191,117 +191,13 @@ class JointReader:
         return sender
 
 
-class EffortReader:
-    """Efforts of a command, in the order of the parameter `joints`.
-
-    Args:
-        topic: Name of the topic, for messages of errors.
-        joints: Joints in the order of the entries.
-    """
-
-    def __init__(self, topic: str, joints: Sequence[str]) -> None:
-        self.topic = topic
-        self.joints = tuple(joints)
-
-    def read(self, msg: Float64MultiArray | Array) -> Array:
-        """Efforts of a message, or of its numbers; shape (n,), N m or N.
-
-        Raises:
-            ShapeError: If there is not one entry per joint.
-            ArgumentError: If an entry is not finite.
-        """
-        efforts = efforts_of(msg)
-        if len(efforts) != len(self.joints):
-            raise ShapeError(
-                f"{self.topic}: {len(efforts)} efforts for {len(self.joints)} joints "
-                f"({', '.join(self.joints)}); the message is ignored; set the same parameter "
-                "'joints' on both sides"
-            )
-        if not math.isfinite(efforts.dot(efforts)):
-            raise _not_finite(f"{self.topic}: effort of joint", self.joints, efforts)
-        return efforts
-
-
-class NamedEffortReader:
-    """Efforts of a command that names its joints, in the order of one robot.
-
-    A command may name them in any order, and others beside them, but it must name all of ours: an
-    effort that is not renewed with the others is as old as one that has stopped coming.
-
-    Args:
-        topic: Name of the topic, for messages of errors.
-        names: Joints, or actuators, in the order of the result.
-    """
-
-    def __init__(self, topic: str, names: Sequence[str]) -> None:
-        self.topic = topic
-        self.names = tuple(names)
-        self._last: tuple[str, ...] | None = None  # names of the last message, and
-        self._source: Array | None = None  # where ours stand among them; None if in our order
-
-    def read(self, msg: JointState | JointValues) -> Array:
-        """Efforts, shape (n,), N m or N.
-
-        Raises:
-            ArgumentError: If a name is missing or stands twice, or an effort is not finite.
-            ShapeError: If there is not one effort per name.
-        """
-        names, efforts = _named_efforts(msg)
-        if names is not self._last and names != self._last:  # as a rule they are the same
-            self._source = self._places_of(names)
-            self._last = names
-        if len(efforts) != len(names):
-            raise ShapeError(
-                f"{self.topic}: effort has {len(efforts)} entries for {len(names)} names; the "
-                "message is ignored; give one per name"
-            )
-        if self._source is not None:
-            efforts = efforts[self._source]
-        if not math.isfinite(efforts.dot(efforts)):
-            raise _not_finite(f"{self.topic}: effort of", self.names, efforts)
-        return efforts
-
-    def _places_of(self, names: tuple[str, ...]) -> Array | None:
-        if names == self.names:
-            return None
-        place = {name: i for i, name in enumerate(names)}
-        if len(place) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise ArgumentError(
-                f"{self.topic}: '{twice}' stands twice; the message is ignored; name each joint "
-                "once"
-            )
-        missing = [name for name in self.names if name not in place]
-        if missing:
-            raise ArgumentError(
-                f"{self.topic}: names {', '.join(names) or 'nothing'}, but not "
-                f"{', '.join(missing)}; the message is ignored; command all of "
-                f"{', '.join(self.names)} together"
-            )
-        return np.array([place[name] for name in self.names], dtype=np.intp)
-
-
-def efforts_of(msg: Float64MultiArray | Array) -> Array:
-    """Numbers of a plain command, shape (n,), as a message or read already."""
-    if isinstance(msg, Float64MultiArray):
-        return np.frombuffer(msg.data or b"", dtype=np.float64)
-    return msg
-
-
-def _named_efforts(msg: JointState | JointValues) -> tuple[tuple[str, ...], Array]:
-    """Names and efforts of a named command."""
-    if isinstance(msg, JointValues):
-        return msg.names, msg.rows[2] if "effort" not in msg.absent else np.empty(0)
-    return tuple(msg.name), np.frombuffer(msg.effort or b"", dtype=np.float64)
-
-
 def stamp_of(msg: JointState | JointValues) -> int:
     """Stamp of joint values, ns."""
     return msg.stamp if isinstance(msg, JointValues) else nanoseconds(msg.header.stamp)
 
 
-def _not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:
-    """The refusal of a message for the first of its numbers that is not finite."""
+def not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:
+    """Return the refusal of a message for its first number that is not finite."""
     wrong = int(np.argmin(np.isfinite(values)))
     return ArgumentError(f"{what} '{names[wrong]}' is {values[wrong]:g}; the message is ignored")
 
