@@ -86,10 +86,7 @@ class Actuators:
 
     @classmethod
     def of_coupling(
-        cls,
-        joint_names: Sequence[str],
-        coupling: npt.ArrayLike,
-        names: Sequence[str] = (),
+        cls, joint_names: Sequence[str], coupling: npt.ArrayLike, names: Sequence[str] = ()
     ) -> Actuators:
         """Actuators that move by a given matrix.
 

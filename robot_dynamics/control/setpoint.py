@@ -113,11 +113,7 @@ class Setpoint:
         needed = float((15.0 / 8.0 * np.abs(gap) / speed).max(initial=0.0))
         duration = max(least, needed, SHORTEST_JOIN_S)
         none = self._none
-        fade = quintic(
-            np.asarray(duration),
-            State(gap, at.qd - qd, none),
-            State(none, none, none),
-        )
+        fade = quintic(np.asarray(duration), State(gap, at.qd - qd, none), State(none, none, none))
         self._gap = Trajectory(self._names, np.array([0.0, duration]), fade[None])
         self._gap_began, self.joined_at = now, now + duration
 

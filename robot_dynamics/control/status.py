@@ -102,13 +102,6 @@ def start_of(before: Status, after: Status, *, by_hand: bool) -> Start:
     return Start.MEASURED
 
 
-def markdown() -> str:
-    """The table, for the documentation."""
-    rows = [("status", "when (the first that holds)", "what the arm does"), ("---",) * 3]
-    rows += [(f"`{row.status.name}`", row.condition, row.motion) for row in TABLE]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
-
-
 class Watchdog:
     """Notices when something that should keep coming does not.
 

@@ -18,10 +18,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.identification.online.filtered_motion import FilteredMotion
-from robot_dynamics.identification.online.payload_estimate import (
-    PayloadEstimate,
-    load_columns,
-)
+from robot_dynamics.identification.online.payload_estimate import PayloadEstimate, load_columns
 from robot_dynamics.identification.online.residuals import Residuals, unexplained
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
@@ -108,10 +105,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         self._motion = FilteredMotion(parameters.filter_edge, continuous_joints(robot))
         self._limit = effort_limits(robot)
         self._residuals = Residuals(
-            self._limit,
-            parameters.residual_window,
-            parameters.residual_share,
-            parameters.patience,
+            self._limit, parameters.residual_window, parameters.residual_share, parameters.patience
         )
         self._evaluated_at = 0.0
         self._estimate = self._new_estimate()

@@ -73,10 +73,7 @@ class TrajectoryParameters(RobotParameters):
         (0.8636, 0.0, 0.0), "Centre of the circle, m", length=3, read_only=True
     )
     circle_axis: tuple[float, ...] = parameter(
-        (-1.0, 0.0, 0.0),
-        "Axis of the circle, of any length, m",
-        length=3,
-        read_only=True,
+        (-1.0, 0.0, 0.0), "Axis of the circle, of any length, m", length=3, read_only=True
     )
     line_start: tuple[float, ...] = parameter(
         (1.33, -1.0, 1.8, 0.0, 1.5707963267948966, 0.0),

@@ -62,10 +62,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         read_only=True,
     )
     fade: float = parameter(
-        Settings.fade,
-        "Time to fade to another mode or other gains, s",
-        low=0.0,
-        high=10.0,
+        Settings.fade, "Time to fade to another mode or other gains, s", low=0.0, high=10.0
     )
     state_timeout: float = parameter(
         Settings.state_timeout,
@@ -135,8 +132,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         high=10.0,
     )
     trust_measured_effort: bool = parameter(
-        False,
-        "Begin with the efforts of joint_states; only if these are in N m or N, not currents",
+        False, "Begin with the efforts of joint_states; only if these are in N m or N, not currents"
     )
     on_deactivate: str = parameter(
         HOLD,

@@ -17,12 +17,7 @@ from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
-from robot_dynamics.nodes.ros.messages import (
-    COMMAND_TOPIC,
-    NAMED_TOPIC,
-    not_finite,
-    stamp_of,
-)
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, not_finite, stamp_of
 from robot_dynamics.robot import Robot
 
 

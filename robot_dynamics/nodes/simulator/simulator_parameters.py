@@ -28,10 +28,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
         read_only=True,
     )
     command_timeout: float = parameter(
-        0.1,
-        "Age of the last command at which on_command_timeout applies, s",
-        low=0.0,
-        high=3600.0,
+        0.1, "Age of the last command at which on_command_timeout applies, s", low=0.0, high=3600.0
     )
     on_command_timeout: str = parameter(
         HOLD,
@@ -97,10 +94,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     noise_seed: int = parameter(0, "Seed of noise and losses", low=0, high=2**31 - 1)
     mass_factor: float = parameter(
-        1.0,
-        "Factor on mass and inertia of every link of the URDF",
-        low=0.01,
-        high=100.0,
+        1.0, "Factor on mass and inertia of every link of the URDF", low=0.01, high=100.0
     )
     mass_spread: float = parameter(
         0.0, "Largest relative error of the mass of each link, drawn at random", low=0.0, high=0.99
