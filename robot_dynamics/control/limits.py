@@ -26,17 +26,16 @@ class Limited(NamedTuple):
 
 
 def effort_limits(robot: Robot) -> Array:
-    """Effort limit of every joint, shape (n,), N m or N; infinite where the URDF gives none.
+    """Return the effort limit of every joint, shape (n,), N m or N; infinite where unknown.
 
-    An effort of zero in a URDF means that it was not filled in, not that the
-    joint is limp, so it counts as unknown too.
+    An effort of zero in a URDF means that it was not filled in, so it counts as unknown too.
     """
     limit = robot.limits.effort
     return np.where(limit > 0.0, limit, np.inf)
 
 
 def saturate(tau: Array, limit: Array) -> Limited:
-    """Cut efforts to [-limit, limit], and say which joints were cut.
+    """Cut efforts to [-limit, limit].
 
     Args:
         tau: Wanted efforts, shape (n,), N m or N.
@@ -47,7 +46,7 @@ def saturate(tau: Array, limit: Array) -> Limited:
 
 
 def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> Limited:
-    """Keep efforts within rate * dt of the previous ones, and say which joints were cut.
+    """Limit efforts to rate * dt around the previous ones.
 
     Args:
         tau: Wanted efforts, shape (n,), N m or N.
@@ -55,7 +54,7 @@ def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> L
         rate: Largest change per second, N m/s or N/s, may be infinite.
         dt: Time since the last cycle, s, zero or more.
     """
-    # Without time in between, no finite rate allows any change, and an infinite one allows all
+    # With dt = 0 a finite rate allows no change and an infinite rate allows any
     with np.errstate(invalid="ignore"):
         step = select(0.0, dt, rate * np.asarray(dt), select(LARGEST, rate, rate, 0.0))
     within = clip(tau, previous - step, previous + step)
@@ -90,9 +89,8 @@ class SoftLimits:
     def of(robot: Robot, damping: Array, *, margin: float | Array = 0.05) -> SoftLimits:
         """Zones of `margin` (rad or m) inside the limits of a robot.
 
-        The spring reaches the effort limit at the hard stop. Where the effort
-        limit is unknown there is the damper alone; a joint whose range is
-        narrower than four margins gets a quarter of its range.
+        The spring reaches the effort limit at the hard stop. Without a known effort limit there is
+        only the damper. The zone is at most a quarter of the range of a joint.
 
         Args:
             robot: Any robot.
@@ -113,7 +111,7 @@ class SoftLimits:
         )
 
     def effort(self, q: Array, qd: Array) -> Array:
-        """Effort to add to the command, shape (n,), N m or N: zero away from the ends."""
+        """Return the effort to add to the command, shape (n,), N m or N: zero off the ends."""
         above, below = maximum(q - self.upper, 0.0), maximum(self.lower - q, 0.0)
         outward = select(0.0, above, maximum(qd, 0.0), 0.0)
         outward = outward + select(0.0, below, minimum(qd, 0.0), 0.0)
@@ -122,13 +120,13 @@ class SoftLimits:
 
 
 TRACKING_ERROR = {True: 0.5, False: 0.1}
-"""Position error of a joint that rotates (rad) or slides (m) at which something is wrong."""
+"""Default tracking limit of a joint that rotates (True, rad) or slides (False, m)."""
 
 
 def default_tracking_errors(robot: Robot) -> Array:
     """Return the default limits of the tracking error, shape (n,), rad or m.
 
-    A quarter of the range of a joint, where that is less than what is usual.
+    At most a quarter of the range of a joint.
     """
     limits = robot.limits
     usual = [TRACKING_ERROR[joint.type.rotates] for joint in robot.independent_joints]
@@ -136,11 +134,11 @@ def default_tracking_errors(robot: Robot) -> Array:
 
 
 def excessive_error(error: Array, limit: Array) -> int | None:
-    """Index of the joint furthest beyond its allowed position error, or None.
+    """Return the index of the joint furthest beyond its position error limit, or None.
 
     Args:
         error: Position errors, shape (n,), rad or m.
-        limit: Largest errors, shape (n,), infinite where any is fine.
+        limit: Largest errors, shape (n,), may be infinite.
     """
     excess = np.abs(error) - limit
     i = int(np.argmax(excess))

@@ -1,8 +1,6 @@
-"""Load: payload, gravity and wrench on an arm, each passing to a new value without a jump.
+"""Load: payload, gravity and wrench on an arm, each ramped to a new value.
 
-Joint efforts are linear in all three. So while one of them goes on a straight
-line from an old value to a new one, efforts change no faster than their whole
-difference over the duration of the ramp.
+Joint efforts are linear in all three, so a linear ramp of a load is a linear ramp of efforts.
 """
 
 from __future__ import annotations
@@ -27,10 +25,9 @@ if TYPE_CHECKING:
 
 
 class Load:
-    """Loads on an arm beside its own links, which may change while it moves.
+    """Loads on an arm besides its own links, which may change while it moves.
 
-    Payload and wrench act on one rigid body, that of the endpoint; they may be
-    given in any frame fixed to it.
+    Payload and wrench act on the body of the endpoint, in any frame fixed to it.
 
     Args:
         robot: The arm.
@@ -57,7 +54,7 @@ class Load:
         self._model: Model | None = None
 
     def pose(self, frame: str = "", q: Array | None = None) -> Pose:
-        """Pose of a frame in the endpoint.
+        """Return the pose of a frame in the endpoint.
 
         A robot with several tips has no endpoint until one is set; any frame will do then.
 
@@ -101,7 +98,7 @@ class Load:
         return self._tree.frame(frame or self.endpoint).link == endpoint.link
 
     def to_root(self, vector: Array, frame: str) -> Array:
-        """A vector given in axes of a frame fixed to the root link, in axes of that, shape (3,).
+        """Return a vector in axes of the root link, shape (3,), from a frame fixed to it.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -117,7 +114,7 @@ class Load:
         return place.pose.rotation @ vector
 
     def carry(self, payload: Inertia, frame: str) -> None:
-        """Take up another payload, given in a frame (see `pose`); a massless one puts it down.
+        """Set the payload, given in a frame (see `pose`); a massless one removes it.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -126,7 +123,7 @@ class Load:
         self.payload.aim(_numbers(payload.expressed_in(self.pose(frame))))
 
     def exert(self, wrench: Array, X_EF: Pose) -> None:
-        """Exert another wrench on the surroundings.
+        """Set the wrench on the surroundings.
 
         Args:
             wrench: Force (N) and moment (N m) about the origin of a frame F, in its axes,
@@ -167,7 +164,7 @@ class Load:
         )
 
     def prepare(self, model: Model, endpoint: str | None = None) -> None:
-        """Have the equations under load compiled before a loop asks for them.
+        """Compile the equations under load before a loop uses them.
 
         Args:
             model: Model without load.
@@ -197,7 +194,7 @@ class Load:
 
 
 def _numbers(body: Inertia) -> Array:
-    """The moments of a body, shape (13,): torques are linear in them."""
+    """Return the moments of a body, shape (13,), in which torques are linear."""
     return np.concatenate([[body.mass], body.first_moment, body.second_moment.ravel()])
 
 

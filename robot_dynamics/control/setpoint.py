@@ -140,7 +140,7 @@ class ReferenceHistory:
         self.forget()
 
     def forget(self) -> None:
-        """Start again."""
+        """Forget all references."""
         self._times: list[float] = []
         self._states: list[Array] = []  # q and qd, shape (2, n)
 

@@ -23,8 +23,8 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
-from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
 from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
+from robot_dynamics.nodes.ros.messages import STATES, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters

@@ -19,8 +19,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.markers import markers
-from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
-from robot_dynamics.nodes.ros.messages import JointReader, time_msg
+from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion, time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.process import run

@@ -32,28 +32,28 @@ BELIEVED_FOR_S = 0.3
 """Time for new gains to end an oscillation, s."""
 
 FASTEST_SHARE = 0.75
-"""Part of the period that is asked for after which a state is answered at the earliest."""
+"""Earliest answer to a state, in desired periods after the last one."""
 
 EQUAL = 0.01
-"""Largest relative difference of gains that is none."""
+"""Relative difference up to which gains count as equal."""
 
 
 class LoopTuning:
-    """Feedback that fits how a loop is sampled, as far as that is known.
+    """Feedback that fits the measured sampling of a loop.
 
-    Gains of the joints where the loop bears them; otherwise feedback by the mass matrix, with the
-    bandwidth that it bears. Until states have been measured it fits the slowest loop. `feed` and
-    `watch` belong to the loop, all else to any other thread.
+    It uses the gains of the joints if the loop is stable with them, otherwise the mass matrix with
+    a stable bandwidth. Before states have been measured it fits the slowest loop. The loop calls
+    `feed` and `watch`; other threads call the rest.
 
     Args:
         dynamics: Equations of the arm.
-        wanted: Gains to use where the loop bears them.
-        bandwidth: Natural frequency under computed torque, where it bears that, rad/s.
-        period: Time from a state to the next that is asked for, s.
+        wanted: Desired gains.
+        bandwidth: Desired natural frequency under computed torque, rad/s.
+        period: Desired period of the states, s.
 
     Attributes:
-        lowered: Whether the bandwidth is less than was wanted, once states have been measured.
-        sampling: What the feedback in use fits.
+        lowered: Whether the bandwidth is less than desired, once states have been measured.
+        sampling: Sampling that the present feedback fits.
     """
 
     def __init__(self, dynamics: Dynamics, wanted: Gains, bandwidth: float, period: float) -> None:
@@ -70,7 +70,7 @@ class LoopTuning:
         self._tuner = Tuner(dynamics)
 
     def forget(self) -> None:
-        """Measure anew, as for another robot."""
+        """Forget all measurements."""
         self._meter.forget()
         self._meter.unmeasured_delay = 0.0
         self._detector.forget(self._none)
@@ -85,12 +85,12 @@ class LoopTuning:
     # -- in the loop ------------------------------------------------------------------------
 
     def feed(self, now: float, age: float, states: int = 1) -> None:
-        """Note that states have come; see `SamplingMeter.feed`."""
+        """Note the arrival of states; see `SamplingMeter.feed`."""
         self._meter.feed(now, age, states)
 
     def watch(self, error: Array | None, now: float) -> None:
-        """Look at the position error of a cycle, shape (n,), rad or m; None where there is none."""
-        if error is None:  # what comes after it begins anew
+        """Monitor the position error of a cycle, shape (n,), rad or m; None without feedback."""
+        if error is None:
             self._detector.forget(self._none)
             return
         if self._oscillation is not None:
@@ -102,8 +102,8 @@ class LoopTuning:
     # -- beside it --------------------------------------------------------------------------
 
     def model(self, base: Model) -> Model:
-        """A model with the gains and the bandwidth that fit."""
-        usual = Sampling.of(DEFAULT_PERIOD_S)  # that default gains fit, and somewhat less
+        """Return the model with gains and bandwidth that fit."""
+        usual = Sampling.of(DEFAULT_PERIOD_S)  # which default gains fit
         sampling = self.sampling if self.sampling.slower_than(usual) else usual
         gains = self._tuner.gains(self.wanted, sampling)
         kept = (_alike(gains.kd, self.wanted.kd) & _alike(gains.kp, self.wanted.kp)).all()
@@ -111,11 +111,11 @@ class LoopTuning:
         return replace(base, gains=self.wanted if kept else gains, bandwidth=w, coupled=not kept)
 
     def retune(self, base: Model) -> tuple[Model, str] | None:
-        """Look whether other feedback is due.
+        """Check whether other feedback is due.
 
         Returns:
-            A model with it, and a line that says why; None if there is none. The line is empty if
-            it says nothing new but numbers.
+            A model with it and a line with the reason, empty if only numbers are new; None if none
+            is due.
         """
         measured, oscillation = self._meter.measured, self._oscillation
         if measured is None:
@@ -151,7 +151,7 @@ class LoopTuning:
     def describe(self) -> str:
         """Describe the sampling of the loop and the feedback that fits it."""
         if not self._measured:
-            return "how fast states come is not known yet"
+            return "the rate of the states is not known yet"
         unmeasured = 1e3 * self._meter.unmeasured_delay
         return (
             f"states come every {1e3 * self.sampling.period:.3g} ms and are answered within "

@@ -1,9 +1,8 @@
 """controller_node: desired and measured motion in, effort commands out.
 
-It answers every joint_states message at once, in the control mode of its
-parameter `mode`, within the effort limits of the URDF and the limits that its
-parameters set for each joint. Without a reference, and while no node listens to
-its commands, it holds the joints where they are.
+It answers every joint_states message at once, in the control mode of its parameter `mode`, within
+the effort limits of the URDF and the limits of its parameters. Without a reference, and while no
+node receives its commands, it holds the joints.
 """
 
 from __future__ import annotations
@@ -65,19 +64,19 @@ REST_CHECK_PERIOD_S = 0.01
 """Period of checking for rest, s."""
 
 LAST_CYCLES_S = 1.0
-"""Time that the cycles in which efforts fade to zero may be late by."""
+"""Tolerated delay of the cycles in which efforts fade to zero, s."""
 
 PUBLISHER_CHECK_PERIOD_S = 1.0
-"""Time between two checks for other nodes that command the same joints, s."""
+"""Period of checking for other nodes that command the same joints, s."""
 
 MEASURING_PERIOD_S = 4e-3
-"""Time between two measurements of how states come and whether the arm oscillates, s."""
+"""Period of measuring the sampling of states and oscillations of the arm, s."""
 
 RETUNE_PERIOD_S = 0.1
-"""Time between two checks whether other feedback is due, s."""
+"""Period of checking whether other feedback is due, s."""
 
 MAX_EXTRAPOLATION_S = 0.02
-"""Time by which a reference is brought ahead to that of a newer state."""
+"""Longest extrapolation of a reference to the time of a newer state, s."""
 
 
 class ControllerNode(RobotNode[ControllerParameters]):
@@ -98,7 +97,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     PARAMETERS = ControllerParameters
 
     def configure(self) -> None:
-        """Work out the gains and open the topics."""
+        """Compute the gains and open the topics."""
         super().configure()
         parameters = self.parameters
         names = self.robot.joint_names
@@ -208,7 +207,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             sleep(REST_CHECK_PERIOD_S)
 
     def update_robot(self, robot: Robot) -> None:
-        """See `RobotNode.update_robot`: efforts pass over to the new equations over `fade`."""
+        """See `RobotNode.update_robot`: efforts fade to the new equations."""
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
         MODES[self.parameters.mode].prepare(replace(self.arm.base, dynamics=dynamics))
         self.robot = robot  # whose ranges the settings depend on
@@ -219,7 +218,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.output = output
 
     def _output_of(self, robot: Robot) -> tuple[tuple[str, ...], Actuators | None]:
-        """Of what the efforts of commands are, in their order; and actuators, if it is these."""
+        """Return the names in a command in order, and the actuators if these are commanded."""
         joints = tuple(robot.joint_names[i] for i in self._order)
         actuators = actuators_of(self.parameters, robot, joints, self._description.source)
         return joints if actuators is None else actuators.names, actuators
@@ -227,14 +226,14 @@ class ControllerNode(RobotNode[ControllerParameters]):
     # -- the fast work ----------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Publish the command for the last state and reference; all else comes after it."""
+        """Publish the command for the last state and reference, then measure."""
         now = monotonic()
         answered = self._answer(now)
         if self._unmeasured and now >= self._measure_at:
             self._measure_states(now, answered)
 
     def _answer(self, now: float) -> bool:
-        """Publish the command, if there is to be one; return whether there was."""
+        """Publish the command of this cycle, if any; return whether there was one."""
         self._take_up_changes(now)
         if self._fresh and self.states.complete:
             self._fresh = False
@@ -286,8 +285,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         )
 
     def _command(self, now: float) -> Command | None:
-        """Return the command of this cycle, or None if there is to be none."""
-        if not self.listened_to:  # and followed no longer, or feedback would push at nothing
+        """Return the command of this cycle, if any."""
+        if not self.listened_to:  # feedback without effect would wind up
             self.controller.postpone(now)
         elif self.reference.complete:
             reference = self._reference_at_state()
@@ -295,7 +294,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         return self.controller.update(now)
 
     def _take_over(self, efforts: Array) -> None:
-        """Go on from the efforts that another node commanded last, come to rest and hold."""
+        """Start from the last efforts of the other controller, come to rest and hold."""
         actuators = self.output[1]
         tau = np.empty(len(efforts))
         tau[self._order] = efforts if actuators is None else actuators.to_joints(efforts)
@@ -303,7 +302,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.controller.halt()
 
     def _take_up_changes(self, now: float) -> None:
-        """Use what parameters and topics have changed; only the load passes over by itself."""
+        """Apply changed parameters and loads; loads are ramped, other changes fade."""
         model, wanted = self.arm.at(now), (self.arm.at, self._settings)
         if wanted != self._in_use:
             self.controller.change(model, self._settings)
@@ -312,9 +311,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
             self.controller.model = model
 
     def _reference_at_state(self) -> ReferenceSegment:
-        """Feedforward of now, and the motion of the time at which the state was measured.
+        """Return the reference at the time of the state, with the latest feedforward.
 
-        Stamps differ by what messages take; at speed that would look like a tracking error.
+        At speed, the difference of the stamps would look like a tracking error.
         """
         tau = self.reference.effort
         motion = self._history.around(self.states.stamp / NS_PER_S, tau)
@@ -330,7 +329,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             self.throttled_log.warn("joint_states", error)
 
     def _measure_states(self, now: float, answered: bool) -> None:
-        """Measure the age of the last state when it came, and whether the arm oscillates."""
+        """Measure the age of the last state on arrival, and oscillations of the arm."""
         stamp, came = self.states.stamp / NS_PER_S, self._states_in.counts.at
         age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
@@ -374,7 +373,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
             self.get_logger().warning(line)
 
     def _retune(self) -> None:
-        """Use feedback that fits how states come, and say so if it is less than was asked for."""
+        """Use feedback that fits the sampling of the states, and log it if it is reduced."""
         self.report.count_standbys()
         new = self.tuning.retune(self.arm.base) if self.active else None
         if new is None:
@@ -385,7 +384,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         refuses = self.tuning.lowered and self.parameters.on_slow_states == REFUSE
         self.refusal = line if refuses else ""
         self.controller.refuse(self.refusal)
-        log = self.get_logger()  # which refuses another severity from the same line of code
+        log = self.get_logger()  # requires one severity per line of code
         if refuses:
             log.error(f"references are not followed: {line}")
         elif self.arm.base.coupled:
@@ -406,7 +405,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         resumed = self.controller.resume()
         if recovers := self.tuning.recover():
-            self.get_logger().info("feedback as before the joint oscillated, for it was resumed")
+            self.get_logger().info("resumed: feedback is as before the joint oscillated")
         if revoked := self.lease is not None and self.lease.ended:
             self._fresh = True  # the first command holds the arm where it is
             self.lease.acquire()

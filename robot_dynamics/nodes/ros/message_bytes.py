@@ -1,10 +1,9 @@
 """Messages of the fast loop as serialized bytes, read and written in place.
 
 rclpy builds a Python object for every message and for every number in it. Here texts and lengths
-are compared with those of the last message, and numbers are a view into the bytes. Any
-other message is deserialized by rclpy; the next one is compared with it.
-The usual joint_states message is compared, checked and copied into arrays by one native call.
-See docs/wire.md.
+are compared with those of the last message, and numbers are a view into the bytes. Any other
+message is deserialized by rclpy; the next one is compared with it. The usual joint_states message
+is compared, checked and copied into arrays by one native call. See docs/wire.md.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues, Sender
 from robot_dynamics.nodes.ros.messages import JointReader, effort_msg, time_msg
 
 MOST_LAYOUTS = 64
-"""Different messages of one topic that are remembered; more can only be a fault."""
+"""Most layouts of one topic to keep; more are a fault."""
 
 
 def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id: str) -> Layout:
-    """A sensor_msgs/JointState."""
+    """Return the layout of a sensor_msgs/JointState."""
     layout = Layout().stamp().text(frame_id).texts(names)
     for field in FIELDS:
         layout.numbers(0 if field in absent else len(names))
@@ -38,13 +37,13 @@ def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id
 
 
 def efforts_layout(count: int) -> Layout:
-    """A std_msgs/Float64MultiArray without dimensions."""
+    """Return the layout of a std_msgs/Float64MultiArray without dimensions."""
     return Layout().whole(0).whole(0).numbers(count)
 
 
 @cache
 def given_rows(absent: tuple[str, ...]) -> tuple[int, ...]:
-    """Rows of `JointValues` whose fields are not absent."""
+    """Return the rows of `JointValues` whose fields are present."""
     return tuple(i for i, field in enumerate(FIELDS) if field not in absent)
 
 
@@ -60,7 +59,7 @@ class JointStateReader:
         self._known: dict[int, tuple[Layout, JointValues]] = {}  # by length: several may publish
 
     def __call__(self, data: bytes) -> JointValues | JointState:
-        """The values of one message; the message itself if lengths do not fit each other.
+        """Return the values of one message; the message itself if its lengths differ.
 
         Raises:
             ArgumentError: If these are not the bytes of such a message.
@@ -77,7 +76,7 @@ class JointStateReader:
         return JointValues(like.names, layout.read_stamp(data), rows, like.absent, like.frame_id)
 
     def layout(self, data: bytes) -> Layout:
-        """The layout of a message whose values were read."""
+        """Return the layout of a message whose values were read."""
         return self._known[len(data)][0]
 
     def _read_ordinarily(self, data: bytes) -> JointState:
@@ -107,7 +106,7 @@ class EffortsReader:
         self._layout = efforts_layout(0)
 
     def __call__(self, data: bytes) -> Array:
-        """The numbers of one message, shape (n,).
+        """Return the numbers of one message, shape (n,).
 
         Raises:
             ArgumentError: If these are not the bytes of such a message.
@@ -120,7 +119,7 @@ class EffortsReader:
 
 
 def deserialized(topic: str, data: bytes, kind: type) -> Any:
-    """The ordinary message.
+    """Return the ordinary message.
 
     Raises:
         ArgumentError: If the middleware cannot read it.
@@ -148,11 +147,11 @@ class JointStateWriter:
         self._like: tuple[tuple[str, ...], tuple[str, ...], str] | None = None
 
     def __call__(self, values: JointValues) -> bytes | JointState:
-        """The bytes of one message; the message where the middleware writes others."""
+        """Return the bytes of one message; the message if the middleware uses other bytes."""
         return self.bytes_of(values) if writes_cdr() else joint_values_msg(values)
 
     def bytes_of(self, values: JointValues) -> bytes:
-        """The bytes of one message as CDR."""
+        """Return the bytes of one message as CDR."""
         like = values.names, values.absent, values.frame_id
         if like != self._like:
             self._like = like
@@ -177,7 +176,7 @@ class EffortsWriter:
         self._shape, self._head = (-1,), b""
 
     def __call__(self, efforts: Array) -> bytes | Float64MultiArray:
-        """The bytes of one message; the message where the middleware writes others."""
+        """Return the bytes of one message; the message if the middleware uses other bytes."""
         if not self._cdr:
             return effort_msg(efforts)
         if efforts.shape != self._shape:
@@ -194,7 +193,7 @@ WRITERS: Mapping[type, Callable[[], Callable[[Any], Any]]] = {
 
 
 def joint_values_msg(values: JointValues) -> JointState:
-    """Joint values as the ordinary message."""
+    """Return joint values as the ordinary message."""
     header = Header(stamp=time_msg(values.stamp), frame_id=values.frame_id)
     given = {
         field: row.tolist()
@@ -260,7 +259,7 @@ class DirectReader(JointReader):
         return True
 
     def _read_unlike(self, data: bytes) -> bool:
-        """Read a message unlike the last one: of another sender, or not as it should be."""
+        """Read a message unlike the last one: of another sender, or faulty."""
         plan = self._plans.get(len(data))
         if plan is not None and plan is not self._plan:
             self._plan = plan
