@@ -29,7 +29,7 @@ from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
 ROUNDS = 3
 """Friction that grows with the load is found in turns with the load."""
 
-UNSEEN = 1e-3
+UNDETERMINED = 1e-3
 """Weight of directions that the data do not determine, relative to those that they do."""
 
 
@@ -114,7 +114,9 @@ def _nearest_body(data: Quadratic) -> Array:
     entries = cp.hstack([J[a, b] for a, b in pairs])
     size = max(float(np.abs(data.d).max()), 1e-9)  # keeps the solver accurate
     fit = (data.R @ np.column_stack(units) @ entries - data.d) / size
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(fit) + (UNSEEN / size) ** 2 * cp.trace(J)))
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(fit) + (UNDETERMINED / size) ** 2 * cp.trace(J))
+    )
     problem.solve(solver=cp.CLARABEL)
     if J.value is None:
         raise RecordingError(f"payload: the solver says {problem.status}; record another motion")

@@ -160,9 +160,9 @@ def cutoff_of(recording: Recording) -> float:
     time = np.arange(recording.time[0], recording.time[-1], 1.0 / rate)
     q = CubicSpline(recording.time, recording.q)(time)
     window = np.hanning(len(time))[:, None]
-    swing = q - np.linspace(0.0, 1.0, len(time))[:, None] * (q[-1] - q[0]) - q[0]
+    departure = q - np.linspace(0.0, 1.0, len(time))[:, None] * (q[-1] - q[0]) - q[0]
     frequency = np.fft.rfftfreq(len(time), 1.0 / rate)
-    power = np.abs(np.fft.rfft(window * (swing - swing.mean(axis=0)), axis=0)) ** 2
+    power = np.abs(np.fft.rfft(window * (departure - departure.mean(axis=0)), axis=0)) ** 2
     floor = np.median(power[len(power) // 2 :], axis=0)
     velocity = np.where(power > 10.0 * floor, power, 0.0) * frequency[:, None] ** 2
     share = np.cumsum(velocity, axis=0) / np.maximum(velocity.sum(axis=0), 1e-300)

@@ -86,12 +86,12 @@ class Report:
 
     @property
     def good(self) -> bool:
-        """Whether feedforward can rely on the model."""
+        """True if feedforward can rely on the model."""
         return self.verdict == "good"
 
     @property
     def usable(self) -> bool:
-        """Whether the model is better than none."""
+        """True if the model is better than none."""
         return self.verdict != "do not use"
 
     @property
@@ -189,10 +189,10 @@ def reported(
 def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> JointFit:
     size = _rms(tau)
     predicted = tau - residual
-    spread = float(predicted.std() * tau.std())
+    scale = float(predicted.std() * tau.std())
     covariance = float(np.mean((predicted - predicted.mean()) * (tau - tau.mean())))
     moving = _ratio(_rms(residual[seen]), _rms(tau[seen])) if seen.any() else np.inf
-    if spread <= 1e-12 * size**2:
+    if scale <= 1e-12 * size**2:
         verdict = "do not use"  # a constant effort is explained by any model with an offset
     elif not seen.any():
         verdict = "gravity only" if _ratio(_rms(residual), size) <= USABLE else "do not use"
@@ -202,7 +202,7 @@ def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> J
         verdict = "gravity only" if moving <= USABLE else "do not use"
     return JointFit(
         name, _ratio(_rms(residual), size), _rms(residual), float(residual.mean()),
-        covariance / spread if spread > 0.0 else 0.0, moving, verdict,
+        covariance / scale if scale > 0.0 else 0.0, moving, verdict,
     )  # fmt: skip
 
 

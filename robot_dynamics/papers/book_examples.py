@@ -1,4 +1,4 @@
-"""Arms and motions of the examples of Asada and Slotine that have no room elsewhere.
+"""Arms and motions of examples of Asada and Slotine without a module of their own.
 
 [AsadaSlotine1986], chapter 3. Figure 3-7, the track of example 3-2, is not in the copies at hand:
 the text names its points A to D, where rates are excessive and why, and a constant speed.

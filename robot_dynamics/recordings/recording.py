@@ -194,10 +194,10 @@ def _cleaned(
     source, time = table.source, table.time
     q, qd, tau = (a[:, columns] for a in (table.position, table.velocity, table.effort))
     for what, values in (("position", q), ("effort", tau)):
-        lacking = np.flatnonzero(~np.isfinite(values).any(axis=0))
-        if len(lacking):
+        missing = np.flatnonzero(~np.isfinite(values).any(axis=0))
+        if len(missing):
             raise RecordingError(
-                f"{source}: joint '{joints[lacking[0]]}' has no {what}; record joint states with "
+                f"{source}: joint '{joints[missing[0]]}' has no {what}; record joint states with "
                 "positions and efforts of every joint"
             )
     measured = np.isfinite(qd).mean() > 1.0 - MOST_MISSING and bool(np.any(qd))

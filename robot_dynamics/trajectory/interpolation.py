@@ -175,8 +175,8 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
 
 def _runs(marked: Array) -> list[tuple[int, int]]:
     """Return first and one past the last index of every run of True."""
-    edges = np.diff(np.concatenate(([0], marked.astype(int), [0])))
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    steps = np.diff(np.concatenate(([0], marked.astype(int), [0])))
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
     return [(int(i), int(j)) for i, j in zip(starts, ends, strict=True)]
 
 

@@ -79,7 +79,7 @@ class MotionBounds:
         half = np.minimum(pose - self.lower, self.upper - pose)
         if (half <= 0.0).any():
             raise ArgumentError(
-                f"pose {np.round(pose, 3)} leaves no room to move: it is at or beyond the limits; "
+                f"pose {np.round(pose, 3)} leaves nowhere to move: it is at or beyond the limits; "
                 "give one inside"
             )
         return MotionBounds(pose - half, pose + half, self.velocity, self.acceleration)

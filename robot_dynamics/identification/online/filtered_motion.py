@@ -45,7 +45,7 @@ class FilteredMotion:
 
     @property
     def settled(self) -> bool:
-        """Whether the initial transient of the filter has decayed."""
+        """True if the initial transient of the filter has decayed."""
         return self.time - self._since > SETTLED * self.time_constant
 
     def feed(self, time: float, q: Array, qd: Array, tau: Array) -> None:

@@ -72,7 +72,7 @@ class EstimatedLoad:
 
     @property
     def known(self) -> bool:
-        """Whether the mass is significant, or certainly close to zero."""
+        """True if the mass is significant, or certainly close to zero."""
         return bool(CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE_KG))
 
     def __str__(self) -> str:
@@ -138,10 +138,10 @@ class PayloadEstimate:
         deviation = np.sqrt(misfit * np.diag(np.linalg.inv(A)))
         mass = max(float(mu[0]), 0.0)
         if mass <= CLEAR * deviation[0]:
-            com, spread = np.zeros(3), np.full(3, np.inf)
+            com, com_deviation = np.zeros(3), np.full(3, np.inf)
         else:
-            com, spread = mu[1:] / mass, deviation[1:] / mass
-        return EstimatedLoad(self.frame, mass, com, float(deviation[0]), spread)
+            com, com_deviation = mu[1:] / mass, deviation[1:] / mass
+        return EstimatedLoad(self.frame, mass, com, float(deviation[0]), com_deviation)
 
 
 def load_columns(model: Model, motion: FilteredMotion) -> Array:

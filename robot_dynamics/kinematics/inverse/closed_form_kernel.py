@@ -50,8 +50,8 @@ class Branches(NamedTuple):
         residual: Distance from the pose, shape (s,).
         state: Shape (s,): 1 within the limits, else 0; and 2 more where a joint is free.
         regular: Shape (): 2 if all branches reach the pose within the limits, 1 if some are beyond
-            them, 0 if some branches miss it; `SPECIAL` if a joint is free, digits are lacking or
-            none reaches it; `NO_ROTATION` if the matrix is none but for its last digits.
+            them, 0 if some branches miss it; `SPECIAL` if a joint is free, a branch is inexact or
+            none reaches it; `NO_ROTATION` if the matrix is a rotation only approximately.
     """
 
     q: Array
@@ -216,9 +216,9 @@ class ClosedFormKernel:
         """Return `regular` of `Branches`."""
         all_within = select(sum(within), len(within) - 0.5, 1.0, 2.0)
         known = select(sum(residuals), POLISHED[0], all_within, 0.0)  # NaN is no number below
-        lacking = [select(POLISHED[0], x, select(x, POLISHED[1], 1.0, 0.0), 0.0) for x in residuals]
+        inexact = [select(POLISHED[0], x, select(x, POLISHED[1], 1.0, 0.0), 0.0) for x in residuals]
         nearest = functools.reduce(minimum, residuals, POLISHED[1])
-        known = select(0.0, sum(lacking) + free, SPECIAL, known)
+        known = select(0.0, sum(inexact) + free, SPECIAL, known)
         known = select(nearest, REACHED, known, SPECIAL)
         return select(deviation(rotation), EXACT, known, NO_ROTATION)
 

@@ -148,8 +148,8 @@ class _Tracker:
     def singular(self, times: Array) -> Iterator[Remark]:
         """Yield the worst condition of the Jacobian in every nearly singular interval."""
         bad = np.array(self.conditions) > NEARLY_SINGULAR
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], bad, [False])).astype(int)))
-        for first, last in edges.reshape(-1, 2):
+        ends = np.flatnonzero(np.diff(np.concatenate(([False], bad, [False])).astype(int)))
+        for first, last in ends.reshape(-1, 2):
             k = first + int(np.argmax(self.conditions[first:last]))
             condition = self.conditions[k]
             how = (
