@@ -10,7 +10,6 @@ may be treated alike, or left out.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -24,8 +23,6 @@ from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.formulations import InverseDynamics, formulation_named
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.papers.paper_arms import puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 from robot_dynamics.papers.simplified_models import SimplifiedModel, simplified_model
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -159,24 +156,3 @@ def recommended_models(robot: Robot) -> dict[str, SimplifiedModel]:
         for title, (first, last) in rows.items()
     }
     return models | {"no velocity terms": simplified_model(robot, others=("D_tran", "D_rot", "G"))}
-
-
-@functools.lru_cache(maxsize=1)
-def compare_on_the_circle(points: int = 181) -> ModelComparison:
-    """The models of Gupta's arm along his circle, beside the full equations."""
-    zero = puma_type_arm()
-    motion = circle_motion(zero, np.linspace(0.0, CIRCLE_TIME_S, points))
-    return compare_models(zero.robot, recommended_models(zero.robot), *motion)
-
-
-def markdown_table(comparison: ModelComparison) -> str:
-    """A row for each model: operations, and peak error of every joint in percent of its peak."""
-    heads = ["model", "multiplications", "additions", *comparison.joint_names]
-    peak = np.where(comparison.peak_effort > 0.0, comparison.peak_effort, 1.0)
-    lines = [" | ".join(heads), " | ".join(["---", *["---:"] * (len(heads) - 1)])]
-    for name, result in comparison.results.items():
-        count = result.operations
-        share = 100.0 * result.peak_error / peak
-        cells = [name, str(count.multiplications), str(count.additions)]
-        lines.append(" | ".join([*cells, *[f"{x:.1f} %" for x in share]]))
-    return "\n".join(f"| {line} |" for line in lines)
