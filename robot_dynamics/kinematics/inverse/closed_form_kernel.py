@@ -18,12 +18,17 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import Backend
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property
-from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, Displacement, as_turn
+from robot_dynamics.kinematics.inverse.axis_chain import (
+    AxisChain,
+    Displacement,
+    as_turn,
+    within_limits,
+)
 from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Partial,
 )
-from robot_dynamics.kinematics.inverse.equations.subproblems import Turn
+from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross, dot
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
@@ -31,13 +36,13 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
     reason_of,
     self_motion_of,
 )
-from robot_dynamics.kinematics.inverse.joint_limits import within_limits
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
-from robot_dynamics.kinematics.inverse.pose_arguments import EXACT, deviation
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 """Free angles by default: cosine and sine, of arm and hand."""
 
+EXACT = 1e-20
+"""Square of an error that counts as round-off."""
 
 SPECIAL, NO_ROTATION = -1.0, -2.0
 
@@ -220,7 +225,7 @@ class ClosedFormKernel:
         nearest = functools.reduce(minimum, residuals, POLISHED[1])
         known = select(0.0, sum(inexact) + free, SPECIAL, known)
         known = select(nearest, REACHED, known, SPECIAL)
-        return select(deviation(rotation), EXACT, known, NO_ROTATION)
+        return select(_rotation_error(rotation), EXACT, known, NO_ROTATION)
 
     def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
         """Return joint positions, in the limits where possible, and 1 if they are within, or 0."""
@@ -249,3 +254,10 @@ def _branch_name(way: Partial) -> str:
     signs = {step.name: step.sign for step in way.steps if step.name}
     order = [name for name in ("shoulder", "elbow", "wrist") if name in signs]
     return " ".join(name + signs[name] for name in order) or "only"
+
+
+def _rotation_error(rotation: Array) -> Any:
+    """Return the error of a rotation matrix: squares of R^T R - 1 and of the determinant - 1."""
+    x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
+    units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
+    return sum((e * e for e in (*units, dot(x, y), dot(y, z), dot(z, x))), 0.0)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     Frees,
@@ -26,7 +25,12 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
 from robot_dynamics.kinematics.inverse.equations.positioning import (
     nearest,
 )
-from robot_dynamics.kinematics.inverse.equations.spherical_wrist import three_turns
+from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
+    across,
+    common_point,
+    sine,
+    three_turns,
+)
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     TINY,
     Turn,

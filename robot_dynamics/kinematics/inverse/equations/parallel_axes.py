@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.foundation.units import FULL_TURN
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.axis_geometry import (
-    across,
-    common_point,
-    parallel_runs,
-    sine,
-)
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     Frees,
@@ -24,7 +18,12 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.spherical_wrist import at_right_angles
+from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
+    across,
+    at_right_angles,
+    common_point,
+    sine,
+)
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
@@ -45,7 +44,7 @@ class ParallelEquations:
 
     def __init__(self, axes: Sequence[Axis], names: tuple[str, str, str]) -> None:
         self.axes, self.names, self.quartic = list(axes), names, False
-        for self.start, self.end in parallel_runs(axes):
+        for self.start, self.end in _parallel_runs(axes):
             self.before, self.after = axes[: self.start], axes[self.end :]
             group = axes[self.start : self.end]
             self.turns = [k for k in range(self.start, self.end) if axes[k].rotates]
@@ -169,3 +168,14 @@ def _flat(n: Vector, v: Vector) -> Vector:
 def _within_a_turn(angle: Any) -> Any:
     """Return the angle in (-pi, pi], equal up to multiples of 2 pi."""
     return angle + FULL_TURN * np.floor((np.pi - angle) * (1.0 / FULL_TURN))
+
+
+def _parallel_runs(axes: Sequence[Axis]) -> Iterator[tuple[int, int]]:
+    """Start and end of the longest runs of parallel axes, slides along them included."""
+    start = 0
+    while start < len(axes):
+        end = start + 1
+        while end < len(axes) and sine(axes[start], axes[end]) < SAME:
+            end += 1
+        yield start, end
+        start = end
