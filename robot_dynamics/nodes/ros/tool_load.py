@@ -16,7 +16,7 @@ from robot_dynamics.nodes.ros.load_messages import (
 )
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.statics.wrenches import moved_wrench
+from robot_dynamics.statics.hand_statics import moved_wrench
 
 WRENCH_LASTS_S = 0.5
 """Time after which a wrench that is not repeated ends, s; feedforward ends it earlier."""
