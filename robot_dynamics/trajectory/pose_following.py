@@ -24,7 +24,7 @@ from robot_dynamics.kinematics import (
     mobility,
 )
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.trajectory.cartesian.pose_paths import PosePath
+from robot_dynamics.trajectory.pose_paths import PosePath
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 NEARLY_SINGULAR = 200.0
