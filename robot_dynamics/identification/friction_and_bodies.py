@@ -28,8 +28,7 @@ from robot_dynamics.identification.least_squares import (
 )
 from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.identification.physical_consistency import Quadratic, consistent
-from robot_dynamics.identification.signals import Signals
-from robot_dynamics.identification.standstill import moves
+from robot_dynamics.identification.signals import Signals, moves
 from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot
 

@@ -20,8 +20,7 @@ from robot_dynamics.identification.effort_model import EffortModel, regressor_at
 from robot_dynamics.identification.least_squares import Problem, estimate, normal
 from robot_dynamics.identification.link_inertias import carried_at, parameters_of
 from robot_dynamics.identification.physical_consistency import Quadratic
-from robot_dynamics.identification.signals import joined, signals
-from robot_dynamics.identification.standstill import moves
+from robot_dynamics.identification.signals import joined, moves, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with

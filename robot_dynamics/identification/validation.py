@@ -10,8 +10,7 @@ import numpy as np
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel
-from robot_dynamics.identification.signals import Signals, joined, signals
-from robot_dynamics.identification.standstill import moves
+from robot_dynamics.identification.signals import Signals, joined, moves, signals
 from robot_dynamics.recordings.data_quality import (
     QualityWarning,
     quality_warnings,

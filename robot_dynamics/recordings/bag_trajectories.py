@@ -13,9 +13,8 @@ import numpy as np
 from robot_dynamics.errors import RecordingError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.recordings.bag_reader import BagMessage, bag_messages
-from robot_dynamics.recordings.joint_rows import JointRows
 from robot_dynamics.recordings.mcap_writer import McapWriter
-from robot_dynamics.recordings.recorded_motion import read_motion
+from robot_dynamics.recordings.recorded_motion import JointRows, read_motion
 from robot_dynamics.recordings.ros_messages import (
     JOINT_TRAJECTORY,
     duration,

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array, real_numbers
-from robot_dynamics.recordings.motion_files import read_motion_table
-from robot_dynamics.recordings.motion_table import MotionTable, matched_columns
+from robot_dynamics.recordings.motion_files import MotionTable, matched_columns, read_motion_table
 from robot_dynamics.robot.robot import Robot
 
 FEWEST = 50

@@ -16,8 +16,7 @@ import numpy as np
 
 from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
-from robot_dynamics.identification.online.residuals import unexplained
+from robot_dynamics.identification.online.residuals import FilteredMotion, unexplained
 from robot_dynamics.spatial.rigid_body import Inertia
 
 MODEL_ERROR = 0.003
