@@ -88,8 +88,7 @@ def identify_drive_gains(
         for carried, several in enumerate(recordings)
         for recording in several
     ]
-    fit = _Currents(*(np.concatenate(parts) for parts in zip(*rows, strict=True)))
-    inverse, deviation = fit.solved()[1:]
+    inverse, deviation = _inverse_gains(*map(np.concatenate, zip(*rows, strict=True)))
     if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
         j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
         raise RecordingError(
@@ -123,33 +122,21 @@ def _rows(
     return X, Y @ B, motion.tau @ np.linalg.inv(drive), moves(motion, drive)
 
 
-class _Currents:
-    """i = h (X z + W) with unknown z and h, the inverse gains."""
-
-    def __init__(self, X: Array, W: Array, current: Array, moving: Array) -> None:
-        self.X, self.W, self.current, self.moving = X, W, current, moving
-        self.n = X.shape[1]
-
-    def solved(self) -> tuple[Array, Array, Array]:
-        """z, h, and the standard deviations of h."""
-        z, h = self._first()
-        for _ in range(ROUNDS):
-            effort = self.X @ z + self.W
-            own = np.einsum("ij,nj->nij", np.eye(self.n), effort)
-            A = np.concatenate([self.X * h[:, None], own], axis=2)
-            wanted = self.current - h * self.W + h * effort
-            prior = np.concatenate([z, h])
-            usable = np.ones(wanted.shape, dtype=bool)
-            fit = estimate(Problem(A, wanted, prior, usable, self.moving))
-            z, h = fit.z[: -self.n], fit.z[-self.n :]
-        return z, h, fit.deviation[-self.n :]
-
-    def _first(self) -> tuple[Array, Array]:
-        """From gain i - X z = W, which is linear and nearly right."""
-        size = np.sqrt(np.mean(self.current**2, axis=0))
-        own = np.einsum("ij,nj->nij", np.eye(self.n), self.current / size)
-        A = np.concatenate([-self.X, own], axis=2)
-        A = A.reshape(-1, A.shape[2])
-        length = np.maximum(np.linalg.norm(A, axis=0), 1e-12)
-        found = np.linalg.lstsq(A / length, self.W.ravel(), rcond=1e-9)[0] / length
-        return found[: -self.n], size / found[-self.n :]
+def _inverse_gains(X: Array, W: Array, current: Array, moving: Array) -> tuple[Array, Array]:
+    """Solve i = h (X z + W) for z and h, the inverse gains; return h and its deviations, (n,)."""
+    n, each = X.shape[1], np.eye(X.shape[1])
+    # First gain i - X z = W, which is linear and nearly right
+    size = np.sqrt(np.mean(current**2, axis=0))
+    A = np.concatenate([-X, np.einsum("ij,nj->nij", each, current / size)], axis=2)
+    A = A.reshape(-1, A.shape[2])
+    length = np.maximum(np.linalg.norm(A, axis=0), 1e-12)
+    found = np.linalg.lstsq(A / length, W.ravel(), rcond=1e-9)[0] / length
+    z, h = found[:-n], size / found[-n:]
+    for _ in range(ROUNDS):
+        effort = X @ z + W
+        A = np.concatenate([X * h[:, None], np.einsum("ij,nj->nij", each, effort)], axis=2)
+        wanted = current - h * W + h * effort
+        usable = np.ones(wanted.shape, dtype=bool)
+        fit = estimate(Problem(A, wanted, np.concatenate([z, h]), usable, moving))
+        z, h = fit.z[:-n], fit.z[-n:]
+    return h, fit.deviation[-n:]

@@ -26,8 +26,7 @@ from robot_dynamics.identification.least_squares import (
     held_out,
     normal,
 )
-from robot_dynamics.identification.link_inertias import LinkInertias
-from robot_dynamics.identification.physical_consistency import Quadratic, consistent
+from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
 from robot_dynamics.identification.signals import Signals, moves
 from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot

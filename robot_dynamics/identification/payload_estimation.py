@@ -18,8 +18,12 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
 from robot_dynamics.identification.least_squares import Problem, estimate, normal
-from robot_dynamics.identification.link_inertias import carried_at, parameters_of
-from robot_dynamics.identification.physical_consistency import Quadratic
+from robot_dynamics.identification.link_inertias import (
+    PAIRS,
+    Quadratic,
+    carried_at,
+    columns_by_entry,
+)
 from robot_dynamics.identification.signals import joined, moves, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
@@ -103,20 +107,15 @@ def identify_payload(
 def _nearest_body(data: Quadratic) -> Array:
     """Return the smallest body among those that fit the data best, shape (10,)."""
     cp = needed("cvxpy", "payload identification", "identification")
-    pairs = [(a, b) for a in range(4) for b in range(a + 1)]
-    units = []
-    for a, b in pairs:
-        J = np.zeros((4, 4))
-        J[a, b] = J[b, a] = 1.0
-        units.append(parameters_of(J))
+    T = columns_by_entry(np.eye(4))
     J = cp.Variable((4, 4), PSD=True)
-    entries = cp.hstack([J[a, b] for a, b in pairs])
+    entries = cp.hstack([J[a, b] for a, b in PAIRS])
     size = max(float(np.abs(data.d).max()), 1e-9)  # keeps the solver accurate
-    fit = (data.R @ np.column_stack(units) @ entries - data.d) / size
+    fit = (data.R @ T @ entries - data.d) / size
     problem = cp.Problem(
         cp.Minimize(cp.sum_squares(fit) + (UNDETERMINED / size) ** 2 * cp.trace(J))
     )
     problem.solve(solver=cp.CLARABEL)
     if J.value is None:
         raise RecordingError(f"payload: the solver says {problem.status}; record another motion")
-    return np.column_stack(units) @ np.array([J.value[a, b] for a, b in pairs])
+    return np.asarray(T @ np.array([J.value[a, b] for a, b in PAIRS]))

@@ -1,4 +1,4 @@
-"""Joint values of one topic of a recording, as arrays."""
+"""A recorded run of a robot: its description, and joint values by topic."""
 
 from __future__ import annotations
 
@@ -45,13 +45,8 @@ class JointRows:
             padded = np.hstack([values, np.full((len(values), 1), np.nan)])
             return padded[:, [column.get(name, -1) for name in names]]
 
-        return JointRows(
-            tuple(names),
-            self.stamp,
-            pick(self.position),
-            pick(self.velocity),
-            pick(self.effort),
-        )
+        values = map(pick, (self.position, self.velocity, self.effort))
+        return JointRows(tuple(names), self.stamp, *values)
 
 
 def joint_rows(messages: Sequence[BagMessage]) -> JointRows:

@@ -24,6 +24,7 @@ from robot_dynamics.kinematics import (
     mobility,
 )
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.interpolation import runs
 from robot_dynamics.trajectory.pose_paths import PosePath
 from robot_dynamics.trajectory.waypoints import Waypoints
 
@@ -147,9 +148,7 @@ class _Tracker:
 
     def singular(self, times: Array) -> Iterator[Remark]:
         """Yield the worst condition of the Jacobian in every nearly singular interval."""
-        bad = np.array(self.conditions) > NEARLY_SINGULAR
-        ends = np.flatnonzero(np.diff(np.concatenate(([False], bad, [False])).astype(int)))
-        for first, last in ends.reshape(-1, 2):
+        for first, last in runs(np.array(self.conditions) > NEARLY_SINGULAR):
             k = first + int(np.argmax(self.conditions[first:last]))
             condition = self.conditions[k]
             how = (
@@ -190,7 +189,8 @@ class _Tracker:
         for _ in range(STEPS):
             R, p = frame_pose(self.robot, whole, self.ik.frame)
             if max(np.abs(position - p).max(), np.abs(rotation - R).max()) < REACHED:
-                return self._nearer(whole[self.mine], otherwise)
+                near = [q for q in (otherwise, whole[self.mine]) if q is not None]
+                return min(near, key=lambda q: float(np.abs(q - self.q).max()))
             off = rotation @ R.T
             turn = [off[2, 1] - off[1, 2], off[0, 2] - off[2, 0], off[1, 0] - off[0, 1]]
             missed = np.concatenate((position - p, 0.5 * np.array(turn)))
@@ -198,12 +198,6 @@ class _Tracker:
             J[:, self.held] = 0.0
             whole[self.mine] += np.linalg.pinv(J, rcond=1e-6) @ missed
         return otherwise
-
-    def _nearer(self, q: Array, other: Array | None) -> Array:
-        """Return the solution nearer to the last one."""
-        if other is None:
-            return q
-        return q if np.abs(q - self.q).max() < np.abs(other - self.q).max() else other
 
     def _condition(self) -> float:
         J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]

@@ -18,8 +18,11 @@ from robot_dynamics.kinematics import (
     mobility,
     resolved_rates,
 )
-from robot_dynamics.papers.drive_coordinates import absolute_angles, remote_drives
-from robot_dynamics.papers.endpoint_coordinates import endpoint_coordinates
+from robot_dynamics.papers.generalized_coordinates import (
+    absolute_angles,
+    endpoint_coordinates,
+    remote_drives,
+)
 from robot_dynamics.papers.paper_arms import five_revolute_one_prismatic_arm
 from robot_dynamics.papers.transformed_equations import transformed_equations
 from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table

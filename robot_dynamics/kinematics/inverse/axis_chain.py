@@ -161,9 +161,7 @@ class AxisChain:
 
     def without(self, k: int) -> AxisChain:
         """The chain without its first (0) or last (-1) joint, as if that stood at zero."""
-        return self._part(slice(1, None) if k == 0 else slice(0, -1))
-
-    def _part(self, kept: slice) -> AxisChain:
+        kept = slice(1, None) if k == 0 else slice(0, -1)
         return replace(
             self,
             names=self.names[kept],

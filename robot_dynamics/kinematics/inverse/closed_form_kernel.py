@@ -7,7 +7,7 @@ turns that the limits ask for, the residual, and whether anything about a pose i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
     reason_of,
     self_motion_of,
 )
-from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
+from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, stacked
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 """Free angles by default: cosine and sine, of arm and hand."""
@@ -211,10 +211,10 @@ class ClosedFormKernel:
             turns.append(select(lever, FREE, 2.0, 0.0))
             within.append(inside)
         return {
-            "q": _stacked(rows),
-            "residual": _stacked(residuals),
-            "state": _stacked([a + b for a, b in zip(within, turns, strict=True)]),
-            "regular": _stacked([self._regular(rotation, residuals, within, sum(turns))]),
+            "q": stacked(rows),
+            "residual": stacked(residuals),
+            "state": stacked([a + b for a, b in zip(within, turns, strict=True)]),
+            "regular": stacked([self._regular(rotation, residuals, within, sum(turns))]),
         }
 
     def _regular(self, rotation: Array, residuals: list[Any], within: list[Any], free: Any) -> Any:
@@ -238,15 +238,6 @@ class ClosedFormKernel:
 
 def unusual(*_: Any) -> None:
     """Return None: the answer of an entry that declines its arguments."""
-
-
-def _stacked(rows: Sequence[Any]) -> Array:
-    """Return scalars, or scalars in rows, as an array."""
-    flat = [x for row in rows for x in (row if isinstance(row, list) else [row])]
-    shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
-    array = np.empty(len(flat), dtype=object)
-    array[:] = flat
-    return array.reshape(shape)
 
 
 def _branch_name(way: Partial) -> str:

@@ -7,6 +7,7 @@ ranges in the null space of the task.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -235,7 +236,7 @@ def pose_and_jacobian(chain: AxisChain, q: Array) -> tuple[list[Vector], Vector,
         (*cross(h, minus(position, p)), *h) if rotates else (*h, 0.0, 0.0, 0.0)
         for (h, p), rotates in zip(lines, chain.rotates, strict=True)
     ]
-    return tool, position, rows_of(zip(*J, strict=True))
+    return tool, position, stacked(list(zip(*J, strict=True)))
 
 
 def pose_error(
@@ -295,11 +296,10 @@ def search_step(
     return np.array(inside, dtype=object), residual
 
 
-def rows_of(rows: Any) -> Array:
-    """Return scalars of any kind, in rows, as an array of objects."""
-    table = [list(row) for row in rows]
-    array = np.empty((len(table), len(table[0])), dtype=object)
-    for i, row in enumerate(table):
-        for j, x in enumerate(row):
-            array[i, j] = x
-    return array
+def stacked(rows: Sequence[Any]) -> Array:
+    """Return scalars, or scalars in rows, as an array."""
+    flat = [x for row in rows for x in (row if isinstance(row, (list, tuple)) else [row])]
+    shape = (len(rows), len(rows[0])) if isinstance(rows[0], (list, tuple)) else (len(rows),)
+    array = np.empty(len(flat), dtype=object)
+    array[:] = flat
+    return array.reshape(shape)
