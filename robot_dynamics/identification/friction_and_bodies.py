@@ -71,7 +71,8 @@ class Fit:
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
         self.moving = moves(motion, drive)
         self.usable = ~saturated(motion.raw, limit) & ~_waits(motion, self.moving)[:, None]
-        self.blocks = _blocks(motion, BLOCKS)
+        blocks = np.array_split(np.arange(len(motion.time)), BLOCKS)
+        self.blocks = [block for block in blocks if len(block)]
         self.load = np.abs(self.Y @ self.prior)
         self.estimate = self._estimate()
 
@@ -198,8 +199,3 @@ def _waits(motion: Signals, moving: Array) -> Array:
         if len(at):
             waits[rows] = (rows < at[0]) | (rows > at[-1])
     return waits
-
-
-def _blocks(motion: Signals, count: int) -> list[Array]:
-    """Indices of samples, in time, split where parts without gaps allow no better."""
-    return [block for block in np.array_split(np.arange(len(motion.time)), count) if len(block)]

@@ -68,13 +68,18 @@ class LinkInertias:
         root = tree.links[0].name
         carriers = {link.name: _carrier(tree, link.name) for link in robot.links}
         moved = [link for link in robot.links if carriers[link.name][0] != root]
-        felt = {link.name for link in moved if _is_felt(link.inertia)}
+        # Efforts depend on an inertia without mass too, as in some URDFs
+        felt = {
+            link.name
+            for link in moved
+            if link.inertia.mass > 0.0 or link.inertia.second_moment.any()
+        }
+        driven = {joint.child for joint in robot.moving_joints}
         heavy = {carriers[name][0] for name in felt}
         links = tuple(
             link.name
             for link in moved
-            if link.name in felt
-            or (carriers[link.name][0] not in heavy and link.name in _carried_by_joint(robot))
+            if link.name in felt or (carriers[link.name][0] not in heavy and link.name in driven)
         )
         gather = _gather(tree, base)
         K = np.hstack([gather @ _moved(tree, *carriers[name]) for name in links])
@@ -113,15 +118,6 @@ def carried_at(robot: Robot, frame: str) -> Array:
     if carrier == tree.links[0].name:
         raise RobotError(f"frame '{frame}' does not move; name one that carries the load")
     return _gather(tree, base_columns(tree)[1]) @ _moved(tree, carrier, X @ robot.frame(frame).pose)
-
-
-def _is_felt(body: Inertia) -> bool:
-    """Return whether efforts depend on a body: some URDFs have inertia without mass."""
-    return bool(body.mass > 0.0 or body.second_moment.any())
-
-
-def _carried_by_joint(robot: Robot) -> set[str]:
-    return {joint.child for joint in robot.moving_joints}
 
 
 def _carrier(tree: Robot, name: str) -> tuple[str, Pose]:

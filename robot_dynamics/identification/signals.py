@@ -115,7 +115,7 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
     margin = int(rate / cutoff) if thinned else 0  # where the filter feels the end of the part
     parts = [
         _filtered(rows, recording, cutoff, fine)
-        for rows in _without_gaps(recording.time)
+        for rows in np.split(np.arange(len(recording.time)), gaps(recording.time) + 1)
         if len(rows) > 2 * margin + FEWEST // 2
     ]
     if not parts:
@@ -181,24 +181,14 @@ def gaps(time: Array) -> Array:
     return np.flatnonzero(step > max(GAP * float(np.median(step)), SHORTEST_GAP_S))
 
 
-def _without_gaps(time: Array) -> list[Array]:
-    return np.split(np.arange(len(time)), gaps(time) + 1)
-
-
 def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> dict[str, Array]:
-    """`COLUMNS` of a stretch without gaps, on equal steps, of which one of `every` stays.
-
-    Args:
-        index: Its samples.
-        recording: The motion.
-        cutoff: Of the low-pass, Hz.
-        every: Which steps stay.
-    """
+    """Return `COLUMNS` of samples without gaps on equal steps, of which one of `every` stays."""
     rate, recorded = recording.rate, recording.time[index]
     sos = _filter(cutoff, rate)
     time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
     q = _both_ways(sos, CubicSpline(recorded, recording.q[index])(time))
-    raw = _linear(time, recorded, recording.tau[index])
+    # Without overshoot: efforts have steps
+    raw = np.column_stack([np.interp(time, recorded, tau) for tau in recording.tau[index].T])
     qd = np.gradient(q, 1.0 / rate, axis=0)
     if recording.qd is not None:
         measured = _both_ways(sos, CubicSpline(recorded, recording.qd[index])(time))
@@ -213,11 +203,6 @@ def disagreement(derived: Array, measured: Array) -> Array:
     """Measured velocities less those of the positions over the latter, rms, shape (n,)."""
     size = np.sqrt(np.mean(derived**2, axis=0))
     return np.sqrt(np.mean((derived - measured) ** 2, axis=0)) / np.maximum(size, 1e-12)
-
-
-def _linear(time: Array, recorded: Array, values: Array) -> Array:
-    """On equal steps without overshoot: efforts have steps."""
-    return np.column_stack([np.interp(time, recorded, column) for column in values.T])
 
 
 def _filter(cutoff: float, rate: float) -> Array:

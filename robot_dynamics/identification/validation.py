@@ -10,11 +10,10 @@ import numpy as np
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel
-from robot_dynamics.identification.signals import Signals, joined, moves, signals
+from robot_dynamics.identification.signals import Signals, moves
 from robot_dynamics.recordings.data_quality import (
     QualityWarning,
-    quality_warnings,
-    refuse_unusable,
+    checked_motion,
     still,
 )
 from robot_dynamics.recordings.recording import Recording
@@ -139,10 +138,7 @@ def validate(
     Raises:
         RecordingError: If the recording cannot be used.
     """
-    recordings = [recording] if isinstance(recording, Recording) else list(recording)
-    found = [warning for one in recordings for warning in quality_warnings(robot, one)]
-    refuse_unusable(found)
-    motion = joined([signals(one, cutoff) for one in recordings])
+    motion, found = checked_motion(robot, recording, cutoff)
     model = EffortModel.of(robot, friction or Friction.of(robot), rotor_inertia)
     predicted = model.efforts(motion)
     return reported(robot, motion, motion.tau - predicted, predicted, None, found)

@@ -64,7 +64,8 @@ def joint_rows(messages: Sequence[BagMessage]) -> JointRows:
     names = groups.most_common(1)[0][0]
     kept = [k for k, state in enumerate(states) if set(names) <= set(state.name)]
     arrival = np.array([messages[k].arrival for k in kept], dtype=np.int64)
-    stamp = np.array([_stamp(states[k]) for k in kept], dtype=np.int64)
+    stamps = [states[k].header.stamp for k in kept]
+    stamp = np.array([int(s.sec) * NS_PER_S + int(s.nanosec) for s in stamps], dtype=np.int64)
     stamp = np.where(stamp == 0, arrival, stamp)
     if len(stamp) > 1 and not np.ptp(stamp):
         stamp = arrival
@@ -83,10 +84,6 @@ def _row(state: Any, field: str, names: tuple[str, ...]) -> Array:
     if tuple(state.name) == names:
         return np.asarray(values, dtype=float)
     return np.array([values[state.name.index(name)] for name in names], dtype=float)
-
-
-def _stamp(state: Any) -> int:
-    return int(state.header.stamp.sec) * NS_PER_S + int(state.header.stamp.nanosec)
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,7 +128,9 @@ class _Tracker:
         """Return the joint positions of the next pose."""
         found = self._solutions(rotation, position, redundant)
         q = self._nearest(found)
-        if self.started and (q is None or np.abs(q - self.q).max() > JUMP or self._free(found)):
+        if self.started and (
+            q is None or np.abs(q - self.q).max() > JUMP or any(found.self_motion)
+        ):
             q = self._continued(rotation, position, redundant, q)
         if q is None:
             reason = found.reason or "no solution"
@@ -143,7 +145,8 @@ class _Tracker:
             )
         self.whole[self.mine] = q
         self.started = True
-        self.conditions.append(self._condition())
+        J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]
+        self.conditions.append(mobility(J).condition)
         return q
 
     def singular(self, times: Array) -> Iterator[Remark]:
@@ -176,9 +179,6 @@ class _Tracker:
             ways = found.q + np.where(self.turns, turns, 0.0)
         return np.array(ways[np.abs(ways - self.q).max(axis=1).argmin()])
 
-    def _free(self, found: InverseSolutions) -> bool:
-        return any(text is not None for text in np.atleast_1d(found.self_motion))
-
     def _continued(
         self, rotation: Array, position: Array, redundant: float | None, otherwise: Array | None
     ) -> Array | None:
@@ -198,10 +198,6 @@ class _Tracker:
             J[:, self.held] = 0.0
             whole[self.mine] += np.linalg.pinv(J, rcond=1e-6) @ missed
         return otherwise
-
-    def _condition(self) -> float:
-        J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]
-        return mobility(J).condition
 
 
 def _redundant_positions(

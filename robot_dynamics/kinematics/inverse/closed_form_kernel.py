@@ -189,13 +189,6 @@ class ClosedFormKernel:
         rotates = self.given is None or self.chain.rotates[self.given]
         return as_turn(redundant[0]) if rotates else redundant[0]
 
-    def _motions(self, way: Partial, redundant: Array | None) -> list[Any]:
-        """Return the motions of all joints."""
-        motions = [way.values[k] for k in range(len(way.values))]
-        if self._outside is not None and redundant is not None:
-            motions.insert(self._outside, self._motion(redundant))
-        return motions
-
     def _equations_of_pose(
         self, rotation: Array, position: Array, redundant: Array | None = None, free: Any = None
     ) -> dict[str, Array]:
@@ -229,8 +222,11 @@ class ClosedFormKernel:
 
     def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
         """Return joint positions, in the limits where possible, and 1 if they are within, or 0."""
-        motions = zip(self._motions(way, redundant), self.chain.rotates, strict=True)
-        q = [x.angle if rotates else x for x, rotates in motions]
+        motions = [way.values[k] for k in range(len(way.values))]
+        if self._outside is not None and redundant is not None:
+            motions.insert(self._outside, self._motion(redundant))
+        pairs = zip(motions, self.chain.rotates, strict=True)
+        q = [x.angle if rotates else x for x, rotates in pairs]
         if self.given is not None and redundant is not None:
             q[self.given] = redundant[0]
         return within_limits(self.chain, q, self.given)
