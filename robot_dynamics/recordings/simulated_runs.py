@@ -13,12 +13,7 @@ from robot_dynamics.control import Model
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.recordings.mcap_writer import McapWriter
-from robot_dynamics.recordings.ros_messages import (
-    JOINT_STATE,
-    header,
-    new_message,
-    serialized,
-)
+from robot_dynamics.recordings.ros_messages import JOINT_STATE, header, new_message, serialized
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Trajectory

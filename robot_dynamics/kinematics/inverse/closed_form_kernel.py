@@ -25,9 +25,7 @@ from robot_dynamics.kinematics.inverse.axis_chain import (
     within_limits,
 )
 from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
-from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
-    Partial,
-)
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partial
 from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross, dot
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,

@@ -22,9 +22,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.positioning import (
-    nearest,
-)
+from robot_dynamics.kinematics.inverse.equations.positioning import nearest
 from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
     across,
     common_point,

@@ -21,10 +21,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.positioning import (
-    Held,
-    Positioning,
-)
+from robot_dynamics.kinematics.inverse.equations.positioning import Held, Positioning
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
