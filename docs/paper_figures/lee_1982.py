@@ -6,13 +6,13 @@ import functools
 
 import numpy as np
 
-from robot_dynamics.papers.model_comparison import (
+from robot_dynamics.papers.paper_arms import puma_type_arm
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
+from robot_dynamics.papers.simplified_models import (
     ModelComparison,
     compare_models,
     recommended_models,
 )
-from robot_dynamics.papers.paper_arms import puma_type_arm
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
 
 
 @functools.cache
