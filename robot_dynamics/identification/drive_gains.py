@@ -1,9 +1,9 @@
-"""Drive gains, where efforts are currents, from a motion without and one with a known load.
+"""Identify drive gains from currents of one motion without and one with a known load.
 
 Currents alone determine parameters up to a factor of each drive. The links couple these factors,
 so one load of known mass fixes them all ([Gautier2014]). Currents are
-i = (Y base + friction + the load's efforts) / gain; what is least is their error, not that of the
-efforts, so that noise of the currents does not make gains too small.
+i = (Y base + friction + the load's efforts) / gain. The fit minimizes the error of the currents,
+not that of the efforts, so that noise of the currents does not make gains too small.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
 
 ROUNDS = 8
-"""Of Gauss and Newton; three settle the last digit."""
+"""Gauss-Newton iterations; three settle the last digit."""
 
 SEEN = 0.2
 """Relative standard deviation above which the load does not determine a gain."""
@@ -35,7 +35,7 @@ SEEN = 0.2
 
 @dataclass(frozen=True, eq=False)
 class DriveGains:
-    """N m or N per unit of current of every drive.
+    """Effort per unit of current of every drive, N m or N.
 
     Args:
         values: Signs included, shape (n,): of motors if `actuators` were given, else of joints.
@@ -48,7 +48,7 @@ class DriveGains:
     drive: Array
 
     def on(self, recording: Recording) -> Recording:
-        """A recording of currents as one of efforts."""
+        """Convert a recording of currents to one of efforts."""
         tau = (recording.tau @ np.linalg.inv(self.drive) * self.values) @ self.drive
         return replace(recording, tau=tau, unit_known=True)
 
@@ -63,10 +63,10 @@ def identify_drive_gains(
     actuators: Actuators | None = None,
     cutoff: float | None = None,
 ) -> DriveGains:
-    """Find how much effort a unit of current is.
+    """Identify the effort per unit of current of every drive.
 
     Args:
-        robot: As the URDF has it; its kinematics are taken, and its bodies to begin with.
+        robot: Robot of the URDF: its kinematics are kept, its inertias are the initial guess.
         empty: Motions without the load, currents in the place of efforts.
         loaded: Motions with it.
         load: Its mass, mass centre and inertia in axes of the frame.
@@ -92,8 +92,8 @@ def identify_drive_gains(
     if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
         j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
         raise RecordingError(
-            f"{source}: the load does not tell the gain of drive '{robot.joint_names[j]}'; take a "
-            "heavier one, fastened off the last axis, and a motion of every joint with it"
+            f"{source}: the load does not determine the gain of drive '{robot.joint_names[j]}'; take "
+            "a heavier one, fastened off the last axis, and a motion of every joint with it"
         )
     return DriveGains(1.0 / inverse, deviation / inverse**2, drive)
 
@@ -105,10 +105,7 @@ def _several(recording: Recording | Sequence[Recording]) -> list[Recording]:
 def _rows(
     dynamics: Dynamics, motion: Signals, drive: Array, B: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Columns (N, n, c) of what is not known, efforts of the load, currents, which drives move.
-
-    The last three have shape (N, n).
-    """
+    """Return columns of the unknowns (N, n, c); load efforts, currents, moving drives, (N, n)."""
     Y = regressor_at_drives(dynamics, motion, drive)
     columns = FrictionColumns(motion, drive)
     n = len(drive)

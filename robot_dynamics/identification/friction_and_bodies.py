@@ -79,7 +79,7 @@ class Fit:
     # -- the linear problem -----------------------------------------------------------------
 
     def problem(self, rotors: Sequence[int]) -> Problem:
-        """All columns: base parameters, rotors, friction of each joint."""
+        """Return the problem of all columns: base parameters, rotors, friction of each joint."""
         N = len(self.tau)
         friction = [
             self.columns.of(j, shape, self.load[:, j]) for j, shape in enumerate(self.shapes)
@@ -191,7 +191,7 @@ class Fit:
 
 
 def _waits(motion: Signals, moving: Array) -> Array:
-    """Samples before the arm moves and when it no longer does, shape (N,): brakes may hold it."""
+    """Select samples before and after the motion, shape (N,), where brakes may hold the arm."""
     waits = np.zeros(len(moving), dtype=bool)
     for part in np.unique(motion.part):
         rows = np.flatnonzero(motion.part == part)

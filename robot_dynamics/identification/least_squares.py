@@ -2,9 +2,9 @@
 
 The unknowns are base parameters, rotor inertias and friction of all drives, a column each.
 Each joint is weighted by the size of its own residuals, those of samples in which it stands apart
-from the others: friction at rest may be anything up to its limit, and where it is, such samples
-count for nothing. Each sample counts less the further it lies off (Huber). What a motion does not
-show stays at the value that it had before.
+from the others: friction at rest may be anything up to its limit, and such samples are ignored
+then. Outliers have less weight (Huber). Parameters that a motion does not excite keep their prior
+values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Estimate:
         deviation: Standard deviations, shape (c,); infinite where data say nothing.
         sigma: Standard deviation of a sample of each joint, shape (n,).
         weight: Of every sample, shape (N, n): from 0 to 1.
-        independent: For how many samples in a row one counts, by joint, shape (n,).
+        independent: Correlation time of each joint, samples, shape (n,).
         residual: tau - X z, shape (N, n).
     """
 
@@ -141,7 +141,7 @@ def correlation_time(residual: Array) -> float:
 
 
 def _deviations(problem: Problem, residual: Array) -> Array:
-    """Standard deviation of every sample, shape (N, n): no less while a joint stands."""
+    """Return the standard deviation of every sample, (N, n), at rest at least that of motion."""
     deviation = np.empty_like(residual)
     for j, left in enumerate(residual.T):
         moving, usable = problem.moving[:, j], problem.usable[:, j]
@@ -152,7 +152,7 @@ def _deviations(problem: Problem, residual: Array) -> Array:
 
 
 def _robust_deviation(residual: Array) -> float:
-    """Return a robust standard deviation: that of the middle, at least a third of the plain one."""
+    """Return the median absolute deviation, scaled, or a third of the plain one if larger."""
     if not len(residual):
         return 1.0
     middle = 1.4826 * float(np.median(np.abs(residual)))
@@ -160,10 +160,7 @@ def _robust_deviation(residual: Array) -> float:
 
 
 def _deviation(problem: Problem, weight: Array, residual: Array, times: Array) -> Array:
-    """Sandwich ([White1980]) of what the rows left, which repeat each other for a while.
-
-    What a shift of all efforts would change stands beside it.
-    """
+    """Return standard deviations: sandwich estimator ([White1980]) and the effect of a shift."""
     gram, _ = normal(problem, weight)
     meat, _ = normal(problem, (weight * residual) ** 2 * times)
     scale, values, vectors = _eigen(gram)

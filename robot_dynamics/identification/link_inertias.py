@@ -62,7 +62,7 @@ class LinkInertias:
 
     @staticmethod
     def of(robot: Robot) -> LinkInertias:
-        """The links of any robot."""
+        """Return the links of any robot."""
         tree = joint_frames(merge_fixed(robot))
         base = base_columns(tree)[1]
         root = tree.links[0].name
@@ -98,7 +98,7 @@ class LinkInertias:
         return [_solid(body_with(pi), LIGHTEST * total) for pi in bodies]
 
     def with_parameters(self, pi: Array) -> Robot:
-        """The robot with these parameters of its links, shape (10 l,)."""
+        """Return the robot with these parameters of its links, shape (10 l,)."""
         bodies = dict(zip(self.links, map(body_with, pi.reshape(-1, 10)), strict=True))
         links = tuple(
             replace(link, inertia=bodies.get(link.name, link.inertia)) for link in self.robot.links
@@ -121,7 +121,7 @@ def carried_at(robot: Robot, frame: str) -> Array:
 
 
 def _carrier(tree: Robot, name: str) -> tuple[str, Pose]:
-    """Link of the tree that a link of the URDF is part of, and its pose there."""
+    """Return the link of the tree that contains a link of the URDF, and its pose there."""
     frame = tree.frame(name)
     return frame.link, frame.pose
 
@@ -187,7 +187,7 @@ class Quadratic:
 
     @staticmethod
     def of(gram: Array, right: Array) -> Quadratic:
-        """From normal equations."""
+        """Return the data term of normal equations."""
         scale = np.sqrt(np.maximum(np.diag(gram), 1e-30))
         values, V = np.linalg.eigh(gram / np.outer(scale, scale))
         kept = values > 1e-13 * values[-1]
@@ -198,7 +198,7 @@ class Quadratic:
 def consistent(
     data: Quadratic, links: LinkInertias, constraints: list[tuple[Array, float]]
 ) -> tuple[Array, Array]:
-    """Parameters of all links that data and prior agree on, and the other columns.
+    """Fit physically consistent parameters of all links, and the other columns.
 
     Args:
         data: Data term of base values and of the other columns.
@@ -237,7 +237,7 @@ def consistent(
 
 
 def _kept(before: Array, after: Array) -> Array:
-    """Bodies that only the solver's round-off has changed stay what they were."""
+    """Keep inertias that only the round-off of the solver has changed."""
     size = np.abs(before).max(axis=1, keepdims=True)
     same = np.all(np.abs(after - before) < UNCHANGED * size, axis=1)
     return np.where(same[:, None], before, after)

@@ -38,7 +38,7 @@ UNDETERMINED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A load that was found.
+    """An identified load.
 
     Args:
         frame: Link or frame that it is fastened to.
@@ -56,7 +56,7 @@ class Payload:
     deviation: dict[str, float]
 
     def on(self, robot: Robot) -> Robot:
-        """The robot with the load."""
+        """Return the robot with the load."""
         return robot.with_payload(self.frame, self.mass, self.com, self.inertia)
 
 

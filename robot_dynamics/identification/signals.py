@@ -136,7 +136,7 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
 
 
 def joined(several: Sequence[Signals]) -> Signals:
-    """Samples of several motions, one after the other."""
+    """Join the samples of several motions."""
     if len(several) == 1:
         return several[0]
 
@@ -176,7 +176,7 @@ def cutoff_of(recording: Recording) -> float:
 
 
 def gaps(time: Array) -> Array:
-    """Indices of the samples before a gap."""
+    """Return the indices of the samples before a gap."""
     step = np.diff(time)
     return np.flatnonzero(step > max(GAP * float(np.median(step)), SHORTEST_GAP_S))
 
@@ -200,7 +200,7 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
 
 
 def disagreement(derived: Array, measured: Array) -> Array:
-    """Measured velocities less those of the positions over the latter, rms, shape (n,)."""
+    """Return the relative difference of measured and derived velocities, rms, shape (n,)."""
     size = np.sqrt(np.mean(derived**2, axis=0))
     return np.sqrt(np.mean((derived - measured) ** 2, axis=0)) / np.maximum(size, 1e-12)
 
@@ -214,7 +214,7 @@ def _both_ways(sos: Array, values: Array) -> Array:
 
 
 def _scipy_signal() -> Any:
-    """It takes half a second to import, which every node would wait for at its start."""
+    """Import scipy.signal late: it takes half a second, which every node would wait for."""
     return imported("scipy.signal")
 
 
@@ -227,10 +227,10 @@ slower for a shorter time turns back: friction changes its sign, as models have 
 
 
 def moves(motion: Signals, drive: Array | None = None) -> Array:
-    """Samples of each drive that friction at rest has no part in, shape (N, n).
+    """Select the samples of each drive that friction at rest does not affect, shape (N, n).
 
     Args:
-        motion: Filtered samples; of a joint that never moves, none has this property.
+        motion: Filtered samples; none is selected for a joint that never moves.
         drive: Movement of every drive per movement of every joint, shape (n, n); by default each
             joint has a drive of its own.
     """

@@ -198,7 +198,7 @@ def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> J
 
 
 def percent(part: float) -> str:
-    """Format a share as per cent for tables; a dash where there is none."""
+    """Format a share as per cent for tables; a dash if it is not finite."""
     return f"{100 * part:.1f}" if np.isfinite(part) else "-"
 
 

@@ -25,13 +25,13 @@ from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial.rotation import rotation_about
 
 ALWAYS = 0.95
-"""Part of random poses in which two hulls are too near each other because of how they are built."""
+"""Part of random poses from which on two hulls count as always too near each other."""
 
 POSES = 200
-"""Random poses that tell which hulls always are."""
+"""Random poses by which `ALWAYS` is judged."""
 
 FEWEST = 4
-"""Points of a body in space."""
+"""Least number of points of a hull."""
 
 
 class _Hull(NamedTuple):
@@ -56,7 +56,7 @@ class Hulls:
 
     @staticmethod
     def of(tree: Robot, shapes: Mapping[str, Array]) -> Hulls:
-        """All pairs but those of one link or of neighbours.
+        """Build the hulls, with all pairs but those of one link or of neighbours.
 
         Args:
             tree: The robot with fixed links merged.
@@ -86,7 +86,7 @@ class Hulls:
         return Hulls(tuple(hulls), pairs)
 
     def without(self, R: Array, p: Array, clearance: float) -> Hulls:
-        """Without the pairs that are nearer than the clearance in nearly all poses.
+        """Drop the pairs that are nearer than the clearance in nearly all poses.
 
         Args:
             R: Rotations of the links of the tree in random poses, shape (N, links, 3, 3).
@@ -98,12 +98,12 @@ class Hulls:
         return Hulls(self.hulls, tuple(kept))
 
     def nearest(self, R: Array, p: Array) -> float:
-        """Least distance of all pairs in all poses, m; below zero where hulls overlap."""
+        """Return the least distance of all pairs in all poses, m; negative where hulls overlap."""
         distances = (self._distances(pair, R, p).min() for pair in self.pairs)
         return float(min(distances, default=np.inf))
 
     def corners(self, R: Array, p: Array) -> Array:
-        """All corners of links that move, in axes of the root, shape (N, v, 3)."""
+        """Return the corners of all moving links in axes of the root, shape (N, v, 3)."""
         moved = [hull for hull in self.hulls if hull.link > 0]
         parts = [
             np.einsum("nij,vj->nvi", R[:, h.link], h.corners) + p[:, None, h.link] for h in moved
@@ -154,7 +154,7 @@ class Surroundings:
         clearance: float = 0.0,
         shapes: Mapping[str, Array] | None = None,
     ) -> Surroundings:
-        """Check the arguments of a caller.
+        """Check the arguments and build the constraints.
 
         Args:
             robot: The robot.

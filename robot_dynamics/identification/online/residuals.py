@@ -11,17 +11,17 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
 
 SETTLED = 7.0
-"""Time constants after which less than 1 % is left of how a filter of two stages began."""
+"""Time constants after which less than 1 % of the initial state of two stages is left."""
 
 LONGEST_GAP = 2.0
-"""Time constants without a state that the filter goes over; after more it begins anew."""
+"""Longest gap between states, in time constants; after a longer one the filter restarts."""
 
 
 class FilteredMotion:
     """Two low-passes in a row, the same for positions, velocities, accelerations and efforts.
 
-    Accelerations are slopes of the velocities, and stand in the middle between two states; so the
-    rest is taken there too. All values are as old as each other: lag alone makes no residual.
+    Accelerations are slopes of the velocities, in the middle between two states; all other values
+    are taken there too. All values have the same delay, so that lag alone makes no residual.
 
     Args:
         cutoff: Of each low-pass, Hz.
@@ -29,7 +29,7 @@ class FilteredMotion:
 
     Attributes:
         time_constant: Of each low-pass, s.
-        longest_gap: Time without a state after which it begins anew, s.
+        longest_gap: Time without a state after which it restarts, s.
         time: Of the last state, s.
         q: Positions, shape (n,), rad or m.
         qd: Velocities, shape (n,).
@@ -51,7 +51,7 @@ class FilteredMotion:
         return self.time - self._since > SETTLED * self.time_constant
 
     def feed(self, time: float, q: Array, qd: Array, tau: Array) -> None:
-        """Take in a state; one that is a little older than the last is dropped.
+        """Add a state; one that is slightly older than the last is dropped.
 
         Args:
             time: s.
@@ -84,11 +84,11 @@ class FilteredMotion:
 
 
 class Unexplained(NamedTuple):
-    """Efforts beside those of a model, shape (n,) each, N m or N.
+    """Efforts that a model does not explain, shape (n,) each, N m or N.
 
     Args:
         effort: Measured less model effort, friction included.
-        stuck: By how much that may be dry friction of a joint that rests and could be held by it.
+        stuck: Largest part of it that dry friction may hold while the joint rests.
     """
 
     effort: Array
@@ -110,9 +110,7 @@ def unexplained(model: Model, motion: FilteredMotion) -> Unexplained:
 
 
 class Residuals:
-    """Root mean square of the residuals over the last while, against the effort limits.
-
-    The past counts less and less, over an exponential window.
+    """Root mean square of the residuals over an exponential window, against the effort limits.
 
     Args:
         limit: Effort limits, shape (n,), N m or N; infinite for a joint that is not judged.
@@ -129,14 +127,14 @@ class Residuals:
         self._over = np.zeros(len(limit))
 
     def update(self, residual: Array, dt: float) -> None:
-        """Take in residuals, shape (n,), that have held for the last dt, s."""
+        """Add residuals, shape (n,), of the last dt, s."""
         self.last = residual
         self._mean_square += (1.0 - exp(-dt / self.window)) * (residual**2 - self._mean_square)
         self._over = np.where(self.shares > self.share, self._over + dt, 0.0)
 
     @property
     def rms(self) -> Array:
-        """Shape (n,), N m or N."""
+        """Root mean square of the residuals, shape (n,), N m or N."""
         return np.sqrt(self._mean_square)
 
     @property
@@ -146,5 +144,5 @@ class Residuals:
 
     @property
     def misfits(self) -> Array:
-        """Which joints the model has not fitted for a while, shape (n,), bool."""
+        """Joints that the model has not fitted for longer than the patience, shape (n,), bool."""
         return (self._over > 0.0) & (self._over >= self.patience)
