@@ -92,8 +92,8 @@ def identify_drive_gains(
     if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
         j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
         raise RecordingError(
-            f"{source}: the load does not determine the gain of drive '{robot.joint_names[j]}'; take "
-            "a heavier one, fastened off the last axis, and a motion of every joint with it"
+            f"{source}: the load does not determine the gain of drive '{robot.joint_names[j]}'; "
+            "take a heavier one, fastened off the last axis, and a motion of every joint with it"
         )
     return DriveGains(1.0 / inverse, deviation / inverse**2, drive)
 

@@ -239,7 +239,7 @@ class EndpointCoordinates:
         return self.robot.joint_names
 
     def _rows(self, q: Array) -> tuple[Array, Array]:
-        """J and its derivatives, the rows that were asked for."""
+        """Return the requested rows of J and of its derivatives."""
         tree, n = merge_fixed(self.robot), self.robot.dof
         axes = base_axes(tree, tree.coupling.positions(np.asarray(q)))
         m = len(tree.joints)

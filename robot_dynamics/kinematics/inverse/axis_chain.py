@@ -43,17 +43,17 @@ class Axis(NamedTuple):
     rotates: bool
 
     def vector(self, v: Vector, value: Any) -> Vector:
-        """A vector after the motion of the joint, a `Turn` or a displacement."""
+        """Return a vector after the motion of the joint, a `Turn` or a displacement."""
         return turned(self.h, value, v) if self.rotates else v
 
     def point(self, x: Vector, value: Any) -> Vector:
-        """A point after the motion of the joint."""
+        """Return a point after the motion of the joint."""
         if not self.rotates:
             return plus(x, times(value, self.h))
         return plus(self.p, turned(self.h, value, minus(x, self.p)))
 
     def back(self, value: Any) -> Any:
-        """The motion that undoes it."""
+        """Return the inverse motion."""
         return value.back if self.rotates else -value
 
 
@@ -65,11 +65,11 @@ class Displacement(NamedTuple):
     b: Vector
 
     def vector(self, v: Vector) -> Vector:
-        """R v."""
+        """Return R v."""
         return tuple(dot(row, v) for row in self.rows)
 
     def point(self, x: Vector) -> Vector:
-        """R (x - a) + b."""
+        """Return R (x - a) + b."""
         return plus(self.vector(minus(x, self.a)), self.b)
 
     def after(self, axis: Axis, motion: Any) -> Displacement:
@@ -85,7 +85,7 @@ class Displacement(NamedTuple):
 
     @property
     def inverse(self) -> Displacement:
-        """The displacement back."""
+        """Inverse displacement."""
         return Displacement(list(zip(*self.rows, strict=True)), self.b, self.a)
 
 
@@ -113,7 +113,7 @@ class AxisChain:
 
     @staticmethod
     def of(robot: Robot, frame: str) -> AxisChain:
-        """The chain from the root of a robot to a frame.
+        """Return the chain from the root of a robot to a frame.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -153,14 +153,14 @@ class AxisChain:
 
     @property
     def axes(self) -> list[Axis]:
-        """The lines of the joints, as numbers that leave no operations where they are zero."""
+        """Lines of the joints, as numbers whose zeros leave no operations."""
         return [
             Axis(tuple(map(float, h)), tuple(map(float, p)), rotates)
             for h, p, rotates in zip(self.h, self.p, self.rotates, strict=True)
         ]
 
     def without(self, k: int) -> AxisChain:
-        """The chain without its first (0) or last (-1) joint, as if that stood at zero."""
+        """Return the chain without its first (0) or last (-1) joint, which stays at zero."""
         kept = slice(1, None) if k == 0 else slice(0, -1)
         return replace(
             self,

@@ -326,7 +326,7 @@ class InverseKinematics:
 
 
 def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:
-    """Rotation matrices (N, 3, 3), positions (N, 3), and whether it is a single pose."""
+    """Return rotation matrices (N, 3, 3), positions (N, 3), and True for a single pose."""
     try:
         R, p = np.asarray(rotation, dtype=np.float64), np.asarray(position, dtype=np.float64)
     except (TypeError, ValueError):
@@ -345,10 +345,10 @@ def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Ar
 
 
 def _nearest_rotations(R: Array) -> Array:
-    """The rotation matrices that N matrices are but for their last digits.
+    """Return the rotation matrices nearest to N matrices, which differ from them by round-off.
 
     Raises:
-        ArgumentError: If one of them is none.
+        ArgumentError: If a matrix is no rotation matrix.
     """
     off = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2), initial=0.0)
     bad = np.flatnonzero((off > ROTATION) | (np.linalg.det(R) < 0.0))

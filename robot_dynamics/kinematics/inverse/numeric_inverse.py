@@ -80,7 +80,7 @@ class NumericSolver:
         self.clip = np.where(known, chain.lower, -np.inf), np.where(known, chain.upper, np.inf)
 
     def solve(self, R: Array, p: Array, start: npt.ArrayLike | None = None) -> tuple[Array, Array]:
-        """Positions within the limits that come nearest to N poses, (N, n), and residuals (N,)."""
+        """Find positions within the limits nearest to N poses, (N, n), and residuals (N,)."""
         n, N = len(self.chain), len(R)
         rng = imported("numpy.random").default_rng(0)
         best, least, left = np.zeros((N, n)), np.full(N, np.inf), np.arange(N)
@@ -99,7 +99,7 @@ class NumericSolver:
         return np.where(turns, np.arctan2(np.sin(best), np.cos(best)), best), least
 
     def _descend(self, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
-        """The best of the searches from q, shape (N, starts, n), for every pose."""
+        """Return the best of the searches from q, shape (N, starts, n), for every pose."""
         N, starts, n = q.shape
         best, least, left = q[:, 0].copy(), np.full(N, np.inf), np.arange(N)
         pose, at = (np.repeat(R, starts, axis=0), np.repeat(p, starts, axis=0)), q.reshape(-1, n)
@@ -121,7 +121,7 @@ class NumericSolver:
     def polish(
         self, q: Array, residual: Array, R: Array, p: Array, held: int | None = None
     ) -> None:
-        """Bring solutions of closed form, shape (N, s, n), to the last digits.
+        """Polish solutions of closed form, shape (N, s, n), to the last digits.
 
         Args:
             q: Positions; those of `residual` in the range `POLISHED` are changed.
@@ -203,7 +203,7 @@ LEAST_DAMPING = 1e-12
 
 
 def pose_and_jacobian(chain: AxisChain, q: Array) -> tuple[list[Vector], Vector, Array]:
-    """Columns of the frame's rotation, its position, and its Jacobian.
+    """Compute the columns of the frame's rotation, its position, and its Jacobian.
 
     Args:
         chain: The joints.
@@ -269,7 +269,7 @@ def search_step(
     position: Array,
     pull: Any,
 ) -> tuple[Array, Any]:
-    """One damped step towards a pose, within the limits: next positions, and residual of q.
+    """Make one damped step towards a pose within the limits; return positions, and residual of q.
 
     Levenberg-Marquardt with the damping of Sugihara, by the squared error. A joint at its limit
     that would go beyond is left out. `pull` times the damping draws to the middle of the ranges.

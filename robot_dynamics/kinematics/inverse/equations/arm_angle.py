@@ -63,7 +63,7 @@ class ArmAngleEquations:
         self.missed = missed_by(axes, (4, 7), (last, across(last)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints; `given` is the turn by the arm angle."""
+        """Return all motions of the joints; `given` is the turn by the arm angle."""
         line = minus(target.point(self.w), self.s)
         u, v, h = minus(self.w, self.elbow.p), minus(self.s, self.elbow.p), self.elbow.h
         # the distance from shoulder to wrist is that of u, turned, from v
@@ -84,7 +84,7 @@ class ArmAngleEquations:
         ]
 
     def angle(self, motions: Sequence[Turn]) -> Any:
-        """The arm angle of the motions of all joints, rad."""
+        """Return the arm angle of the motions of all joints, rad."""
         elbow, wrist = plus(self.e, self.s), self.w
         for k in (3, 2, 1, 0):
             wrist = (*self.shoulder, self.elbow)[k].point(wrist, motions[k])
@@ -101,7 +101,7 @@ class ArmAngleEquations:
 
     @staticmethod
     def _triad(line: Vector, aside: Vector) -> tuple[Vector, Vector, Vector]:
-        """Unit vectors along a line, aside of it, and across both."""
+        """Return unit vectors along a line, beside it, and across both."""
         first = _unit(line)
         second = _unit(minus(aside, times(dot(first, aside), first)))
         return first, second, cross(first, second)
@@ -109,7 +109,7 @@ class ArmAngleEquations:
     def _turns(
         self, way: Partial, target: Displacement, there: Sequence[Vector], free: Frees
     ) -> list[Partial]:
-        """The shoulder brings elbow and wrist to their places, then the wrist turns the hand."""
+        """Place elbow and wrist by the shoulder, then turn the hand by the wrist."""
         turn = way.values[3]
         line = minus(self.elbow.point(self.w, turn), self.s)
         # where the arm is straight no elbow is aside
@@ -129,7 +129,7 @@ class ArmAngleEquations:
 
 
 def _moved(v: Vector, here: Sequence[Vector], there: Sequence[Vector]) -> Vector:
-    """The vector that stands to the second triad as v to the first."""
+    """Return the vector with the components in the second triad that v has in the first."""
     parts = [times(dot(a, v), b) for a, b in zip(here, there, strict=True)]
     return plus(parts[0], plus(parts[1], parts[2]))
 

@@ -66,7 +66,7 @@ class ParallelEquations:
         self.missed = missed_by(axes, (self.start, self.end), (self.n, across(self.n)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints; none is given."""
+        """Return all motions of the joints; none is given."""
         return [
             solution
             for way in self._aside(target, free[0])
@@ -75,7 +75,7 @@ class ParallelEquations:
         ]
 
     def _aside(self, target: Displacement, free: Turn) -> list[Partial]:
-        """The joint before brings the far point to its height along the parallel axes."""
+        """Bring the far point to its height along the parallel axes by the joint before them."""
         start = Partial({}, ())
         if not self.before:
             return [start]
@@ -87,7 +87,7 @@ class ParallelEquations:
         return [start.extended(0, *way) for way in branches(0, self.names[0], found)]
 
     def _outer(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
-        """The joints after turn the hand until the parallel axes stand as they do."""
+        """Turn the hand by the joints after them until the parallel axes match."""
         if not self.after:
             return [way]
         n, k, last = self.n, len(self.axes) - 1, self.after[-1]
@@ -111,7 +111,7 @@ class ParallelEquations:
         return ways
 
     def _triangle(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
-        """Two links and a hand in the plane across the axes."""
+        """Solve the triangle of two links and a hand in the plane across the axes."""
         n = self.n
         i, j, k = self.turns
 
@@ -156,12 +156,12 @@ class ParallelEquations:
         return solutions
 
     def _signed(self, joint: int, turn: Turn) -> Turn:
-        """A turn about n as one about the axis of a joint, which may point against n."""
+        """Convert a turn about n to one about the axis of a joint, which may point against n."""
         return turn if dot(self.axes[joint].h, self.n) > 0.0 else turn.back
 
 
 def _flat(n: Vector, v: Vector) -> Vector:
-    """The part of a vector across n."""
+    """Return the part of a vector across n."""
     return minus(v, times(dot(n, v), n))
 
 
@@ -171,7 +171,7 @@ def _within_a_turn(angle: Any) -> Any:
 
 
 def _parallel_runs(axes: Sequence[Axis]) -> Iterator[tuple[int, int]]:
-    """Start and end of the longest runs of parallel axes, slides along them included."""
+    """Yield start and end of the longest runs of parallel axes, slides along them included."""
     start = 0
     while start < len(axes):
         end = start + 1

@@ -68,7 +68,7 @@ class WristEquations:
         self.missed = missed_by(axes, (n, len(axes)), (last, across(last)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints."""
+        """Return all motions of the joints."""
         if self.position is None:
             ways = [Partial({}, ())]
         else:
@@ -125,7 +125,7 @@ def at_right_angles(a: Axis, b: Axis, c: Axis) -> bool:
 
 
 def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) -> list[Partial]:
-    """One or two turns that make the rotation v -> seen(v); n is the number of the first."""
+    """Return one or two turns of the rotation v -> seen(v); n is the number of the first."""
     for joint, axis in enumerate(axes, start=n):
         following = axes[joint - n + 1 :]
         v = following[0].h if following else across(axis.h)
@@ -141,7 +141,7 @@ def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) 
 
 
 def common_point(axes: Sequence[Axis]) -> Vector:
-    """The point where lines meet; of a single one the point next to the origin.
+    """Return the point where lines meet; of a single one the point next to the origin.
 
     Raises:
         NoClosedForm: If they do not meet.
@@ -157,12 +157,12 @@ def common_point(axes: Sequence[Axis]) -> Vector:
 
 
 def across(h: Vector) -> Vector:
-    """A unit vector across another one, of few numbers."""
+    """Return a unit vector across another one, with few components that are not zero."""
     e = np.eye(3)[int(np.argmin(np.abs(np.array(h))))]
     v = np.cross(h, e)
     return tuple(float(x) for x in v / np.linalg.norm(v))
 
 
 def sine(a: Axis, b: Axis) -> float:
-    """Sine of the angle between two axes."""
+    """Return the sine of the angle between two axes."""
     return float(np.linalg.norm(np.cross(a.h, b.h)))
