@@ -160,6 +160,8 @@ def _solid(body: Inertia, least: float) -> Inertia:
     return Inertia(m, m * c, np.trace(S) * np.eye(3) - S - m * (skew(c) @ skew(c)))
 
 
+# -- physically consistent inertias --------------------------------------------------------------
+
 PRIOR = 0.5
 """Standard deviation of the prior: bodies of a URDF are right to within a half."""
 

@@ -127,6 +127,8 @@ class Hulls:
         return found
 
 
+# -- constraints ---------------------------------------------------------------------------------
+
 BETWEEN = 2
 """Lines with fewer lines between them are not compared: a wrist is always near its forearm."""
 
