@@ -17,9 +17,8 @@ from robot_dynamics.control import Gains, Model, continuous_joints, effort_limit
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate, load_columns
-from robot_dynamics.identification.online.residuals import Residuals, unexplained
+from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity, payload_msg

@@ -32,7 +32,7 @@ from robot_dynamics.trajectory import (
     read_poses,
     straight_line,
 )
-from robot_dynamics.trajectory.cartesian.pose_paths import pose_of
+from robot_dynamics.trajectory.pose_paths import pose_of
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 POINT_RATE_HZ = 25.0

@@ -161,7 +161,7 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
     first.qdd[cubic] = ((6.0 * slope - 4.0 * first.qd - 2.0 * last.qd) / h)[cubic]
     last.qdd[cubic] = ((-6.0 * slope + 2.0 * first.qd + 4.0 * last.qd) / h)[cubic]
 
-    for i, j in _runs(~both):  # points i to j have positions only between them
+    for i, j in runs(~both):  # points i to j have positions only between them
         v = [qd[i] if has_velocity[i] else 0.0, qd[j] if has_velocity[j] else 0.0]
         a = [
             qdd[i] if has_acceleration[i] else last.qdd[i - 1] if i > 0 else 0.0,
@@ -173,10 +173,10 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
     return quintic(h[:, 0], first, last)
 
 
-def _runs(marked: Array) -> list[tuple[int, int]]:
+def runs(marked: Array) -> list[tuple[int, int]]:
     """Return first and one past the last index of every run of True."""
-    edges = np.diff(np.concatenate(([0], marked.astype(int), [0])))
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    steps = np.diff(np.concatenate(([0], marked.astype(int), [0])))
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
     return [(int(i), int(j)) for i, j in zip(starts, ends, strict=True)]
 
 

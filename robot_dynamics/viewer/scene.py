@@ -13,7 +13,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
-from robot_dynamics.statics.ellipsoids import velocity_ellipsoid
+from robot_dynamics.statics.hand_statics import velocity_ellipsoid
 from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.viewer.bodies import Bodies, by_colour, grown
 from robot_dynamics.viewer.link_shapes import Colour, LinkShapes, Shape

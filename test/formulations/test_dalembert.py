@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robot_dynamics.algorithms.efforts_by_cause import effects
-from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
-from robot_dynamics.formulations import lagrange, newton_euler
-from robot_dynamics.formulations.dalembert import structured_equations
-from robot_dynamics.papers.puma_three_link import (
+from benchmark.operation_counts.puma_three_link import (
     PumaThreeLink,
     printed_h_3_coefficients,
     printed_h_tran,
 )
+from robot_dynamics.algorithms.efforts_by_cause import effects
+from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
+from robot_dynamics.formulations import lagrange, newton_euler
+from robot_dynamics.formulations.dalembert import structured_equations
 from robot_dynamics.papers.simplified_models import velocity_coefficients
 from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.link import Link

@@ -50,7 +50,7 @@ def test_gains_of_coupled_motors_are_those_of_the_motors():
 def test_a_load_that_is_too_light_is_refused():
     robot, empty, loaded = currents("planar_2r", np.array([10.0, 20.0]), mass=1e-4)
     load = Inertia.from_com(1e-4, COM, 0.0 * INERTIA)
-    with pytest.raises(RecordingError, match="does not tell the gain of drive 'joint_"):
+    with pytest.raises(RecordingError, match="does not determine the gain of drive 'joint_"):
         identify_drive_gains(robot, empty, loaded, load, robot.tips[0])
 
 

@@ -21,12 +21,13 @@ from robot_dynamics.errors import (
     UnknownNameError,
 )
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.papers.drive_coordinates import (
+from robot_dynamics.papers.generalized_coordinates import (
+    ENDPOINT,
     absolute_angles,
+    endpoint_coordinates,
     gear_coordinates,
     remote_drives,
 )
-from robot_dynamics.papers.endpoint_coordinates import ENDPOINT, endpoint_coordinates
 from robot_dynamics.papers.transformed_equations import transformed_equations
 from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, transmission_coordinates
 from robot_dynamics.robot.joint import Joint, JointType, Mimic

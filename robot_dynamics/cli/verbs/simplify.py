@@ -21,13 +21,15 @@ from rich.table import Table
 from robot_dynamics.cli.arguments import add_robot, load_robot, say
 from robot_dynamics.cli.json_output import add_json, print_json
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.papers.model_comparison import (
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
+from robot_dynamics.papers.simplified_models import (
+    TERMS,
     ModelComparison,
+    SimplifiedModel,
     compare_models,
     recommended_models,
+    simplified_model,
 )
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
-from robot_dynamics.papers.simplified_models import TERMS, SimplifiedModel, simplified_model
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.trajectory import excitation, interpolate

@@ -15,7 +15,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
 from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.statics.wrenches import moved_wrench
+from robot_dynamics.statics.hand_statics import moved_wrench
 
 LARGEST = 1e5
 """Largest value accepted for loads and drives, in SI units; a larger one is a mistake."""

@@ -8,9 +8,8 @@ import pytest
 from recorded_motion import Simulated
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Gains, Model, effort_limits
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
-from robot_dynamics.identification.online.residuals import Residuals, unexplained
+from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.spatial.rigid_body import Inertia
 

@@ -6,14 +6,14 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.trajectory.cartesian.pose_paths import (
+from robot_dynamics.trajectory.motions import circle_law
+from robot_dynamics.trajectory.pose_paths import (
     circle,
     pose_of,
     pose_spline,
     read_poses,
     straight_line,
 )
-from robot_dynamics.trajectory.motions import circle_law
 
 A = pose_of([0.3, -0.2, 0.5, 0.1, 0.2, 0.3])
 B = pose_of([0.1, 0.4, 0.6, -0.5, 0.4, 1.3])

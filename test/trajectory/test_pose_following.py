@@ -12,7 +12,7 @@ from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.denavit_hartenberg import TOOL
 from robot_dynamics.spatial.rigid_body import Pose
 from robot_dynamics.trajectory import circle, follow_poses, interpolate, pose_spline, straight_line
-from robot_dynamics.trajectory.cartesian.pose_paths import PosePath, pose_of
+from robot_dynamics.trajectory.pose_paths import PosePath, pose_of
 
 BENT = np.array([0.3, -1.2, 1.5, -0.4, 0.8, 0.2])
 

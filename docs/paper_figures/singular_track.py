@@ -1,7 +1,7 @@
-"""Arms and motions of the examples of Asada and Slotine that have no room elsewhere.
+"""Example 3-2 of [AsadaSlotine1986]: the endpoint of the unit arm passes its singular points.
 
-[AsadaSlotine1986], chapter 3. Figure 3-7, the track of example 3-2, is not in the copies at hand:
-the text names its points A to D, where rates are excessive and why, and a constant speed.
+Figure 3-7, the track, is not in the copies at hand: the text names its points A to D, where rates
+are excessive and why, and a constant speed.
 """
 
 from __future__ import annotations
@@ -12,26 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
-from robot_dynamics.robot.joint import JointType
-from robot_dynamics.robot.robot import Robot
 
 REACH_M = 1.999
 """Distance of A and D from the origin, m: just inside the boundary, where rates are infinite."""
 
 CORNER_M = 0.1
 """Distance of B and C from the origin, m."""
-
-
-def polar_arm(l_0: float = 0.0) -> Robot:
-    """The arm of example 3-1, figure 3-5: two revolute joints and one prismatic, at height l_0."""
-    right = np.pi / 2.0
-    rows = (
-        DHRow(JointType.REVOLUTE, 0.0, -right, l_0, 0.0),
-        DHRow(JointType.REVOLUTE, 0.0, right, 0.0, 0.0),
-        DHRow(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
-    )
-    return Table(rows, name="polar arm").to_robot()
 
 
 class Track(NamedTuple):
@@ -50,15 +36,14 @@ class Track(NamedTuple):
     rates: Array
 
 
-def singular_track(speed: float = 1.0, points: int = 1001) -> Track:
-    """The endpoint of the unit arm goes from A to B, C and D along straight lines.
+def singular_track(points: int) -> Track:
+    """The endpoint of the unit arm goes from A to B, C and D along straight lines, at 1 m/s.
 
     A = (`REACH_M`, 0) and D = (0, `REACH_M`) lie at the boundary of what it reaches,
     B = (`CORNER_M`, 0) and C = (0, `CORNER_M`) by the origin: A and D, and the origin, are singular
     points.
 
     Args:
-        speed: Of the endpoint, constant, m/s.
         points: Number of points.
     """
     corners = np.array([(REACH_M, 0.0), (CORNER_M, 0.0), (0.0, CORNER_M), (0.0, REACH_M)])
@@ -68,10 +53,10 @@ def singular_track(speed: float = 1.0, points: int = 1001) -> Track:
     s = np.linspace(0.0, passed[-1], points)
     position = np.column_stack([np.interp(s, passed, column) for column in corners.T])
     side = np.clip(np.searchsorted(passed, s, side="right") - 1, 0, 2)
-    velocity = speed * steps[side] / lengths[side, None]
+    velocity = steps[side] / lengths[side, None]
     angles = unit_arm_angles(position)
     rates = np.array([unit_arm_rates(q, v) for q, v in zip(angles, velocity, strict=True)])
-    return Track(s / speed, position, angles, rates)
+    return Track(s, position, angles, rates)
 
 
 def unit_arm_angles(position: npt.ArrayLike) -> Array:

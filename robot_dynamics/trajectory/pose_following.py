@@ -24,7 +24,8 @@ from robot_dynamics.kinematics import (
     mobility,
 )
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.trajectory.cartesian.pose_paths import PosePath
+from robot_dynamics.trajectory.interpolation import runs
+from robot_dynamics.trajectory.pose_paths import PosePath
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 NEARLY_SINGULAR = 200.0
@@ -127,7 +128,9 @@ class _Tracker:
         """Return the joint positions of the next pose."""
         found = self._solutions(rotation, position, redundant)
         q = self._nearest(found)
-        if self.started and (q is None or np.abs(q - self.q).max() > JUMP or self._free(found)):
+        if self.started and (
+            q is None or np.abs(q - self.q).max() > JUMP or any(found.self_motion)
+        ):
             q = self._continued(rotation, position, redundant, q)
         if q is None:
             reason = found.reason or "no solution"
@@ -142,14 +145,13 @@ class _Tracker:
             )
         self.whole[self.mine] = q
         self.started = True
-        self.conditions.append(self._condition())
+        J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]
+        self.conditions.append(mobility(J).condition)
         return q
 
     def singular(self, times: Array) -> Iterator[Remark]:
         """Yield the worst condition of the Jacobian in every nearly singular interval."""
-        bad = np.array(self.conditions) > NEARLY_SINGULAR
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], bad, [False])).astype(int)))
-        for first, last in edges.reshape(-1, 2):
+        for first, last in runs(np.array(self.conditions) > NEARLY_SINGULAR):
             k = first + int(np.argmax(self.conditions[first:last]))
             condition = self.conditions[k]
             how = (
@@ -177,9 +179,6 @@ class _Tracker:
             ways = found.q + np.where(self.turns, turns, 0.0)
         return np.array(ways[np.abs(ways - self.q).max(axis=1).argmin()])
 
-    def _free(self, found: InverseSolutions) -> bool:
-        return any(text is not None for text in np.atleast_1d(found.self_motion))
-
     def _continued(
         self, rotation: Array, position: Array, redundant: float | None, otherwise: Array | None
     ) -> Array | None:
@@ -190,7 +189,8 @@ class _Tracker:
         for _ in range(STEPS):
             R, p = frame_pose(self.robot, whole, self.ik.frame)
             if max(np.abs(position - p).max(), np.abs(rotation - R).max()) < REACHED:
-                return self._nearer(whole[self.mine], otherwise)
+                near = [q for q in (otherwise, whole[self.mine]) if q is not None]
+                return min(near, key=lambda q: float(np.abs(q - self.q).max()))
             off = rotation @ R.T
             turn = [off[2, 1] - off[1, 2], off[0, 2] - off[2, 0], off[1, 0] - off[0, 1]]
             missed = np.concatenate((position - p, 0.5 * np.array(turn)))
@@ -198,16 +198,6 @@ class _Tracker:
             J[:, self.held] = 0.0
             whole[self.mine] += np.linalg.pinv(J, rcond=1e-6) @ missed
         return otherwise
-
-    def _nearer(self, q: Array, other: Array | None) -> Array:
-        """Return the solution nearer to the last one."""
-        if other is None:
-            return q
-        return q if np.abs(q - self.q).max() < np.abs(other - self.q).max() else other
-
-    def _condition(self) -> float:
-        J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]
-        return mobility(J).condition
 
 
 def _redundant_positions(
