@@ -106,8 +106,8 @@ def _draw_limit(effort: Axes, limit: float, reach: float) -> None:
         return
     for side in (-limit, limit):
         effort.axhline(side, color=LIMIT, lw=1.0, ls=":")
-    room = 1.15 * (limit if reach > 0.4 * limit else max(reach, 1e-9))
-    effort.set_ylim(-room, room)
+    top = 1.15 * (limit if reach > 0.4 * limit else max(reach, 1e-9))
+    effort.set_ylim(-top, top)
     _remark(effort, f"limit {limit:g}, {100.0 * reach / limit:.0f} % used", REMARK)
 
 
@@ -120,5 +120,5 @@ def _remark(axis: Axes, text: str, colour: str) -> None:
 
 def _most_moved(log: Log) -> list[int]:
     """Joints to show, in their order: all, or those that move most."""
-    swing = np.ptp(log.q_d, axis=0)
-    return sorted(int(i) for i in np.argsort(-swing, kind="stable")[:MOST_ROWS])
+    travel = np.ptp(log.q_d, axis=0)
+    return sorted(int(i) for i in np.argsort(-travel, kind="stable")[:MOST_ROWS])

@@ -52,6 +52,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--edge",
+        dest="cutoff",
         type=positive,
         help="cutoff frequency of the low-pass, Hz (default: from the motion)",
     )

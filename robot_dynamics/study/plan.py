@@ -163,7 +163,7 @@ class StudyPlan:
 
     @property
     def has_integral(self) -> bool:
-        """Whether the law has an integral part."""
+        """True if the law has an integral part."""
         own = isinstance(self.gains, Gains) and self.gains.has_integral
         return own or bool(self.integral)
 

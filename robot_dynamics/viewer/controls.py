@@ -40,17 +40,17 @@ class JointSliders:
 
     @property
     def positions(self) -> Array:
-        """Where they are, shape (n,), rad or m."""
+        """Positions of the sliders, shape (n,), rad or m."""
         return np.array([slider.value for slider in self._sliders])
 
     def move(self, q: Array) -> None:
-        """Move them to where the arm is, shape (n,), rad or m."""
+        """Move the sliders to positions of the arm, shape (n,), rad or m."""
         for slider, value in zip(self._sliders, q, strict=True):
             slider.value = float(np.clip(value, slider.min, slider.max))
 
     @property
     def visible(self) -> bool:
-        """Whether they are shown."""
+        """True while the sliders are shown."""
         return bool(self._folder.visible)
 
     @visible.setter

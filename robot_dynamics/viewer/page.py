@@ -59,7 +59,7 @@ class Page:
     def __init__(self, host: str = LOOPBACK, port: int = PORT) -> None:
         check_free(host, port)
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # of browsers that leave
-        with redirect_stdout(io.StringIO()):  # we say it in one line
+        with redirect_stdout(io.StringIO()):  # `announcement` says it in one line
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
         self.host = host
         self._shown: _Shown | None = None
@@ -67,12 +67,12 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """URL of the page."""
         return address(self.host, self.server.get_port())
 
     @property
     def watched(self) -> bool:
-        """Whether any browser is connected."""
+        """True while a browser is connected."""
         return bool(self.server.get_clients())
 
     def announcement(self) -> str:
@@ -85,7 +85,7 @@ class Page:
 
         Args:
             robot: The robot.
-            source: Path or text of its URDF, for what it looks like.
+            source: Path or text of its URDF, for its shapes.
             dynamics: Its compiled equations.
             limit: Effort limits, shape (n,), N m or N; infinite for none.
         """
@@ -121,9 +121,9 @@ class Page:
         """Show a moment.
 
         Args:
-            now: What is shown.
-            residual: Whether colours tell how far efforts are from those of the model, instead of
-                how near to their limits.
+            now: The moment.
+            residual: Whether colours show the difference from the efforts of the model, instead of
+                the share of the limits.
             ellipsoid: Whether to show the ellipsoid of the tool's velocities.
         """
         assert self._shown is not None
@@ -158,7 +158,7 @@ class Page:
 
 
 def tick_until(ended: threading.Event, tick: Callable[[float], None]) -> None:
-    """Let time pass at `RATE_HZ`: tick gets the seconds since it was last called, one at most."""
+    """Call `tick` at `RATE_HZ` with the seconds since its last call, at most one."""
     last = time.monotonic()
     while not ended.wait(max(0.0, last + 1.0 / RATE_HZ - time.monotonic())):
         now = time.monotonic()

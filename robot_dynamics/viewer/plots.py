@@ -21,7 +21,7 @@ COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8
            "#e377c2", "#7f7f7f", "#bcbd22")  # fmt: skip
 
 MOST_CURVES = 10
-"""Joints or links that a plot has room for: the first ones."""
+"""Largest number of joints or links in a plot; the first ones are shown."""
 
 
 class _Curves:
@@ -36,7 +36,7 @@ class _Curves:
         self._rows: list[Array] = []
 
     def add(self, time: float, *parts: Array) -> None:
-        """Take up the numbers of a time, s; one that lies back begins another motion."""
+        """Add the numbers of a time, s; an earlier time than the last begins a new motion."""
         if self._rows and time < self._rows[-1][0]:
             self.clear()
         self._rows.append(np.concatenate([[time], *parts]))
@@ -44,7 +44,7 @@ class _Curves:
             del self._rows[0]
 
     def draw(self) -> None:
-        """Send them to the browsers."""
+        """Send the curves to the browsers."""
         if len(self._rows) < 2:
             return
         table = np.ascontiguousarray(np.array(self._rows).T)
@@ -95,7 +95,7 @@ class Plots:
         self._parts = _Curves([(causes, len(parts)), (by_link, len(links))])
 
     def add(self, now: Snapshot) -> None:
-        """Take up a moment; `draw` shows it."""
+        """Add a moment; `draw` shows it."""
         few = slice(self._few)
         desired = now.q if now.q_d is None else now.q_d
         bounded = np.isfinite(self._limit)

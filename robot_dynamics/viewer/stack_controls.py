@@ -10,16 +10,16 @@ from robot_dynamics.control import MODES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.controls import JointSliders
-from robot_dynamics.viewer.live_arm import BY_HAND, POSES, STILL, SWING
+from robot_dynamics.viewer.live_arm import BY_HAND, EXCITATION, POSES, STILL
 
 UNCHANGED = "as it is"
 
-MOTIONS = (UNCHANGED, SWING, POSES, STILL, BY_HAND)
+MOTIONS = (UNCHANGED, EXCITATION, POSES, STILL, BY_HAND)
 """Requests to a robot that is controlled by other nodes."""
 
 
 class StackControls:
-    """Controls of a robot that others move.
+    """Controls of a robot that other nodes move.
 
     Args:
         server: Where they are shown.

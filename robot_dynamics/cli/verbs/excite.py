@@ -128,11 +128,11 @@ def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
         shapes = outlines(find_robot(arguments.robot))
     except MissingPackageError as error:
         why = str(error)
-    lacking = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))
+    missing = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))
     if not shapes:
         print(f"WARNING: links count as straight lines: {why}", file=sys.stderr)
-    elif lacking:
-        print(f"WARNING: no mesh of {', '.join(lacking)}, which count as nothing", file=sys.stderr)
+    elif missing:
+        print(f"WARNING: no mesh of {', '.join(missing)}, which count as nothing", file=sys.stderr)
     return shapes
 
 

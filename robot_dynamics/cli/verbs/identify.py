@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = identify(
         robot,
         recordings,
-        cutoff=arguments.edge,
+        cutoff=arguments.cutoff,
         physical=not arguments.any_bodies,
         actuators=actuators if coupled else None,
     )
@@ -153,12 +153,12 @@ def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Frictio
     efforts = found.model.efforts(motion)
     off = np.linalg.norm(model.efforts(motion) - efforts, axis=0)
     off /= np.maximum(np.linalg.norm(efforts, axis=0), np.finfo(float).tiny)
-    told = ", ".join(
+    errors = ", ".join(
         f"{name} {100.0 * part:.1f} %" for name, part in zip(robot.joint_names, off, strict=True)
     )
     print(
         "WARNING: drives move several joints, and a URDF and nodes know friction and rotors of "
-        f"single joints; beside the report their efforts are off by, of the effort: {told}",
+        f"single joints; beside the report their efforts are off by, of the effort: {errors}",
         file=sys.stderr,
     )
     return friction
@@ -182,12 +182,12 @@ def _efforts(
         _load(arguments.load),
         arguments.load_frame or only_tip(robot),
         actuators=actuators,
-        cutoff=arguments.edge,
+        cutoff=arguments.cutoff,
     )
-    told = zip(gains.values, gains.deviation, strict=True)
+    found = zip(gains.values, gains.deviation, strict=True)
     print(
         "drive gains (N m or N per unit): "
-        + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in told)
+        + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in found)
         + f"\nfor later: --drive-gains={','.join(f'{gain:.7g}' for gain in gains.values)}",
         file=sys.stderr if arguments.json else sys.stdout,
     )

@@ -5,7 +5,7 @@
     robot-dynamics info arm.urdf --convention modified
 
 Joints with their limits; the Denavit-Hartenberg table where the robot is one chain; links without
-mass, inertias that no body has, limits that are missing or absurd; the size of the equations.
+mass, physically impossible inertias, missing or absurd limits; the size of the equations.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(chain_table(chain, tip))
     found = list(plausibility_warnings(robot))
     if found:
-        console.print("doubtful")
+        console.print("warnings")
         for warning in found:
             console.print(f"  {warning}", soft_wrap=True, highlight=False, markup=False)
         console.print()

@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         model = EffortModel.of(robot, drives.friction, drives.rotor_inertia)
     frame = arguments.frame or only_tip(robot)
     recordings = read_recordings(arguments, robot)
-    load = identify_payload(robot, model, recordings, frame, cutoff=arguments.edge)
+    load = identify_payload(robot, model, recordings, frame, cutoff=arguments.cutoff)
     if arguments.json:
         print_json(vars(load))
         return 0

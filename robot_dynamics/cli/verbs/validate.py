@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         read_recordings(arguments, robot),
         friction=None if drives is None else drives.friction,
         rotor_inertia=None if drives is None else drives.rotor_inertia,
-        cutoff=arguments.edge,
+        cutoff=arguments.cutoff,
     )
     if arguments.report is not None:
         write_whole(arguments.report, html_report(report).encode())

@@ -94,13 +94,13 @@ class PlantStages:
         end = (*advance, self._arrive())
         if not self._passive:
             return (self._equations(), self._glide(), *end)
-        dry, rooms, cases = self._dry(), self._rooms(), self._find_cases()
+        dry, stops, cases = self._dry(), self._stops(), self._find_cases()
         # Recomputing these is cheaper than loading; the last step's impulses are overwritten by now
-        bounds = (rooms,) if self._uneven else (dry, rooms)
+        bounds = (stops,) if self._uneven else (dry, stops)
         newton = Repeat(ROUNDS - 2, "unsettled", (*bounds, self._solve(), cases))
         sweep = When("unsettled", (*bounds, self._sweep(), cases))
         again = When("unsettled", (self._begin(), Repeat(ATTEMPTS, "unsettled", (newton, sweep))))
-        return (dry, rooms, self._equations(), self._first_round(), again, *end)
+        return (dry, stops, self._equations(), self._first_round(), again, *end)
 
     # -- equations of motion ---------------------------------------------------------------------
 
@@ -166,16 +166,16 @@ class PlantStages:
         reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven))
         return Stage("dry", function, tuple(reads), ("dry",))
 
-    def _rooms(self) -> Stage:
+    def _stops(self) -> Stage:
         """Compute the velocities that the stops allow; see `Passive`."""
 
         def function(**x: Array) -> dict[str, Any]:
             h = x["h"][0]
-            low = [minimum(room, 0.0) for room in (x["lower"] - x["q"]) / h]
-            high = [maximum(room, 0.0) for room in (x["upper"] - x["q"]) / h]
+            low = [minimum(v, 0.0) for v in (x["lower"] - x["q"]) / h]
+            high = [maximum(v, 0.0) for v in (x["upper"] - x["q"]) / h]
             return {"low": np.array(low), "high": np.array(high)}
 
-        return Stage("rooms", function, ("lower", "upper", "q", "h"), ("low", "high"))
+        return Stage("stops", function, ("lower", "upper", "q", "h"), ("low", "high"))
 
     def _first_round(self) -> Stage:
         """Solve for the cases of the last step, and test whether the solution keeps them."""
