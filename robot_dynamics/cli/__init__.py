@@ -113,9 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         Ctrl-C. Wrong usage ends with 2.
     """
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
-        from robot_dynamics.cli.completion import complete  # noqa: PLC0415  # only for a shell
-
-        complete(parser)
+        _complete()
     given = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in given if not word.startswith("-")), None)
     try:
@@ -143,6 +141,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = "" if error.filename is None else f"{error.filename}: "
         print(f"robot-dynamics {verb}: {where}{error.strerror}", file=sys.stderr)
         return 1
+
+
+def _complete() -> None:
+    """Answer a shell by argcomplete, and end the process; do nothing without argcomplete."""
+    try:
+        import argcomplete  # noqa: PLC0415  # optional
+    except ModuleNotFoundError:
+        return
+    from robot_dynamics.robot.catalogue import described_robots, known_robots  # noqa: PLC0415
+
+    files = argcomplete.FilesCompleter()
+
+    def names_and_files(prefix: str, action: argparse.Action, **others: object) -> list[str]:
+        known = {*known_robots(), *described_robots()} if action.dest == "robot" else set()
+        names = sorted(name for name in known if name.startswith(prefix))
+        return [*names, *files(prefix, action=action, **others)]
+
+    line = os.environ["COMP_LINE"][: int(os.environ["COMP_POINT"])]
+    before = line.split(" ")[int(os.environ["_ARGCOMPLETE"]) : -1]  # behind the program's name
+    verb = next((word for word in before if word and not word.startswith("-")), None)
+    argcomplete.autocomplete(parser(verb), default_completer=names_and_files)
 
 
 class _Once(logging.Filter):

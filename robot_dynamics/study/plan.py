@@ -18,7 +18,7 @@ from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.simd.compiled_loop import BATCH_INTEGRATORS
+from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples
 from robot_dynamics.study.quantities import QUANTITIES, check_values
 from robot_dynamics.trajectory.interpolation import interpolate

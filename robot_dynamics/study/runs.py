@@ -16,13 +16,15 @@ from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.kinematic_tree import robot_digest
-from robot_dynamics.simulation.simd.batch_parameters import (
+from robot_dynamics.simulation.simd.compiled_loop import (
+    BatchResult,
+    CompiledLoop,
     first_efforts,
     model_parameters,
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.simd.compiled_loop import BatchResult, CompiledLoop, LoopStructure
+from robot_dynamics.simulation.simd.law_stages import LoopStructure
 from robot_dynamics.spatial.rigid_body import Inertia
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES, Setting

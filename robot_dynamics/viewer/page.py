@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -150,6 +151,13 @@ class Page:
         if self._shown is not None:
             self._shown.scene.forget_path()
             self._shown.plots.clear()
+
+    def serve(self, run: Callable[[threading.Event], None]) -> None:
+        """Print the address and call `run` with an event that SIGTERM sets; Ctrl-C ends it too."""
+        ended = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: ended.set())
+        print(self.announcement(), flush=True)
+        run(ended)
 
     def close(self) -> None:
         """Stop serving the page."""

@@ -22,9 +22,9 @@ from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
 from robot_dynamics.nodes.viewer_requests import SHARE, ViewerRequests
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
+from robot_dynamics.viewer.controls import UNCHANGED
 from robot_dynamics.viewer.effort_causes import CAUSES
 from robot_dynamics.viewer.live_arm import BY_HAND, EXCITATION, STILL, ball
-from robot_dynamics.viewer.stack_controls import UNCHANGED
 from ros_system import Peer, lasting_node, wait_for
 
 SLIDER_STEP = 0.02  # rad: a five hundredth of a range of two turns is 0.025, and it rounds

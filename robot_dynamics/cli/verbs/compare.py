@@ -20,8 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -73,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         left_out = [name for name in names if name in CLOSED_FORMS]
         names = [name for name in names if name not in CLOSED_FORMS]
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.dof))
-    console = Console(width=None if Console().is_terminal else 120)
+    console = wide_console()
     rows = {}
     with Console(stderr=True).status("") as status:
         status.update("computing the reference")

@@ -19,14 +19,18 @@ from typing import TYPE_CHECKING
 from rich.console import Console, Group
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_motion, add_server, load_robot, positive
-from robot_dynamics.cli.destinations import new_recording, output_folder
+from robot_dynamics.cli.arguments import (
+    add_motion,
+    add_server,
+    load_robot,
+    new_recording,
+    output_folder,
+    positive,
+)
 from robot_dynamics.cli.following import follow, progress_bar
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.picture import draw
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
-from robot_dynamics.cli.tables import plain_table
-from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
+from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import announcement, check_free
@@ -97,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         ) from None
 
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = wide_console(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
     domain = own_domain() if arguments.domain is None else arguments.domain

@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import (
@@ -28,13 +27,13 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     joint_units,
     load_robot,
+    new_file,
+    output_file,
     positive,
     say,
 )
-from robot_dynamics.cli.destinations import new_file, output_file
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.recordings import add_lock, locked
-from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
@@ -100,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"output": str(output), "trajectories": [_peaks(robot, w) for w in written]})
         return 0
-    console = Console(width=None if Console().is_terminal else 120)
+    console = wide_console()
     for filled in written:
         console.print(peak_table(robot, filled))
     points = sum(len(filled.times) for filled in written)

@@ -24,11 +24,11 @@ from robot_dynamics.cli.arguments import (
     duration,
     joint_values,
     load_robot,
+    output_file,
     positive,
     take_negative_lists,
 )
-from robot_dynamics.cli.destinations import output_file
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.foundation.arrays import Array

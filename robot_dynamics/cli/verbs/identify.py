@@ -25,9 +25,14 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, say, take_negative_lists
-from robot_dynamics.cli.destinations import output_file
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.arguments import (
+    add_robot,
+    load_robot,
+    output_file,
+    say,
+    take_negative_lists,
+)
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     actuators_of,

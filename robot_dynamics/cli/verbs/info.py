@@ -15,12 +15,10 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
@@ -62,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
             {**about(robot), **rows, "doubtful": plausibility_warnings(robot), "operations": counts}
         )
         return 0
-    console = Console(width=None if Console().is_terminal else 130)
+    console = wide_console(130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
     console.print(
         f"[bold]{robot.name}[/]: {robot.dof} independent joints, {len(robot.links)} links, "

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.verbs.info import chain_rows, chain_table
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
@@ -47,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         ways = {"structure": ik.structure, "redundant": ik.redundant, "branches": ik.branches}
         print_json({"robot": robot.name, **chain, **ways})
         return 0
-    console = Console(width=None if Console().is_terminal else 120)
+    console = wide_console()
     console.print(chain_table(table, frame))
     console.print(f"structure: {ik.structure}")
     solver = "damped Gauss-Newton" if ik.structure == "numeric" else "closed form"

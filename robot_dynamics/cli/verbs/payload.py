@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
 from robot_dynamics.control import Friction
 from robot_dynamics.identification import identify_payload, read_parameters

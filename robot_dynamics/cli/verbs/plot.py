@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import load_robot, say
-from robot_dynamics.cli.destinations import output_file
+from robot_dynamics.cli.arguments import load_robot, output_file, say
 from robot_dynamics.control import effort_limits
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot

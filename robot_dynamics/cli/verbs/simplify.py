@@ -14,12 +14,10 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, say
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.papers.model_comparison import (
     ModelComparison,
@@ -77,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"robot": robot.name, **vars(comparison)})
         return 0
-    Console(width=None if Console().is_terminal else 120).print(_table(robot, comparison))
+    wide_console().print(_table(robot, comparison))
     return 0
 
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.destinations import output_file
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.arguments import add_robot, load_robot, output_file
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import NOT_GOOD, add_recordings, locked, read_recordings
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import read_parameters, validate

@@ -20,11 +20,10 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     add_server,
     load_robot,
+    new_recording,
     say,
     text_of_robot,
 )
-from robot_dynamics.cli.destinations import new_recording
-from robot_dynamics.cli.serving import serve
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.recordings.bag_reader import is_bag
 from robot_dynamics.robot import Robot
@@ -68,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         with closing(Page(arguments.host, arguments.port)) as page:
             say("reading meshes, compiling")
             view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
-            serve(page, view.run)
+            page.serve(view.run)
     finally:  # Ctrl-C, as a rule
         if recordings is not None and recordings.made:
             print(f"recording: {', '.join(map(str, recordings.made))}")
