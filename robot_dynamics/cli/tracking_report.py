@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from rich.table import Table
@@ -126,7 +125,6 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
     shown = _most_moved(first.feedforward)
     columns = 2 + len(comparisons)
     figure = Figure(figsize=(4.4 * columns, 1.6 + 1.75 * len(shown)), dpi=110)
-    FigureCanvasAgg(figure)
     axes = figure.subplots(len(shown), columns, squeeze=False, sharex=True)
     for row, i in zip(axes, shown, strict=True):
         _draw_joint(row, i, comparisons, robot)

@@ -102,7 +102,7 @@ class ViewerRequests:
     # -- motion ---------------------------------------------------------------------------------
 
     def choose(self, motion: str, robot: Robot, at: Array) -> None:
-        """Select one of `stack_controls.MOTIONS`.
+        """Select one of `controls.MOTIONS`.
 
         Args:
             motion: The motion.

@@ -80,20 +80,6 @@ class Distribution:
         index = np.minimum((u * len(self.numbers)).astype(int), len(self.numbers) - 1)
         return np.asarray(self.numbers)[index]
 
-    @property
-    def least(self) -> float:
-        """The smallest value; minus infinity for a normal distribution."""
-        if self.kind == "normal":
-            return -np.inf if self.numbers[1] else self.numbers[0]
-        return min(self.numbers)
-
-    def scaled(self, factor: float, offset: float = 0.0) -> Distribution:
-        """The distribution of factor x + offset."""
-        a, b = self.numbers[0], self.numbers[-1]
-        if self.kind == "normal":
-            return Distribution("normal", (factor * a + offset, abs(factor) * b))
-        return Distribution(self.kind, tuple(factor * x + offset for x in self.numbers))
-
 
 def distribution_of(name: str, text: str | float, *, symmetric: bool = False) -> Distribution:
     """Read a distribution as a user writes it.

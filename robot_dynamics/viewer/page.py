@@ -152,12 +152,12 @@ class Page:
             self._shown.scene.forget_path()
             self._shown.plots.clear()
 
-    def serve(self, run: Callable[[threading.Event], None]) -> None:
-        """Print the address and call `run` with an event that SIGTERM sets; Ctrl-C ends it too."""
+    def serve(self, tick: Callable[[float], None]) -> None:
+        """Print the address, and call `tick` as `tick_until` does, until SIGTERM or Ctrl-C."""
         ended = threading.Event()
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
         print(self.announcement(), flush=True)
-        run(ended)
+        tick_until(ended, tick)
 
     def close(self) -> None:
         """Stop serving the page."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from robot_dynamics.control import effort_limits
@@ -11,7 +9,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.recordings.recorded_motion import RecordedMotion
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.page import Page, tick_until
+from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot
 
 SLOPE_S = 0.02
@@ -83,7 +81,3 @@ class ReplayView:
         self.page.show(
             self.snapshot(), residual=self.residual.value, ellipsoid=self.ellipsoid.value
         )
-
-    def run(self, ended: threading.Event) -> None:
-        """Tick until the event is set."""
-        tick_until(ended, self.tick)

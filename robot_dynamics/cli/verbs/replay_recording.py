@@ -37,5 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
         robot, source = load_robot(arguments.robot), str(find_robot(arguments.robot))
     motion.states_of(robot)  # refused before a page is served
     with closing(Page(arguments.host, arguments.port)) as page:
-        page.serve(ReplayView(page, motion, robot, source).run)
+        page.serve(ReplayView(page, motion, robot, source).tick)
     return 0

@@ -67,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         with closing(Page(arguments.host, arguments.port)) as page:
             say("reading meshes, compiling")
             view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
-            page.serve(view.run)
+            with closing(view):
+                page.serve(view.tick)
     finally:  # Ctrl-C, as a rule
         if recordings is not None and recordings.made:
             print(f"recording: {', '.join(map(str, recordings.made))}")

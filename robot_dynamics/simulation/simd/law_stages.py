@@ -28,6 +28,7 @@ from robot_dynamics.control.model import continuous_joints
 from robot_dynamics.errors import check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
+from robot_dynamics.simulation.simd.plant_stages import where
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 
@@ -244,7 +245,7 @@ class LawStages:
             found = cycle_equations(cycle, self._continuous)["state"]
             due = x["due"][0] if self.how.every else 1.0
             new = zip(("last", "cut", *more), found, state, strict=False)
-            results: dict[str, Any] = {name: _where(due, a, b) for name, a, b in new}
+            results: dict[str, Any] = {name: where(due, a, b) for name, a, b in new}
             if self.how.sensed:
                 results["turn"] = x["turn"] + due
             return results
@@ -335,11 +336,6 @@ def quantised(x: Any, resolution: Any, fineness: Any) -> Any:
     """The nearest multiple of the resolution, whose inverse is given; x where that is zero."""
     steps = rounded(x * fineness)
     return select(0.0, resolution, resolution * steps, x)
-
-
-def _where(condition: Any, new: Any, old: Any) -> Array:
-    pairs = zip(new, old, strict=True)
-    return np.array([select(0.0, condition, a, b) for a, b in pairs])
 
 
 def _largest(so_far: Array, counts: Any, x: Array) -> Array:
