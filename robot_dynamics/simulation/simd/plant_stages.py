@@ -265,12 +265,9 @@ class PlantStages:
                     sliding = select(0.0, rest, sliding, -sliding)
                     new[i] = clip(sliding, x["low"][i], x["high"][i])
             p = A @ np.array(new) - c
-            open_, unknown = (
-                x["unsettled"][0],
-                np.full(self.n, UNKNOWN),
-            )  # until this guess is solved
-            better = {"guess": new, "v": new, "p": p, "cases": unknown}
-            return {name: where(open_, rows, x[name]) for name, rows in better.items()}
+            # This guess has not been solved yet, so its cases are unknown
+            better = {"guess": new, "v": new, "p": p, "cases": np.full(self.n, UNKNOWN)}
+            return {name: where(x["unsettled"][0], rows, x[name]) for name, rows in better.items()}
 
         reads = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
         return Stage("sweep", function, reads, ("guess", "v", "p", "cases"))
