@@ -1,4 +1,4 @@
-"""Nodes beside those of a verb, in processes of their own: they look on and take no time."""
+"""Nodes in separate processes beside those of a verb, so that they do not slow its loop."""
 
 from __future__ import annotations
 

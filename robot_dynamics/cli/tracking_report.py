@@ -25,7 +25,7 @@ CONTROL: Mapping[str, str] = {
 }
 """Modes of the controller that are compared, all with the same gains: ours, then the baselines.
 
-PD with gravity is what many arms ship with, and the fair comparison: PD alone first of all sags.
+PD with gravity compensation is the fair baseline, which many arms ship with: PD alone sags.
 """
 
 
@@ -72,7 +72,7 @@ class Comparison(NamedTuple):
 
 
 def tracking_table(comparison: Comparison, robot: Robot) -> Table:
-    """Errors, their ratios, and peak efforts against limits, one row per joint."""
+    """Return errors, their ratios, and peak efforts against limits, one row per joint."""
     table = plain_table(comparison.title, [])
     table.add_column("joint", overflow="fold")
     table.add_column("RMS\nerror")
@@ -102,13 +102,13 @@ def tracking_table(comparison: Comparison, robot: Robot) -> Table:
 
 
 MOST_ROWS = 10
-"""Joints that a picture shows at most: those that move most."""
+"""Largest number of joints in a picture: those that move most."""
 
 COLOURS = {"feedforward": "#0072b2", "pd_gravity": "#009e73", "pd": "#d55e00"}
-"""Of the modes of `CONTROL`; they stay apart for every kind of colour vision."""
+"""Colours of the modes of `CONTROL`, distinguishable for every kind of colour vision."""
 
 BACK_TO_FRONT = ("pd", "pd_gravity", "feedforward")
-"""Order of drawing: ours last, or it would lie under the others."""
+"""Order of drawing: feedforward last, on top."""
 
 LIMIT, DESIRED, REMARK = "#999999", "#000000", "#555555"
 
@@ -185,7 +185,7 @@ def _draw_joint(
 
 
 def _draw_limit(effort: Axes, limit: float, reach: float) -> None:
-    """Lines at both limits; where they are far away they would flatten the curve, so words."""
+    """Draw lines at both limits if they are near the curve, and write the share used."""
     if not np.isfinite(limit):
         return
     for side in (-limit, limit):
@@ -196,13 +196,13 @@ def _draw_limit(effort: Axes, limit: float, reach: float) -> None:
 
 
 def _remark(axis: Axes, text: str, colour: str) -> None:
-    """Words above the right end of an axis, clear of its curves."""
+    """Write a remark above the right end of an axis."""
     axis.text(
         1.0, 1.02, text, transform=axis.transAxes, ha="right", va="bottom", fontsize=8, color=colour
     )
 
 
 def _most_moved(log: Log) -> list[int]:
-    """Joints to show, in their order: all, or those that move most."""
+    """Return the joints to show, in order: all, or those that move most."""
     travel = np.ptp(log.q_d, axis=0)
     return sorted(int(i) for i in np.argsort(-travel, kind="stable")[:MOST_ROWS])

@@ -193,7 +193,7 @@ class LawController:
         """Return the efforts of this cycle, shape (n,)."""
         model, zero = self.model, self._none[0]
         state = self._state
-        if state is None:  # from the effort of gravity, by the limit of the rate
+        if state is None:  # the rate limit starts from the effort of gravity
             state = np.array(CycleState(model.gravity(desired.q), zero, zero, zero))
         motion = ReferenceSegment.at(desired.q, desired.qd, model.feedforward(*desired))
         self._state, _, _ = self._cycle.closed_loop(

@@ -17,7 +17,7 @@ class PortError(RobotDynamicsError, OSError):
 
 
 def address(host: str, port: int) -> str:
-    """Where a browser finds a page."""
+    """Return the URL of a page."""
     name = socket.gethostname() if host in ("0.0.0.0", "::") else host
     return f"http://{name}:{port}"
 

@@ -20,9 +20,9 @@ class JointSliders:
     """Sliders of the independent joints.
 
     Args:
-        server: Where they are shown.
+        server: Server of the page.
         robot: The robot.
-        pose: Positions at first, shape (n,), rad or m.
+        pose: Initial positions, shape (n,), rad or m.
     """
 
     def __init__(self, server: viser.ViserServer, robot: Robot, pose: Array) -> None:
@@ -59,15 +59,15 @@ class JointSliders:
 
 
 class LiveControls:
-    """Controls of an arm that is simulated here, read by polling.
+    """Controls of an arm simulated in this process, read by polling.
 
     Args:
-        server: Where they are shown.
-        robots: Names of the robots to choose from.
-        name: The one that is shown.
-        robot: The same.
-        motions: Names of the motions to choose from.
-        pose: Positions of the sliders at first, shape (n,), rad or m.
+        server: Server of the page.
+        robots: Names of the selectable robots.
+        name: Name of the robot on the page.
+        robot: That robot.
+        motions: Names of the selectable motions.
+        pose: Initial positions of the sliders, shape (n,), rad or m.
     """
 
     def __init__(
@@ -139,11 +139,11 @@ class StackControls:
     """Controls of a robot that other nodes move.
 
     Args:
-        server: Where they are shown.
+        server: Server of the page.
         robot: The robot that is shown.
-        pose: Positions of the sliders at first, shape (n,), rad or m.
-        robots: Names of the robots to choose from while no joint_states arrive.
-        name: The one that is shown.
+        pose: Initial positions of the sliders, shape (n,), rad or m.
+        robots: Names of the selectable robots while no joint_states arrive.
+        name: Name of the robot on the page.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class StackControls:
                 hint="shown until joint_states arrive",
             )
             self.motion = gui.add_dropdown(
-                "motion", MOTIONS, hint="sent on joint_trajectory, again whenever it has ended"
+                "motion", MOTIONS, hint="sent on joint_trajectory, repeated after its end"
             )
             send = gui.add_button("send the motion", hint="of trajectory_node")
         with gui.add_folder("Control"):
@@ -217,6 +217,6 @@ class StackControls:
         return {**changed, **dict.fromkeys(pressed, True)}
 
     def say(self, message: str) -> None:
-        """Show a message; "" takes it away."""
+        """Show a message; "" clears it."""
         if self.message.content != message:
             self.message.content = message

@@ -29,7 +29,7 @@ GREY: Colour = (200, 203, 208)
 STAND_IN: Colour = (150, 160, 190)
 
 DENSITY = 1500.0
-"""Of a stand-in without a size of its own, kg/m^3: between plastic and aluminium."""
+"""Density of a stand-in without a size, kg/m^3: between plastic and aluminium."""
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +58,8 @@ class LinkShapes(NamedTuple):
 def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
     """Load the shapes of all links.
 
-    A mesh that is missing or cannot be read gives way to the collision shapes of its link, and
-    where there are none, to an ellipsoid of the link's inertia. One warning names all such meshes.
+    The collision shapes of its link replace a missing or unreadable mesh; without any, an ellipsoid
+    of the inertia does. One warning counts all such meshes.
 
     Args:
         robot: The robot.
@@ -88,13 +88,13 @@ def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
 
 
 def outlines(source: str | os.PathLike[str]) -> dict[str, Array]:
-    """Points of the collision shapes of every link, or of its looks where it has none.
+    """Return points of the collision shapes of every link, or of its visual shapes without any.
 
     Args:
         source: Path or text of a URDF.
 
     Returns:
-        Shape (v, 3) by link, m, in its frame; nothing of links whose meshes are missing.
+        Shape (v, 3) by link, m, in its frame; links with missing meshes are left out.
     """
     document = open_document(source)
     loader = _Loader(document, _folder(source))
@@ -229,7 +229,7 @@ class _Loader:
 
 
 class _MissingMeshError(Exception):
-    """A mesh that is not there or cannot be read."""
+    """A missing or unreadable mesh."""
 
 
 def _reason(path: Path, error: Exception) -> str:
@@ -239,7 +239,7 @@ def _reason(path: Path, error: Exception) -> str:
 
 
 def _own_colour(part: Any) -> Colour | None:
-    """The colour that the file gives a mesh; None for the default of the reader."""
+    """Return the colour of a mesh in its file; None for the default of the reader."""
     material = getattr(part.visual, "material", None)
     if material is None:
         return None
@@ -283,8 +283,8 @@ def mesh_path(uri: str, folder: Path | None = None) -> Path | None:
     """Find the file of a mesh; nothing is fetched.
 
     Args:
-        uri: As the attribute `filename` of a <mesh> has it.
-        folder: Folder of the URDF; none where it came as text.
+        uri: Attribute `filename` of a <mesh>.
+        folder: Folder of the URDF, or None for a URDF given as text.
 
     Returns:
         The file, or None if there is none.

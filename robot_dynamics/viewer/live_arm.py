@@ -43,7 +43,7 @@ OBSERVED_EVERY = 5
 """Cycles between two calls of the observer."""
 
 LOAD_DENSITY = 3000.0
-"""Of the ball that stands for a payload, kg/m^3."""
+"""Density of the ball that represents a payload, kg/m^3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +209,9 @@ class LiveArm:
 
 
 class _LoadedArm:
-    """Equations of the arm as it really is: heavier than its model, loaded and pushed.
+    """Equations of the true arm: heavier than its model, loaded and pushed.
 
-    Masses all scaled by f scale M and b by f; so do efforts that are divided by it.
+    Scaling all masses by f scales M and b by f, so efforts are divided by f instead.
     """
 
     def __init__(self, dynamics: Dynamics, frame: str) -> None:
@@ -261,6 +261,6 @@ class _LoadedArm:
 
 
 def ball(mass: float) -> Inertia:
-    """A solid ball of a mass, kg, about its centre."""
+    """Return a solid ball of a mass, kg, at the origin."""
     radius = (3.0 * mass / (4.0 * np.pi * LOAD_DENSITY)) ** (1.0 / 3.0)
     return Inertia.from_com(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))

@@ -21,11 +21,11 @@ class LiveView:
     """The page of a simulated robot.
 
     Args:
-        page: Where it is shown.
+        page: The page.
         name: Name of a known robot, or path of a URDF.
         load: Reads a robot by its name.
-        waypoints: A motion of the user's for this robot.
-        recording: Makes a recording of a robot, by its name and equations: of each its own.
+        waypoints: Motion from a file, for this robot.
+        recording: Makes a new recording of a robot, from its name and equations.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class LiveView:
         )
 
     def _change(self, name: str) -> None:
-        """Show another robot; one that cannot be simulated is named, and this one stays."""
+        """Show another robot, or an error if it cannot be simulated."""
         try:
             self._open(name)
         except RobotDynamicsError as error:

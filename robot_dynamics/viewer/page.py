@@ -27,11 +27,10 @@ from robot_dynamics.viewer.scene import RobotScene
 from robot_dynamics.viewer.snapshot import Snapshot
 
 RATE_HZ = 25.0
-"""Moments shown a second."""
+"""Updates of the page per second."""
 
 DRAW_EVERY = 3
-"""Moments between two drawings of the plots, and between two that are taken apart by cause: a curve
-of ten seconds hardly changes in one."""
+"""Updates per drawing of the plots, because a curve of ten seconds hardly changes in one update."""
 
 RESIDUAL_SHARE = 0.1
 """Residual over the effort limit at which a link is fully red."""
@@ -175,6 +174,6 @@ def tick_until(ended: threading.Event, tick: Callable[[float], None]) -> None:
 
 
 def _sky() -> npt.NDArray[np.uint8]:
-    """A background that white links stand out from, darker towards the ground."""
+    """Return a background that contrasts with white links, darker towards the ground."""
     rows = np.linspace([226, 232, 240], [176, 186, 200], 64).astype(np.uint8)
     return np.repeat(rows[:, None], 2, axis=1)

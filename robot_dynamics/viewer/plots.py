@@ -28,7 +28,7 @@ class _Curves:
     """The last seconds of some signals, distributed over several plots.
 
     Args:
-        plots: Each with how many of the numbers are its curves, in order.
+        plots: Each plot with its number of curves, in order.
     """
 
     def __init__(self, plots: Sequence[tuple[Any, int]]) -> None:
@@ -54,7 +54,7 @@ class _Curves:
             at += width
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all points."""
         self._rows.clear()
 
 
@@ -62,7 +62,7 @@ class Plots:
     """Five plots in a panel beside the scene.
 
     Args:
-        server: Where they are shown.
+        server: Server of the page.
         robot: The robot.
         links: Rows of `EffortCauses.by_link`.
         limit: Effort limits, shape (n,), N m or N; infinite for none.
@@ -114,7 +114,7 @@ class Plots:
         self._parts.draw()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all points."""
         self._motion.clear()
         self._parts.clear()
 

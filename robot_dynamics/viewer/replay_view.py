@@ -20,13 +20,13 @@ class ReplayView:
     """The page of a recording.
 
     Args:
-        page: Where it is shown.
+        page: The page.
         motion: The recording.
-        robot: The robot that was recorded.
+        robot: The recorded robot.
         source: Path or text of its URDF.
 
     Raises:
-        RecordingError: If it holds no joint_states of this robot.
+        RecordingError: If it has no joint_states of this robot.
     """
 
     def __init__(self, page: Page, motion: RecordedMotion, robot: Robot, source: str) -> None:

@@ -1,4 +1,4 @@
-"""The formulations beside each other on one robot: whether they agree, their size and speed.
+"""Compare the formulations on one robot: agreement, operations and time.
 
     robot-dynamics compare ur5
     robot-dynamics compare talos --formulations newton_euler augmented_body
@@ -30,7 +30,7 @@ CLOSED_FORMS = ("lagrange", "dalembert", "lagrange_euler")
 """Formulations whose operations grow with the third or fourth power of the number of joints."""
 
 MOST_JOINTS = 12
-"""Joints from which on closed forms are left out unless they are asked for: they take minutes."""
+"""Largest number of joints with closed forms by default; with more they take minutes."""
 
 REFERENCE = "newton_euler"
 
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(table_of(robot, rows))
     if left_out:
         console.print(
-            f"left out, as they grow with a power of the {robot.dof} joints: "
+            f"left out, because they grow with a power of the {robot.dof} joints: "
             f"{', '.join(left_out)}; name them with --formulations"
         )
     return 0
@@ -128,7 +128,7 @@ def measured(robot: Robot, name: str, states: Array, expected: Array) -> Compari
 
 
 def table_of(robot: Robot, rows: dict[str, ComparisonRow]) -> Table:
-    """The rows for the terminal."""
+    """Return the table for the terminal."""
     operations = ("multiplications", "additions", "sines, cosines")
     table = plain_table(
         f"inverse dynamics of {robot.name}, {robot.dof} joints",

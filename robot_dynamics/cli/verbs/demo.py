@@ -1,4 +1,4 @@
-"""A simulated robot follows a motion over ROS 2 topics, with feedforward and by PD.
+"""Let a simulated robot follow a motion over ROS 2 topics, with feedforward and by PD.
 
     robot-dynamics demo                                   a Panda
     robot-dynamics demo ur5 --view                        with a page in the browser
@@ -174,12 +174,12 @@ def _compare(
                 logs[mode], timing = follow(nodes, f"{name}, mass x {factor:g}", progress)
                 timings.append(timing)
             comparisons.append(Comparison(title, **logs))
-    nodes.set(nodes.controller, mode="feedforward")  # by PD alone it would sag on until the end
+    nodes.set(nodes.controller, mode="feedforward")  # by PD alone it would sag until the end
     return comparisons, timings
 
 
 def _go_on(nodes: Composed, console: Console) -> None:
-    """Follow the motion again and again, for the page."""
+    """Repeat the motion for the page."""
     nodes.set(nodes.trajectory, repeat=True)
     nodes.trajectory.send()
     console.print("the motion goes on for the page; Ctrl-C ends it")
@@ -188,7 +188,7 @@ def _go_on(nodes: Composed, console: Console) -> None:
 
 
 TIMES = ("late_median", "late_p99", "late_max", "busy_median", "busy_p99")
-"""Of a cycle, s."""
+"""Reported times of a cycle, s."""
 
 
 def _rates(timings: list[dict[str, TimingReport]]) -> dict[str, dict[str, float]]:

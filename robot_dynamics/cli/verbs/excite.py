@@ -1,4 +1,4 @@
-"""A motion that shows everything there is to identify, within the limits of this arm.
+"""Find an exciting motion for identification, within the limits of an arm.
 
     robot-dynamics excite arm.urdf --duration 30 --out excitation.csv
     robot-dynamics excite panda --lock panda_finger_joint1=0 --box=-0.6,-0.6,0.05,0.8,0.6,1.2
@@ -86,12 +86,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search, write, and say what the motion shows."""
+    """Search for a motion, write it and print its condition number."""
     robot = locked(load_robot(arguments.robot), arguments.lock)
     if arguments.out.suffix not in (".csv", ".yaml", ".yml"):
         raise ArgumentError(f"{arguments.out}: unknown kind of file; use .csv or .yaml")
     if arguments.box is None:
-        print("WARNING: without --box the floor and all that stands around are not looked at",
+        print("WARNING: without --box the floor and the surroundings are ignored",
               file=sys.stderr)  # fmt: skip
     shapes = _shapes(arguments, robot)
     found = _searched(arguments, robot, shapes)
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
-    """Meshes of the links, where they count and are there; else a line that says so."""
+    """Return the meshes of the links if they are needed; warn about missing ones."""
     if arguments.box is None and not arguments.clearance:
         return {}
     shapes: Mapping[str, Array] = {}

@@ -1,4 +1,4 @@
-"""Where a frame is in the root link at given joint positions, by default the middle of ranges.
+"""Print the pose of a frame in the root link at given joint positions (default: mid-range).
 
 robot-dynamics pose ur5 --q 0,-1,1,0,0,0
 robot-dynamics pose arm.urdf --frame wrist --q elbow=0.5

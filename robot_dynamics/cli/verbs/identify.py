@@ -1,19 +1,19 @@
-"""Bodies and friction that fit a recorded motion, written into your URDF.
+"""Fit inertias and friction to a recorded motion, and write them into your URDF.
 
     robot-dynamics identify arm.urdf run.mcap                       -> arm_identified.urdf
     robot-dynamics identify arm.urdf run.mcap --out fits.urdf --report report.html
     robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
     robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
 
-Where efforts are currents, --loaded is the same or another motion with a load of known mass and
-mass centre: it tells the drive gains.
+If efforts are currents, --loaded is the same or another motion with a load of known mass and mass
+centre, from which the drive gains are identified.
 
 Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF cannot hold, as
 parameters of controller_node and feedforward_node. Judge the result by another recording:
 `robot-dynamics validate`.
 
-Exit status 0 says good, 3 anything less. Of a robot that the verdict says not to use only the
-report is written, unless --anyway is given.
+Exit status 0 means good, 3 anything less. If the verdict is not to use the model, only the report
+is written, unless --anyway is given.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--any-bodies",
         action="store_true",
-        help="least squares alone: report, without a URDF, as no bodies may have what it finds",
+        help="least squares alone: only a report, as inertias may be physically impossible",
     )
     parser.add_argument(
         "--loaded",
@@ -95,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Identify, write, and say how well it fits."""
+    """Identify, write the files and print the verdict."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
     source = find_robot(arguments.robot)
     out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
@@ -151,7 +151,7 @@ def _not_written(out: Path) -> str:
 
 
 def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Friction:
-    """Friction of coupled drives by joint, as URDF and nodes say it; warns how far off that is."""
+    """Return friction of coupled drives by joint, as a URDF has it, and warn about the error."""
     friction, robot = Friction.of(found.robot), found.robot
     model = EffortModel.of(robot, friction, found.rotor_inertia)
     motion = joined([signals(recording, found.cutoff) for recording in recordings])
@@ -175,7 +175,7 @@ def _efforts(
     recordings: list[Recording],
     actuators: Actuators | None,
 ) -> list[Recording]:
-    """Recordings of currents as recordings of efforts, by a known load."""
+    """Convert recordings of currents to efforts by a known load."""
     if not (arguments.loaded and arguments.load):
         raise ArgumentError("--loaded and --load belong together; give both")
     if arguments.drive_gains is not None:

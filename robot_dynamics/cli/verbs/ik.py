@@ -1,4 +1,4 @@
-"""All joint positions that bring a frame to a pose, or why there are none.
+"""Print all joint positions that bring a frame to a pose, or the reason for none.
 
 robot-dynamics ik ur5 --position 0.4,0.1,0.3
 robot-dynamics ik ur5 --position=-0.4,0.1,0.3 --rpy 0,1.57,0 --json

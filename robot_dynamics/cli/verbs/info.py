@@ -27,7 +27,7 @@ from robot_dynamics.robot.plausibility import plausibility_warnings
 from robot_dynamics.robot.transforms import merge_fixed
 
 COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
-"""Kernels whose operations are shown."""
+"""Kernels whose operations are counted."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is known of the robot."""
+    """Print joints, chain, warnings and operation counts."""
     robot = load_robot(arguments.robot, moving=False)
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def about(robot: Robot) -> dict[str, Any]:
-    """Masses, gravity and the moving joints, for a program."""
+    """Return masses, gravity and moving joints for programs."""
     return {
         "robot": robot.name,
         "mass": sum(float(link.inertia.mass) for link in robot.links),
@@ -112,7 +112,7 @@ def about(robot: Robot) -> dict[str, Any]:
 
 
 def joint_table(robot: Robot) -> Table:
-    """The moving joints, followers of mimic joints included."""
+    """Return the table of moving joints, including followers of mimic joints."""
     numbers = ("range", "velocity", "effort", "damping", "friction")
     table = plain_table("joints", ["name", "type"], numbers)
     for joint in robot.moving_joints:
@@ -135,7 +135,7 @@ def joint_table(robot: Robot) -> Table:
 
 
 def only_chain(robot: Robot) -> str | None:
-    """Last link of a robot that is one chain of joints that move by themselves, else None."""
+    """Return the last link if the robot is one chain without mimic joints, else None."""
     tree = merge_fixed(robot)
     serial = all(parent == k for k, parent in enumerate(tree.parents))
     if not tree.joints or not serial or any(joint.mimic is not None for joint in tree.joints):
@@ -144,7 +144,7 @@ def only_chain(robot: Robot) -> str | None:
 
 
 def chain_rows(chain: Chain) -> list[dict[str, Any]]:
-    """A Denavit-Hartenberg table for a program, in m and rad."""
+    """Return a Denavit-Hartenberg table for programs, in m and rad."""
     return [
         {"joint": row.name, "type": row.type.value}
         | {name: float(getattr(row, name)) for name in ("a", "alpha", "d", "theta")}
@@ -153,7 +153,7 @@ def chain_rows(chain: Chain) -> list[dict[str, Any]]:
 
 
 def chain_table(chain: Chain, tip: str | None) -> Table:
-    """The Denavit-Hartenberg table of the chain to a tip."""
+    """Return the Denavit-Hartenberg table of the chain to a tip."""
     table = plain_table(
         f"Denavit-Hartenberg table to {tip}, {chain.convention}",
         ["joint"],

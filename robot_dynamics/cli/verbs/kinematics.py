@@ -1,4 +1,4 @@
-"""The chain to a frame: its Denavit-Hartenberg table, and what serves its inverse kinematics.
+"""Print the Denavit-Hartenberg table of the chain to a frame, and its inverse kinematics.
 
 robot-dynamics kinematics ur5
 robot-dynamics kinematics panda --json
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_frame(parser: argparse.ArgumentParser) -> None:
-    """Option for the frame that kinematics is about."""
+    """Add the option for the frame at the end of the chain."""
     parser.add_argument("--frame", help="link or named frame (default: the only tip)")
 
 

@@ -1,4 +1,4 @@
-"""The load that an identified arm carries, from a motion with it.
+"""Identify the payload of an identified arm from a motion with it.
 
     robot-dynamics payload arm_identified.urdf loaded.mcap --frame tool0
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the load, and how controller_node takes it."""
+    """Print mass, mass centre and inertia of the load."""
     robot = locked(load_robot(arguments.robot), arguments.lock)
     drives = drives_of(arguments, robot)
     known = (Friction.of(robot),) if drives is None else (drives.friction, drives.rotor_inertia)

@@ -1,4 +1,4 @@
-"""Simplified models of a robot: what they save in operations, and what they cost in torque.
+"""Compare simplified models of a robot: operations saved and torque lost.
 
     robot-dynamics simplify puma_gupta --motion circle
     robot-dynamics simplify ur5 --keep shoulder_pan_joint=D_tran,G --others D_tran,D_rot,G
@@ -31,7 +31,7 @@ from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.trajectory import excitation, interpolate
 
 POINTS = 181
-"""Of the motion that models are compared along."""
+"""Points of the motion along which models are compared."""
 
 DURATION_S = 8.0
 """Duration of the excitation, s."""

@@ -92,10 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def controller(model: Model, mode: str) -> Controller:
-    """One of the control laws about the desired motion, within the effort limits.
+    """Return a control law about the desired motion, within the effort limits.
 
     Args:
-        model: What the law knows about the robot.
+        model: The law's model of the robot.
         mode: One of `control.MODES`.
     """
     law, limit = MODES[mode].effort, effort_limits(model.dynamics.robot)

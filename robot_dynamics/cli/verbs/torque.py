@@ -1,10 +1,10 @@
-"""Joint torques of one state of motion, and what gravity, velocity, acceleration and friction take.
+"""Print joint torques of one motion state: gravity, velocity, acceleration and friction terms.
 
     robot-dynamics torque panda                                  at rest in the middle of its ranges
     robot-dynamics torque ur5 --q 0,-1,1,0,0,0 --qdd elbow_joint=2
     robot-dynamics torque ur5 --qd 0.1,0.1,0.1,0,0,0 --formulation kane
 
-Values that are not given are zero; positions then are the middle of the joint ranges.
+By default velocities and accelerations are zero, and positions are in the middle of the ranges.
 """
 
 from __future__ import annotations

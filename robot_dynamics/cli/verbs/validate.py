@@ -4,7 +4,7 @@
     robot-dynamics validate arm.urdf run.mcap --report report.html     # before identification
 
 Friction and rotor inertia are read from the .yaml beside the URDF that `identify` has written.
-Exit status 0 says good, 3 anything less.
+Exit status 0 means good, 3 anything less.
 """
 
 from __future__ import annotations

@@ -95,16 +95,16 @@ class SymbolicModel:
 
     @property
     def bandwidth(self) -> Any:
-        """rad/s."""
+        """Bandwidth, rad/s."""
         return self.x["bandwidth"][0]
 
     @property
     def damping_ratio(self) -> Any:
-        """1."""
+        """Damping ratio, 1."""
         return self.x["damping_ratio"][0]
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Efforts of a motion without friction, shape (n,)."""
+        """Return efforts of a motion without friction, shape (n,)."""
         tree = self.inertias.robot_with(self.x["model_body"], self.x["model_gravity"])
         joints = tree.coupling
         motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
@@ -120,15 +120,15 @@ class SymbolicModel:
         return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        """The acceleration that the reference stands for: it is in the table."""
+        """Return the reference acceleration, which the table holds."""
         return self.x["desired_qdd"]
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
-        """As it is: `forward` looks the acceleration up."""
+        """Return the effort unchanged, because `forward` looks the acceleration up."""
         return tau
 
     def friction_effort(self, qd: Array, tau: Array) -> Array:
-        """The friction that the reference stands for: it is in the table."""
+        """Return the friction of the reference, which the table holds."""
         return self.x["desired_effort"]
 
 
@@ -170,7 +170,7 @@ class LawStages:
         }
 
     def before(self) -> tuple[Item, ...]:
-        """From the state to the efforts that act on the plant in this step."""
+        """Return the steps from the state to the efforts that act on the plant."""
         read: tuple[Item, ...] = (self._see(),)
         kept: tuple[Item, ...] = ()
         if self.how.sensed:
@@ -188,7 +188,7 @@ class LawStages:
         return (Record(("q", "qd")), row, *cycle, *way, self._observe())
 
     def _see(self) -> Stage:
-        """The state as it is; without a sensor that is what is measured."""
+        """Copy the true state, which is the measured one without a sensor."""
         name = "seen" if self.how.sensed else "measured"
 
         def function(q: Array, qd: Array) -> dict[str, Any]:
@@ -197,7 +197,7 @@ class LawStages:
         return Stage("see", function, ("q", "qd"), (f"{name}_q", f"{name}_qd"))
 
     def _timing(self) -> Stage:
-        """Return whether the controller's turn has come in this step."""
+        """Test whether a control period begins in this step."""
 
         def function(wait: Array, every: Array) -> dict[str, Any]:
             due = select(wait[0], 0.5, 1.0, 0.0)
@@ -207,7 +207,7 @@ class LawStages:
         return Stage("timing", function, ("wait", "every"), ("due", "wait"))
 
     def _measure(self) -> Stage:
-        """Noise, and the steps of an encoder."""
+        """Add noise and quantise."""
         n = self.n
 
         def function(**x: Array) -> dict[str, Any]:
@@ -221,7 +221,7 @@ class LawStages:
         return Stage("measure", function, reads, ("measured_q", "measured_qd"))
 
     def _law(self) -> Stage:
-        """The command of this cycle, where there is one."""
+        """Compute the command of a control period."""
         n, law, none = self.n, MODES[self.how.mode], np.zeros(self.n)
         more = ("integral",) if self.integral else ()
 
@@ -262,7 +262,7 @@ class LawStages:
         return Stage("law", function, reads, writes)
 
     def _scalars(self, period: Any) -> Scalars:
-        """Numbers of a cycle that follows a given reference and does not fade."""
+        """Return the scalars of a cycle that follows a given reference and does not fade."""
         return Scalars(
             share=0.0,
             ahead=0.0,
@@ -274,7 +274,7 @@ class LawStages:
         )
 
     def _settings(self, x: Mapping[str, Array], *, adds_pd: bool) -> JointSettings:
-        """Gains and limits of a cycle without soft limits and limits of the tracking error."""
+        """Return gains and limits of a cycle without soft and tracking-error limits."""
         none, infinite = np.zeros(self.n), np.full(self.n, LARGEST)  # constants are finite
         return JointSettings(
             kp=x["kp"] if adds_pd else none,
@@ -295,7 +295,7 @@ class LawStages:
         return Stage("act", lambda last: {"tau": last}, ("last",), ("tau",))
 
     def _observe(self) -> Stage:
-        """Statistics of the true state, at the controller's turns."""
+        """Add the true state to the statistics in every control period."""
         n = self.n
 
         def function(**x: Array) -> dict[str, Any]:
