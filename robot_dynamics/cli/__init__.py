@@ -49,10 +49,6 @@ VERBS: Mapping[str, str] = {
 }
 """All verbs, in the order of the help."""
 
-_MODULES = {"pose": "frame_pose", "replay": "replay_recording"}
-"""Modules of another name than their verb."""
-
-
 EXTRAS: Mapping[str, str] = {
     "rich": "cli",
     "matplotlib": "cli",
@@ -80,10 +76,6 @@ example-robot-data and robot_descriptions where they are installed.
 `robot-dynamics VERB --help` says more."""
 
 
-def _module_of(verb: str) -> str:
-    return f"robot_dynamics.cli.verbs.{_MODULES.get(verb, verb)}"
-
-
 def parser(verb: str | None) -> argparse.ArgumentParser:
     """Return the parser; only the module of the requested verb is imported."""
     top = argparse.ArgumentParser(
@@ -97,7 +89,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
     for name, summary in VERBS.items():
         sub = verbs.add_parser(name, help=summary, description=summary)
         if name == verb:
-            module = import_module(_module_of(name))
+            module = import_module(f"robot_dynamics.cli.verbs.{name}")
             sub.description = module.__doc__
             sub.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(sub)
