@@ -29,10 +29,10 @@ from robot_dynamics.nodes.viewer_requests import ViewerRequests
 from robot_dynamics.robot import Inertia, Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
+from robot_dynamics.viewer.controls import UNCHANGED, StackControls
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
-from robot_dynamics.viewer.stack_controls import UNCHANGED, StackControls
 
 STATES_QOS = QoSProfile(depth=STATES, reliability=ReliabilityPolicy.BEST_EFFORT)
 

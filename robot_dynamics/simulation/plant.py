@@ -79,7 +79,7 @@ class Plant:
         self.friction = friction or Friction.of(robot)
         self.step_time = step
         self.limit = effort_limits(robot) if limit_effort else np.full(n, np.inf)
-        unbounded = np.full(n, np.inf)
+        unbounded, self._stops = np.full(n, np.inf), stops
         self._lower = robot.limits.lower if stops else -unbounded
         self._upper = robot.limits.upper if stops else unbounded
         self._can_hold = self.friction.is_dry or stops

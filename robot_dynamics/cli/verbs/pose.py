@@ -1,4 +1,4 @@
-"""Where a frame is in the root link at given joint positions, by default the middle of ranges.
+"""Print the pose of a frame in the root link at given joint positions (default: mid-range).
 
 robot-dynamics pose ur5 --q 0,-1,1,0,0,0
 robot-dynamics pose arm.urdf --frame wrist --q elbow=0.5
@@ -12,7 +12,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.cli.arguments import add_robot, joint_values, load_robot, take_negative_lists
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot.endpoint import only_tip

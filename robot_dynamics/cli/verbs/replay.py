@@ -11,7 +11,6 @@ from contextlib import closing
 from pathlib import Path
 
 from robot_dynamics.cli.arguments import add_server, load_robot, say
-from robot_dynamics.cli.serving import serve
 from robot_dynamics.robot import find_robot
 
 
@@ -38,5 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
         robot, source = load_robot(arguments.robot), str(find_robot(arguments.robot))
     motion.states_of(robot)  # refused before a page is served
     with closing(Page(arguments.host, arguments.port)) as page:
-        serve(page, ReplayView(page, motion, robot, source).run)
+        page.serve(ReplayView(page, motion, robot, source).tick)
     return 0
