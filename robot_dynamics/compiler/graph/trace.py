@@ -240,7 +240,10 @@ def check_identifier(name: str) -> None:
     """
     plain = name.isidentifier() and name.isascii() and not name.startswith("_")
     if not plain or keyword.iskeyword(name):
-        raise ArgumentError(f"'{name}' is not a name; use letters, then digits and underscores")
+        raise ArgumentError(
+            f"'{name}' is not a name; use an ASCII identifier that is no keyword and has no "
+            "leading underscore"
+        )
     if _RESERVED.fullmatch(name):
         raise ArgumentError(f"the name '{name}' is used by generated code; choose another")
 

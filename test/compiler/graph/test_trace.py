@@ -86,7 +86,11 @@ def test_nodes_are_freed_with_their_program():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("two words", "'two words' is not a name; use letters, then digits and underscores"),
+        (
+            "two words",
+            "'two words' is not a name; use an ASCII identifier that is no keyword and has no "
+            "leading underscore",
+        ),
         ("class", "'class' is not a name"),
         ("ä", "'ä' is not a name"),
         ("_x", "'_x' is not a name"),
