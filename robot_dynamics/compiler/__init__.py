@@ -8,8 +8,8 @@ Reading order:
 * `graph`: expression, piecewise, trace, count, optimize and packing.
 * `source`: straight_line, the back ends python, c and readable, and languages, which lists them.
 * `kernel.py` and `kernel_arguments.py`: the interface of every compiled program.
-* `native`: ir, program_ir, packed_values, sincos, arctangent, kernel_ir, batch and rows write LLVM
-  text; entry connects it to Python; llvm, cache and parallel compile, store and run it.
+* `native`: ir, program_ir, sincos, arctangent, kernel_ir and batch write LLVM text;
+  entry connects it to Python; llvm, cache and parallel compile, store and run it.
 * `backends.py`: the choice between native code and Python.
 
 To extend the compiler:

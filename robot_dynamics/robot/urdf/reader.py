@@ -1,8 +1,8 @@
 """Reader of URDF files: a URDF becomes a robot.
 
-`urdf_parser_py` parses the document. Because it accepts invalid robots, `element_check`
-and `tree_check` check the document before it, and `plausibility` checks the robot after
-it. Every message is one line with file, line, link or joint, and remedy.
+`urdf_parser_py` parses the document. Because it accepts invalid robots, `checks` checks the
+document before it, and `plausibility` checks the robot after it. Every message is one line
+with file, line, link or joint, and remedy.
 
 Conventions where the format is ambiguous:
 
@@ -34,9 +34,8 @@ from robot_dynamics.robot.plausibility import (
     massless_links,
 )
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.urdf.checks import check_tree, checked_copy, elements_by_name
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
-from robot_dynamics.robot.urdf.element_check import checked_copy
-from robot_dynamics.robot.urdf.tree_check import check_tree, elements_by_name
 from robot_dynamics.spatial.rigid_body import Inertia, Pose
 from robot_dynamics.spatial.rotation import rotation_from_rpy
 
@@ -149,7 +148,7 @@ def _mimic(mimic: Any) -> Mimic:
 
 
 def _limits(document: Document, element: Element, kind: JointType, limit: Any) -> JointLimits:
-    if limit is None:  # only for continuous joints, by `element_check`
+    if limit is None:  # only for continuous joints, by `checks`
         return JointLimits()
     known = {"velocity": limit.velocity, "effort": limit.effort}
     if kind is not JointType.CONTINUOUS:
