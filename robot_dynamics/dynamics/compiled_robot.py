@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.compiler.backends import backend_named
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.graph.trace import OperationCount, operation_count
+from robot_dynamics.compiler.kernel import Backend, Kernel, backend_named
 from robot_dynamics.compiler.native.entry.native_entry import is_entry
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name

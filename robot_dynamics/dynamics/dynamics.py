@@ -56,7 +56,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         formulation: One of `robot_dynamics.formulations.FORMULATIONS`, or a function of the same
             signature, such as a `SimplifiedModel`.
         cache: Keep compiled kernels on disk.
-        backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function of the same
+        backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function of the same
             signature.
         search: Search for the frames and the grouping of parameters that take the fewest
             operations, when a kernel of the default formulation is first built: a second for an

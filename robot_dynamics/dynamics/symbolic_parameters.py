@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.algorithms.base_parameters import base_columns
-from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.operations import INPUT
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.compiler.graph.trace import Program, operation_count, trace
 from robot_dynamics.dynamics.kernels import equations_of
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, check_known

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from arms import renaud_6r
 from oracles import relative_error
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import augmented_body, newton_euler

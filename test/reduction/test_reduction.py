@@ -19,9 +19,8 @@ from oracles import (
     relative_error,
 )
 from robot_dynamics.algorithms.composite_body import mass_matrix
-from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.optimize import PASSES, gather_multiples, optimize
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.reduction import HARMLESS, reduce
 from robot_dynamics.robot.endpoint import wrench_on_link

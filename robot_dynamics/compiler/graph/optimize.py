@@ -14,14 +14,15 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.expression import Expression, add, multiply, negate
 from robot_dynamics.compiler.graph.operations import ADD, MULTIPLY, SUBTRACT
 from robot_dynamics.compiler.graph.trace import (
+    OperationCount,
     Program,
     Rewritten,
     factors,
     nary_operations,
+    operation_count,
     rebuilt,
     rewrite,
     use_counts,

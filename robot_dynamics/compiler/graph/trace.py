@@ -1,4 +1,4 @@
-"""Equations become a program: the live nodes of an expression graph, in order.
+"""Equations become a program: the live nodes of an expression graph, in order, and their count.
 
 `trace` calls a function with arrays of symbols; the arrays that it returns are
 the outputs. Every pass takes and returns a `Program`, and every back end reads
@@ -12,8 +12,9 @@ import hashlib
 import keyword
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any
 
@@ -32,14 +33,17 @@ from robot_dynamics.compiler.graph.expression import (
 from robot_dynamics.compiler.graph.operations import (
     ADD,
     CONSTANT,
+    COS,
     INPUT,
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
+    SIN,
     SUBTRACT,
 )
 from robot_dynamics.errors import ArgumentError, TraceError
 from robot_dynamics.foundation.lazy import cached_property
+from robot_dynamics.foundation.text_tables import html_table
 
 Shape = tuple[int, ...]
 
@@ -311,3 +315,62 @@ def factors(term: Expression, uses: dict[int, int]) -> tuple[Expression, ...]:
     if term.op != MULTIPLY or uses[term.index] > 1:
         return (term,)
     return tuple(f for operand in term.args for f in factors(operand, uses))
+
+
+# -- operation counts -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """Number of scalar operations, as the literature counts them.
+
+    Args:
+        multiplications: Products of two numbers.
+        additions: Sums and differences.
+        sines_cosines: Sines and cosines, each counted separately.
+        divisions: Reciprocals; x / y is one reciprocal and one multiplication.
+        others: Square roots, exponentials and the like.
+
+    Changes of sign are free: an addition turns into a subtraction.
+    """
+
+    multiplications: int = 0
+    additions: int = 0
+    sines_cosines: int = 0
+    divisions: int = 0
+    others: int = 0
+
+    @property
+    def arithmetic(self) -> int:
+        """Multiplications and additions together."""
+        return self.multiplications + self.additions
+
+    def _repr_html_(self) -> str:
+        counts = {field.name: getattr(self, field.name) for field in fields(self)}
+        headings = [name.replace("_", " and ") for name in counts]
+        return html_table("operations", headings, [counts.values()])
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.multiplications} multiplications, {self.additions} additions, "
+            f"{self.sines_cosines} sines and cosines"
+        )
+        if self.divisions:
+            text += f", {self.divisions} divisions"
+        if self.others:
+            text += f", {self.others} other functions"
+        return text
+
+
+def operation_count(program: Program) -> OperationCount:
+    """Count the operations of a program."""
+    ops = Counter(node.op for node in program.nodes)
+    free = ops[INPUT] + ops[CONSTANT] + ops[NEGATE]
+    multiplications = ops[MULTIPLY]
+    additions = ops[ADD] + ops[SUBTRACT]
+    sines_cosines = ops[SIN] + ops[COS]
+    divisions = ops[RECIPROCAL]
+    known = free + multiplications + additions + sines_cosines + divisions
+    return OperationCount(
+        multiplications, additions, sines_cosines, divisions, len(program.nodes) - known
+    )

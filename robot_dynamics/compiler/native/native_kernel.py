@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
+from robot_dynamics.compiler.graph.trace import OperationCount, operation_count
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
