@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.trace import OperationCount, Program, operation_count
+from robot_dynamics.compiler.graph.trace import Program, operation_count
+from robot_dynamics.compiler.kernel import OperationCount
 
 
 def flat(values: Any) -> Any:

@@ -36,10 +36,9 @@ from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.algorithms.composite_body import elimination_parents, factorise, solve
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint import Joint
+from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, second_mass_moment
-from robot_dynamics.spatial.rotation import cross, skew, symmetric, trace_minus
+from robot_dynamics.spatial import Inertia, cross, second_mass_moment, skew, symmetric, trace_minus
 
 # -- subtrees ---------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from robot_dynamics.identification.signals import Signals, signals
 from robot_dynamics.identification.standstill import moves
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
+from robot_dynamics.spatial import Inertia, inertial_parameters
 
 ROUNDS = 8
 """Of Gauss and Newton; three settle the last digit."""

@@ -16,15 +16,15 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import (
+from robot_dynamics.spatial import (
     PARAMETERS,
     Inertia,
     Pose,
     body_of,
     body_with,
     inertial_parameters,
+    skew,
 )
-from robot_dynamics.spatial.rotation import skew
 
 THINNEST_M = 0.01
 """Least radius of gyration of a body that a fit may start from, m."""

@@ -24,7 +24,7 @@ from robot_dynamics.identification.signals import joined, signals
 from robot_dynamics.identification.standstill import moves
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
+from robot_dynamics.spatial import PARAMETERS, body_with
 
 ROUNDS = 3
 """Friction that grows with the load is found in turns with the load."""

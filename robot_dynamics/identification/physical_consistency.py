@@ -23,7 +23,7 @@ from robot_dynamics.identification.link_inertias import (
     LinkInertias,
     parameters_of,
 )
-from robot_dynamics.spatial.rigid_body import pseudo_inertia
+from robot_dynamics.spatial import pseudo_inertia
 
 PRIOR = 0.5
 """Standard deviation of the prior: bodies of a URDF are right to within a half."""

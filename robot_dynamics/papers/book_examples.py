@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
 
 REACH_M = 1.999

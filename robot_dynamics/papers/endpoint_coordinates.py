@@ -19,7 +19,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.actuator_coordinates import checked_inverse
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 ENDPOINT = ("x", "y", "z", "wx", "wy", "wz")
 """Rates of a frame: its origin in base axes (m), and its angular velocity in base axes (rad/s),

@@ -23,7 +23,7 @@ from robot_dynamics.formulations.dalembert import axes_in_link, equations_on_tre
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 TERMS: Mapping[str, str] = {
     "D_tran": "inertia of moving the mass centres, second term of (30)",

@@ -10,7 +10,7 @@ revolute joints rotate about the z axes of their links
   column is rotated instead of the angular acceleration, whose x and y components then
   follow from it; the products of the joint rate with the angular velocity disappear.
 * Axis rotations. The rotation between two links is Rz(gamma) Rx(alpha) Rz(theta + q).
-  Constant angles are mostly right angles, which cost nothing (`spatial.rotation`).
+  Constant angles are mostly right angles, which cost nothing (`spatial`).
 * Unrotated axes. Vectors of link i may be written in axes that do not rotate with its joint.
   Constants of the link are then rotated instead. On a run of parallel joints these are a few
   numbers, and no vector needs rotating between the links of the run.
@@ -37,11 +37,11 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.joint_frames import Residual, in_length_unit
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import second_mass_moment
-from robot_dynamics.spatial.rotation import (
+from robot_dynamics.spatial import (
     AxisRotation,
     cosine_and_sine_of_sum,
     cross,
+    second_mass_moment,
     to_child,
     to_parent,
 )

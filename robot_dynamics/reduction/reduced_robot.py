@@ -25,7 +25,7 @@ from robot_dynamics.robot.joint_frames import (
 )
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import CLEARABLE, merge_fixed, outward_bodies, regroup
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 log = logging.getLogger(__name__)
 

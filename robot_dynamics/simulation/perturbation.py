@@ -9,7 +9,7 @@ import numpy as np
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 
 def with_mass_scaled(robot: Robot, factor: float | Mapping[str, float]) -> Robot:

@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from robot_dynamics.foundation.arrays import Array, matrix, vector
 from robot_dynamics.kinematics.rates import Mobility, mobility
-from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import cross, skew
+from robot_dynamics.spatial import Pose, cross, skew
 
 
 def moved_wrench(X_AB: Pose, wrench: npt.ArrayLike) -> Array:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from robot_dynamics.compiler.graph.expression import Expression, add, multiply, negate
 from robot_dynamics.compiler.graph.operations import ADD, MULTIPLY, SUBTRACT
 from robot_dynamics.compiler.graph.trace import (
-    OperationCount,
     Program,
     Rewritten,
     factors,
@@ -27,6 +26,7 @@ from robot_dynamics.compiler.graph.trace import (
     rewrite,
     use_counts,
 )
+from robot_dynamics.compiler.kernel import OperationCount
 
 Pass = Callable[[Program], Program]
 

@@ -20,7 +20,7 @@ from robot_dynamics.identification.excitation.motion_families import MotionBound
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import rotation_about
+from robot_dynamics.spatial import rotation_about
 
 BETWEEN = 2
 """Lines with fewer lines between them are not compared: a wrist is always near its forearm."""

@@ -18,7 +18,7 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.residuals import unexplained
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 MODEL_ERROR = 0.003
 """Standard deviation that a good model has at least, of the effort limit."""

@@ -15,7 +15,7 @@ from robot_dynamics.nodes.ros.load_messages import (
     wrench_from_msg,
 )
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 from robot_dynamics.statics.wrenches import moved_wrench
 
 WRENCH_LASTS_S = 0.5

@@ -24,7 +24,7 @@ from lxml import etree
 
 from robot_dynamics.errors import UrdfError, nearest
 from robot_dynamics.robot.catalogue import known_robots, urdf_text
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 
 Element = Any  # lxml's element class is private to it
 

@@ -26,8 +26,7 @@ from lxml import etree
 from urdf_parser_py.urdf import URDF
 
 from robot_dynamics.errors import nearest
-from robot_dynamics.robot.joint import Joint, JointLimits, JointType, Mimic
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType, Link, Mimic
 from robot_dynamics.robot.plausibility import (
     LONG_M,
     body_faults,
@@ -36,8 +35,7 @@ from robot_dynamics.robot.plausibility import (
 )
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, checked_copy, open_document
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
-from robot_dynamics.spatial.rotation import rotation_from_rpy
+from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 
 
 def read_urdf(source: str | os.PathLike[str], *, require_inertia: bool = True) -> Robot:

@@ -13,7 +13,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.simd.compiled_loop import LoopStructure
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
-from robot_dynamics.spatial.rigid_body import inertial_parameters
+from robot_dynamics.spatial import inertial_parameters
 from robot_dynamics.trajectory.trajectory import Trajectory
 
 Parameters = dict[str, Array]

@@ -8,7 +8,6 @@ import pytest
 
 from programs import chain, everything_program, inverse_of
 from robot_dynamics.compiler.graph.trace import (
-    OperationCount,
     Program,
     operation_count,
     rebuilt,
@@ -16,6 +15,7 @@ from robot_dynamics.compiler.graph.trace import (
     trace,
     use_counts,
 )
+from robot_dynamics.compiler.kernel import OperationCount
 from robot_dynamics.errors import ArgumentError, TraceError
 
 
