@@ -184,14 +184,14 @@ class CompiledRobot:
         """Write a kernel in a language.
 
         Args:
-            language: One of `robot_dynamics.compiler.source.languages.LANGUAGES`.
+            language: One of `robot_dynamics.compiler.source.LANGUAGES`.
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: What it takes as inputs beside the motion.
 
         Raises:
             UnknownNameError: If there is no such language or kernel.
         """
-        languages = imported("robot_dynamics.compiler.source.languages").LANGUAGES
+        languages = imported("robot_dynamics.compiler.source").LANGUAGES
         check_known("language", language, "robot_dynamics.compiler", languages)
         return languages[language](self._named(name, variant), self._header(variant))
 

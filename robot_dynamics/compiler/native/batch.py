@@ -16,12 +16,11 @@ import math
 from collections.abc import Mapping
 
 from robot_dynamics.compiler.graph.trace import Program, Shape
-from robot_dynamics.compiler.native.arctangent import arctangent
 from robot_dynamics.compiler.native.entry.entry_code import EntryWriter, finish
 from robot_dynamics.compiler.native.ir import Code, SimdType, argument
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
-from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
+from robot_dynamics.compiler.native.trigonometry import arctangent, exact_functions, sine_cosine
 
 # -- rows of samples as vectors -------------------------------------------------------------------
 

@@ -21,14 +21,17 @@ from robot_dynamics.compiler.graph.packing import (
     unsigned,
 )
 from robot_dynamics.compiler.graph.trace import Program, Shape
-from robot_dynamics.compiler.native.arctangent import packed_arctangent
 from robot_dynamics.compiler.native.batch import batch_entry, batch_functions
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.entry_code import single_entry
 from robot_dynamics.compiler.native.ir import Code, SimdType, argument, module, number_text
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.program_ir import FiniteCheck, Values, emit_body
-from robot_dynamics.compiler.native.sincos import exact_functions, packed_sine_cosine
+from robot_dynamics.compiler.native.trigonometry import (
+    exact_functions,
+    packed_arctangent,
+    packed_sine_cosine,
+)
 
 
 def single_ir(program: Program, host: Host, finite: bool, scalar: str, at_once: bool) -> str:
