@@ -45,7 +45,7 @@ class BaseParameter(Value):
     Args:
         name: Link and inertial parameter that it is named after, such as "forearm.Ixx".
         link: Name of the link.
-        symbol: One of `rigid_body.PARAMETERS`, in the joint frame of the link (`joint_frames`).
+        symbol: One of `spatial.PARAMETERS`, in the joint frame of the link (`joint_frames`).
         gathers: Inertial parameters that it sums up, by name, with their coefficients: m for
             a first moment gathered from a mass, and so on.
         value: Value in kg, kg m or kg m^2, by `symbol`.
