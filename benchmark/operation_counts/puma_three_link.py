@@ -24,11 +24,9 @@ import numpy as np
 
 from robot_dynamics.formulations.dalembert import StructuredEquations
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import Inertia, Pose, cross
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,7 @@ import numpy as np
 
 from benchmark.cases import Case
 from benchmark.kernels.contenders import mujoco_model
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.native.loop.loop_steps import Run
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control import Friction, Model, gains_for

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.piecewise import maximum, minimum, select
 from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.laws import (
     ControlLaw,
     Measured,

@@ -18,7 +18,7 @@ from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model

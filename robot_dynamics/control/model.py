@@ -11,9 +11,9 @@ from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics

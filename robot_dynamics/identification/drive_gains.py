@@ -24,7 +24,7 @@ from robot_dynamics.identification.link_inertias import carried_at
 from robot_dynamics.identification.signals import Signals, moves, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
+from robot_dynamics.spatial import Inertia, inertial_parameters
 
 ROUNDS = 8
 """Gauss-Newton iterations; three settle the last digit."""

@@ -25,7 +25,7 @@ from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import (
+from robot_dynamics.spatial import (
     PARAMETERS,
     Inertia,
     Pose,
@@ -33,8 +33,8 @@ from robot_dynamics.spatial.rigid_body import (
     body_with,
     inertial_parameters,
     pseudo_inertia,
+    skew,
 )
-from robot_dynamics.spatial.rotation import skew
 
 THINNEST_M = 0.01
 """Least radius of gyration of a body that a fit may start from, m."""

@@ -27,7 +27,7 @@ from robot_dynamics.identification.link_inertias import (
 from robot_dynamics.identification.signals import joined, moves, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
+from robot_dynamics.spatial import PARAMETERS, body_with
 
 ROUNDS = 3
 """Friction that grows with the load is found in turns with the load."""

@@ -23,7 +23,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, checked_inverse
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 PARALLEL = 1e-9
 """Largest sine between axes that count as parallel: URDFs round their angles to some digits."""

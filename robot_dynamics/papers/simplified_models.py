@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_axes import base_axes, endpoint_efforts, on_tree
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.compiler.graph.trace import OperationCount, Program, operation_count, trace
 from robot_dynamics.compiler.native.native_kernel import compile_native
 from robot_dynamics.errors import ArgumentError, EmptyModelError, ShapeError, unknown_name
 from robot_dynamics.formulations import InverseDynamics, formulation_named
@@ -30,7 +29,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 TERMS: Mapping[str, str] = {
     "D_tran": "inertia of moving the mass centres, second term of (30)",

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control.limits import Limited, saturate
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, BackendError
 from robot_dynamics.foundation.arrays import Array, vector
-from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.simd.compiled_loop import plant_parameters

@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 ROUNDING = 1e-5
 """Tolerance relative to the largest moment, for files rounded to six digits."""

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.arrays import Array, matrix, numbers, vector
 from robot_dynamics.kinematics.rates import SINGULAR, Mobility, mobility
-from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import cross, skew
+from robot_dynamics.spatial import Pose, cross, skew
 
 
 def moved_wrench(X_AB: Pose, wrench: npt.ArrayLike) -> Array:

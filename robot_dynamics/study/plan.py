@@ -14,9 +14,9 @@ from robot_dynamics.compiler.native.loop.normals import mixed
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import MODES
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples

@@ -11,7 +11,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
-from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
+from robot_dynamics.spatial import Inertia, inertial_parameters
 
 Parameters = dict[str, Array]
 

@@ -13,9 +13,9 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains, ideal_gains
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.tuning import gains_for
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.simulation.simd.compiled_loop import (
     BatchResult,
     CompiledLoop,
@@ -25,7 +25,7 @@ from robot_dynamics.simulation.simd.compiled_loop import (
     reference_table,
 )
 from robot_dynamics.simulation.simd.law_stages import LoopStructure
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES, Setting
 

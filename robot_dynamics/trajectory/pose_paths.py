@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array, numbers
 from robot_dynamics.foundation.user_files import CsvRow, read_csv
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motions import circle_law
 
 POSITION = ("x", "y", "z")

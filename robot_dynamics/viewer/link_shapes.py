@@ -20,8 +20,7 @@ from robot_dynamics.errors import UrdfError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
-from robot_dynamics.spatial.rotation import rotation_from_rpy
+from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 
 Colour = tuple[int, int, int]
 

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from robot_dynamics.control import Gains, Limited, effort_limits, limit_rate, saturate
 from robot_dynamics.control.laws import integrate_error
-from robot_dynamics.robot.joint import JointLimits
+from robot_dynamics.robot.kinematic_tree import JointLimits
 
 EFFORTS = arrays(float, 3, elements=st.floats(-1e6, 1e6))
 LIMITS = arrays(float, 3, elements=st.one_of(st.floats(0.0, 1e5), st.just(np.inf)))

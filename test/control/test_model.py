@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from robot_dynamics.control import Model
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ShapeError
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 LOAD = Inertia.from_com(0.8, (0.1, 0.02, 0.0), 0.002 * np.eye(3))
 TURNED = np.array([1.0, -2.0, -9.0])

@@ -10,7 +10,7 @@ from robot_dynamics.cli import main
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification import Recording, identify_drive_gains
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 COM, INERTIA = np.array([0.05, 0.1, 0.08]), 0.01 * np.eye(3)
 

@@ -26,9 +26,8 @@ from robot_dynamics.papers.generalized_coordinates import (
 from robot_dynamics.papers.paper_arms import five_revolute_one_prismatic_arm
 from robot_dynamics.papers.transformed_equations import transformed_equations
 from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
-from robot_dynamics.robot.joint import JointType
-from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import rotation_about
+from robot_dynamics.robot.kinematic_tree import JointType
+from robot_dynamics.spatial import Pose, rotation_about
 from robot_dynamics.statics import joint_efforts, moved_wrench
 
 Z = np.array([0.0, 0.0, 1.0])

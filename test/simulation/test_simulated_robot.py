@@ -9,11 +9,10 @@ from oracles import example_id, example_robot, invertible_examples
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation import Plant, check_physical, perturbed, with_mass_scaled
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 from strategies import random_state, robots
 
 # Examples whose authors wrote such bodies; read_urdf warns of each of them

@@ -10,7 +10,7 @@ from robot_dynamics.papers.paper_arms import puma_type_arm, thomas_tesar_arm
 from robot_dynamics.papers.paper_motions import circle_motion, line_motion
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.denavit_hartenberg import TOOL
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory import circle, follow_poses, interpolate, pose_spline, straight_line
 from robot_dynamics.trajectory.pose_paths import PosePath, pose_of
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import ArgumentError, TrajectoryError
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motions import circle_law
 from robot_dynamics.trajectory.pose_paths import (
     circle,

@@ -57,7 +57,7 @@ from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.identification.signals import joined, signals
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.endpoint import only_tip
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

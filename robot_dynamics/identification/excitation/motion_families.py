@@ -15,7 +15,7 @@ from scipy.linalg import null_space
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
 
 FREE = np.pi

@@ -22,7 +22,7 @@ from robot_dynamics.identification.excitation.motion_families import MotionBound
 from robot_dynamics.robot.kinematic_tree import KinematicTree
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import rotation_about
+from robot_dynamics.spatial import rotation_about
 
 ALWAYS = 0.95
 """Part of random poses from which on two hulls count as always too near each other."""

@@ -17,7 +17,7 @@ import numpy as np
 from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.online.residuals import FilteredMotion, unexplained
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 MODEL_ERROR = 0.003
 """Least standard deviation of a good model, as a part of the effort limit."""

@@ -29,7 +29,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
 )
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 
 ROUND_OFF = 1e-11
 """Components of axes and points this small are what is left of zero in a product of rotations."""

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.kernel import Backend
+from robot_dynamics.compiler.kernel import Backend, compile_program
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.kinematics.inverse.axis_chain import (

@@ -61,7 +61,7 @@ class InverseKinematics:
         solver: "auto", the closed form where there is one and else the search; or "numeric", always
             the search, for positions within the limits and without a redundant joint.
         cache: Keep the compiled equations on disk.
-        backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function like them.
+        backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function like them.
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.

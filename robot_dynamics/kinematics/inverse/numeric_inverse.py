@@ -14,10 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.composite_body import factorise, solve
-from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import clip, select
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.lazy import cached_property, imported
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn

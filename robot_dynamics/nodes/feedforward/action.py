@@ -20,7 +20,7 @@ from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.robot.joint import Joint
+from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.trajectory.goal import Goal, Moment, Tolerance, Tolerances, Verdict
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sensor_msgs.msg import Imu
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot, merge_fixed
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 from robot_dynamics.statics.hand_statics import moved_wrench
 
 LARGEST = 1e5

@@ -24,7 +24,7 @@ from robot_dynamics.simulation.simd.law_stages import LawStages, LoopStructure
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import fused
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
-from robot_dynamics.spatial.rigid_body import inertial_parameters
+from robot_dynamics.spatial import inertial_parameters
 from robot_dynamics.trajectory.trajectory import Trajectory
 
 PARAMETERS = (

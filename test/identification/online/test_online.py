@@ -11,7 +11,7 @@ from robot_dynamics.control import Gains, Model, effort_limits
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
 from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 MASS, COM = 2.0, np.array([0.03, -0.02, 0.1])
 CUTOFF, EVERY = 4.0, 5  # Hz; a look every so many states, as a node has it

@@ -10,8 +10,8 @@ import pytest
 
 import robot_dynamics
 from programs import chain, inverse_of, inverse_program, random_inputs
-from robot_dynamics.compiler import backends
-from robot_dynamics.compiler.backends import compile_program
+from robot_dynamics.compiler import kernel as kernels
+from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.compiler.native import llvm
 from robot_dynamics.compiler.native.native_kernel import NativeKernel
 from robot_dynamics.compiler.source.python import PythonKernel, compile_python
@@ -25,11 +25,11 @@ HELPERS = str(Path(__file__).parents[1] / "helpers")
 @pytest.fixture
 def without_llvmlite(monkeypatch):
     """As on a machine where llvmlite is not installed."""
-    for function in (llvm._binding, llvm.host, backends._warn_once):
+    for function in (llvm._binding, llvm.host, kernels._warn_once):
         function.cache_clear()
     monkeypatch.setitem(sys.modules, "llvmlite", None)
     yield
-    for function in (llvm._binding, llvm.host, backends._warn_once):
+    for function in (llvm._binding, llvm.host, kernels._warn_once):
         function.cache_clear()
 
 
@@ -49,7 +49,7 @@ def test_without_llvmlite_everything_works_and_one_line_says_that_it_is_slow(
         q, qd, qdd = random_inputs(kernel.inputs, seed=1, samples=4)
         expected = [inverse_of(arm)(*row)["tau"] for row in zip(q, qd, qdd, strict=True)]
         np.testing.assert_allclose(kernel(q, qd, qdd), expected, rtol=0, atol=1e-11)
-    (line,) = [r.getMessage() for r in caplog.records if r.name == backends.__name__]
+    (line,) = [r.getMessage() for r in caplog.records if r.name == kernels.__name__]
     assert line.startswith("equations run in Python, about 100 times slower: native code needs")
     assert line.endswith("install it with 'pip install llvmlite'")
 
@@ -74,7 +74,7 @@ def test_python_can_be_chosen():
 
 
 def test_a_function_is_a_back_end():
-    """As of somebody who adds one without touching this package."""
+    """A user can add one without touching this package."""
     made = []
 
     def own(program, *, key=None, finite=False, use_cache=True):
@@ -98,6 +98,6 @@ def test_an_unknown_back_end_is_refused():
 def test_llvm_is_not_loaded_before_a_kernel_is_compiled():
     code = (
         f"import sys; sys.path[:0] = [{PACKAGE!r}, {HELPERS!r}]; "
-        "import robot_dynamics.compiler.backends; assert 'llvmlite' not in sys.modules"
+        "import robot_dynamics.compiler.kernel; assert 'llvmlite' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
