@@ -16,7 +16,7 @@ import numpy as np
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN
-from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
+from robot_dynamics.trajectory.trajectory import MOMENT_S, ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 
@@ -122,11 +122,11 @@ def _through(waypoints: Waypoints, start: State | None, continuous: Array) -> tu
     qdd = absent if waypoints.accelerations is None else waypoints.accelerations
     if start is not None:
         q = nearest_turn(q, start.q, continuous)
-        if t[0] > 0.0:
+        if t[0] > MOMENT_S:
             t = np.concatenate(([0.0], t))
             q, qd, qdd = (np.vstack((x, y)) for x, y in zip(start, (q, qd, qdd), strict=True))
     if len(t) == 1:  # a single point at its own time: hold there
-        t = np.array([t[0], t[0] + 1e-9])
+        t = np.array([t[0], t[0] + MOMENT_S])
         q = np.repeat(q, 2, axis=0)
         return t, quintic(np.diff(t), _rest(q[:1]), _rest(q[1:]))
     from_start = start is not None and len(t) > len(waypoints.times)
