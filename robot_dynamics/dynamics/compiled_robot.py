@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.compiler.backends import backend_named
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.kernel import Backend, Kernel, OperationCount, backend_named
 from robot_dynamics.compiler.native.entry.native_entry import is_entry
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name
@@ -24,7 +23,6 @@ from robot_dynamics.formulations.registry import (
 )
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
-from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
     from robot_dynamics.dynamics.kernels import Equations
     from robot_dynamics.reduction import Progress, ReducedRobot
-    from robot_dynamics.spatial.rigid_body import Inertia
+    from robot_dynamics.spatial import Inertia
 
 
 class CompiledRobot:
@@ -110,7 +108,7 @@ class CompiledRobot:
         optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
         with _collector_paused():
             ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
-            return min(ways, key=lambda program: operation_count(program).arithmetic)
+            return min(ways, key=lambda program: _counted(program).arithmetic)
 
     def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
         """The ways to compute a kernel, before they are traced.
@@ -179,7 +177,7 @@ class CompiledRobot:
         self, name: str = "inverse", variant: Variant = MOTION_ONLY
     ) -> OperationCount:
         """Count the operations of one evaluation of a kernel."""
-        return operation_count(self.program(name, variant))
+        return _counted(self.program(name, variant))
 
     def source(
         self,
@@ -192,7 +190,7 @@ class CompiledRobot:
         """Write a kernel in a language.
 
         Args:
-            language: One of `robot_dynamics.compiler.source.languages.LANGUAGES`.
+            language: One of `robot_dynamics.compiler.source.LANGUAGES`.
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: What it takes as inputs beside the motion.
             prefix: Beginning of the function's name; by default the name of the robot.
@@ -232,6 +230,32 @@ class CompiledRobot:
 def _of_scalar(language: str, scalar: str) -> str:
     check_scalar = imported("robot_dynamics.compiler.source.c").check_scalar
     return language if check_scalar(scalar) == "double" else f"{language}-float"
+
+
+def robot_digest(robot: Robot) -> str:
+    """Return a fingerprint of all data that the equations of a robot depend on, 16 hex digits."""
+    h = hashlib.sha256()
+
+    def add(*values: Any) -> None:
+        for value in values:
+            h.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+            h.update(b";")
+
+    add(robot.name, robot.gravity, robot.tips)
+    for link in robot.links:
+        body = link.inertia
+        add(link.name, float(body.mass), body.first_moment, body.second_moment)
+    for joint in robot.joints:
+        add(joint.name, joint.type.value, joint.parent, joint.child, joint.axis, joint.mimic)
+        add(joint.origin.rotation, joint.origin.translation)
+    for name, frame in sorted(robot.frames.items()):
+        add(name, frame.link, frame.pose.rotation, frame.pose.translation)
+    return h.hexdigest()[:16]
+
+
+def _counted(program: Program) -> OperationCount:
+    count: OperationCount = imported("robot_dynamics.compiler.graph.trace").operation_count(program)
+    return count
 
 
 def _kernels() -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.compiler.graph.trace import Program
-from robot_dynamics.compiler.source.languages import LANGUAGES
+from robot_dynamics.compiler.source import LANGUAGES
 from robot_dynamics.dynamics.kernels import KERNELS, OF_FRAMES, WITH_FRICTION
 from robot_dynamics.dynamics.symbolic_parameters import SymbolicParameter
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH, MOTION_ONLY, Variant

@@ -17,7 +17,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
 from robot_dynamics.control import Friction
 from robot_dynamics.robot import find_robot
-from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
+from robot_dynamics.spatial import Inertia, inertial_parameters
 from robot_dynamics.version import __version__
 
 ROOT = Path(__file__).parents[2]

@@ -24,7 +24,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "helpers"), str(Path(__file__).p
 from bounded import REFUSED, bounded, main
 
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.compiler.source.languages import LANGUAGES
+from robot_dynamics.compiler.source import LANGUAGES
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics.exported import Export
