@@ -11,14 +11,10 @@ A real robot does not move before it gets a trajectory or `motion`:
 List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
-import atexit
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-import rclpy
-import yaml
 from launch.actions import (
     DeclareLaunchArgument,
     LogInfo,
@@ -28,9 +24,7 @@ from launch.actions import (
 from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from rclpy.context import Context
 from rclpy.exceptions import NameValidationException
-from rclpy.signals import SignalHandlerOptions
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from rclpy.validate_namespace import validate_namespace
 from rclpy.validate_topic_name import validate_topic_name
@@ -39,6 +33,7 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
 from robot_dynamics.nodes.ros.node_parameters import describe
+from robot_dynamics.nodes.ros.parameter_files import check_config, parameter_file, standby_file
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.simulation import check_physical
@@ -108,7 +103,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
     rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
     check_file("config", config, "a parameter file")
-    check_config(config)
+    check_config("config:=", config)
     for name, check in CHECKS.items():
         check_name(name, given[name], check)
     check_file("rviz_config", rviz_config, "a configuration of rviz2")
@@ -248,26 +243,6 @@ def check_file(argument: str, path: str, what: str) -> None:
         raise ArgumentError(f"{argument}:={path}: no such file; give {what}")
 
 
-def check_config(path: str) -> None:
-    """Check that the nodes will be able to read their parameter file, by the parser of rcl.
-
-    Raises:
-        ArgumentError: If they will not.
-    """
-    context = Context()
-    given = ["--ros-args", "--log-level", "rcl:=fatal", "--params-file", path]
-    try:
-        Path(path).read_text(encoding="utf-8")
-        rclpy.init(args=given, context=context, signal_handler_options=SignalHandlerOptions.NO)
-        context.try_shutdown()
-    except (OSError, UnicodeDecodeError, RuntimeError) as error:  # the last of rcl
-        reason = str(error).partition("Error: ")[2].partition(", at /")[0].strip() or error
-        raise ArgumentError(
-            f"config:={path}: not a parameter file of ROS 2 ({reason}); compare it with "
-            "config/robot_dynamics.yaml"
-        ) from None
-
-
 def check_name(argument: str, value: str, check: Callable[[str], object]) -> None:
     """Check that ROS 2 accepts a name.
 
@@ -292,56 +267,6 @@ CHECKS = {
     "joint_trajectory_controller": lambda name: name and absolute(validate_full_topic_name)(name),
 }
 """Checks of arguments that are names."""
-
-
-def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
-    """Write parameters by node to a file, as launch gives a process only one set."""
-    tree = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
-    return temporary_file(yaml.dump(tree, Dumper=PlainDumper))
-
-
-def standby_file(config: str) -> str:
-    """Copy the parameters of controller_node to its standby in a new file; return its path.
-
-    Numbers stay the text that they are: rcl and PyYAML differ in what they read as a number.
-    """
-
-    def copied(node: yaml.Node) -> yaml.Node:
-        if isinstance(node, yaml.MappingNode):
-            pairs = [
-                (yaml.ScalarNode(key.tag, name, style=key.style), copied(value))
-                for key, value in node.value
-                for name in standby_names(key.value)
-            ]
-            return yaml.MappingNode(node.tag, pairs, flow_style=node.flow_style)
-        if isinstance(node, yaml.SequenceNode):
-            items = [copied(item) for item in node.value]
-            return yaml.SequenceNode(node.tag, items, flow_style=node.flow_style)
-        return yaml.ScalarNode(node.tag, node.value, style=node.style)
-
-    tree = yaml.compose(Path(config).read_text(encoding="utf-8"), yaml.SafeLoader)
-    return temporary_file(yaml.serialize(copied(tree)) if tree else "")
-
-
-def standby_names(name: str) -> list[str]:
-    """Return the names under which the parameters of a node are written for its standby too."""
-    return [name, *([f"{name}_standby"] if name.endswith("controller_node") else [])]
-
-
-class PlainDumper(yaml.SafeDumper):
-    """Writes equal values in full: rcl rejects a file with the anchors of YAML."""
-
-    def ignore_aliases(self, _: object) -> bool:
-        """Return that no value is to be written as a reference to another."""
-        return True
-
-
-def temporary_file(text: str) -> str:
-    """Write a parameter file that is removed when the launch ends; return its path."""
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
-        file.write(text)
-    atexit.register(Path(file.name).unlink, missing_ok=True)
-    return file.name
 
 
 def robot_of(name: str, simulated: bool) -> tuple[str, Robot]:

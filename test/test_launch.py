@@ -13,6 +13,7 @@ import yaml
 from launched import PATH
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
+from robot_dynamics.nodes.ros.parameter_files import check_config, standby_file
 from robot_dynamics.robot.catalogue import find_robot
 from ros_system import PATIENCE, NodeProcess, Peer, wait_for
 
@@ -166,8 +167,8 @@ def test_a_controller_that_stands_by_has_the_parameters_of_the_other(tmp_path):
         "/**/controller_node:\n  ros__parameters: {gains: {joint_1: {p: 1e3}}, joints: [a, b]}\n"
         "controller_node:\n  ros__parameters:\n    gravity: [0.0, 0.0, -9.81]\n"
     )
-    copied = bringup().standby_file(str(path))
-    bringup().check_config(copied)
+    copied = standby_file(str(path))
+    check_config("", copied)
     text = Path(copied).read_text()
     tree = yaml.safe_load(text)
     for name in ("/**/controller_node", "controller_node"):
