@@ -154,7 +154,7 @@ class Observer(Terminal):
         return Step(name, self._speed, self._error, drift, self._silence, fault)
 
     def pause(self, seconds: float) -> None:
-        """Watch the arm for a while."""
+        """Measure the arm for a while."""
         self._spin(seconds)
 
     def stop(self) -> None:
