@@ -26,13 +26,14 @@ LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
 @contextmanager
 def node_subprocess(
-    node: str, domain: int, **parameters: object
+    node: str, domain: int, environment: Mapping[str, str] | None = None, **parameters: object
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a node in a process of its own.
 
     Args:
         node: Executable, such as "viewer_node".
         domain: ROS domain.
+        environment: Further variables of its environment, which other users cannot read.
         parameters: Parameters of the node.
 
     The process ends with the verb, after Ctrl-C, SIGTERM and SIGKILL too.
@@ -44,7 +45,7 @@ def node_subprocess(
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "--ros-args", "--log-level", "warn", *given],
-        env={**_environment(), "ROS_DOMAIN_ID": str(domain)},
+        env={**_environment(), "ROS_DOMAIN_ID": str(domain), **(environment or {})},
         stdin=subprocess.PIPE,  # never written to; see end_with_verb
         start_new_session=True,  # Ctrl-C goes to the verb, which ends the subprocess
     )

@@ -15,6 +15,33 @@ from robot_dynamics.viewer.live_arm import BY_HAND, ArmSettings
 STEPS = 500
 """Steps of a slider between the ends of its joint's range."""
 
+PUSH_N = 1000.0
+"""Strongest push along an axis, N."""
+
+
+class MessageLine:
+    """A line of text beside the scene.
+
+    Args:
+        server: Where it is shown.
+    """
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._line = server.gui.add_markdown("")
+        self.text = ""
+
+    def say(self, text: str) -> None:
+        """Show a text as it is: no HTML, link or image in it takes effect; "" shows none."""
+        if text != self.text:
+            self.text, self._line.content = text, _bold(text)
+
+
+def _bold(text: str) -> str:
+    """Return markdown of a text; browsers render HTML in it, and the server reads its images."""
+    line = " ".join(text.split())
+    escaped = (c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in line)
+    return f"**{''.join(escaped)}**" if line else ""
+
 
 class JointSliders:
     """Sliders of the independent joints.
@@ -81,7 +108,7 @@ class LiveControls:
     ) -> None:
         gui = server.gui
         names = tuple(dict.fromkeys((name, *robots)))
-        self.message = gui.add_markdown("")
+        self.message = MessageLine(server)
         with gui.add_folder("Task"):
             self.robot = gui.add_dropdown("robot", names, initial_value=name)
             self.motion = gui.add_dropdown("motion", tuple(motions))
@@ -98,7 +125,9 @@ class LiveControls:
             self.mass_error = gui.add_slider(
                 "links heavier, %", -50.0, 100.0, 1.0, 0.0, hint="than the model says"
             )
-            self.push = gui.add_vector3("push, N", (0.0, 0.0, 0.0), step=1.0)
+            self.push = gui.add_vector3(
+                "push, N", (0.0, 0.0, 0.0), min=(-PUSH_N,) * 3, max=(PUSH_N,) * 3, step=1.0
+            )
         with gui.add_folder("Show"):
             self.residual = gui.add_checkbox(
                 "colour by residual", False, hint="effort less that of the model; else by limit"
