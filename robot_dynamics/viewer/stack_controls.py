@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import viser
 
 from robot_dynamics.control import MODES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.controls import JointSliders
+from robot_dynamics.viewer.controls import JointSliders, MessageLine
 from robot_dynamics.viewer.live_arm import BY_HAND, POSES, STILL, SWING
 
 UNCHANGED = "as it is"
@@ -17,9 +18,16 @@ UNCHANGED = "as it is"
 MOTIONS = (UNCHANGED, SWING, POSES, STILL, BY_HAND)
 """Requests to a robot that is controlled by other nodes."""
 
+MOVING = (SWING, POSES, BY_HAND)
+"""Motions that the page itself sends."""
+
+OFF = "motion is off: tick 'enable motion' before this page requests anything of other nodes"
+
 
 class StackControls:
     """Controls of a robot that others move.
+
+    Until `enable` is ticked, a control that would request something returns to its value.
 
     Args:
         server: Where they are shown.
@@ -38,7 +46,7 @@ class StackControls:
         name: str,
     ) -> None:
         gui = server.gui
-        self.message = gui.add_markdown("")
+        self.message = MessageLine(server)
         with gui.add_folder("Task"):
             self.robot = gui.add_dropdown(
                 "robot",
@@ -46,6 +54,9 @@ class StackControls:
                 initial_value=name,
                 visible=False,
                 hint="shown until joint_states arrive",
+            )
+            self.enable = gui.add_checkbox(
+                "enable motion", False, hint="until a browser connects or leaves"
             )
             self.motion = gui.add_dropdown(
                 "motion", MOTIONS, hint="sent on joint_trajectory, again whenever it has ended"
@@ -57,8 +68,9 @@ class StackControls:
             self.payload = gui.add_slider(
                 "payload, kg", 0.0, 10.0, 0.1, 0.0, hint="sent to feedforward and controller"
             )
-        with gui.add_folder("Simulated robot"):
-            self.mass_error = gui.add_slider("links heavier, %", -50.0, 100.0, 1.0, 0.0)
+        self._simulated = gui.add_folder("Simulated robot", visible=False)
+        with self._simulated:
+            self.mass_error = gui.add_slider("links heavier, %", -50.0, 100.0, 0.1, 0.0)
             self.pause = gui.add_checkbox("pause", False)
             reset = gui.add_button("reset")
         with gui.add_folder("Show"):
@@ -71,17 +83,19 @@ class StackControls:
         send.on_click(lambda _: self._pressed.append("send"))
         reset.on_click(lambda _: self._pressed.append("reset"))
         self._fed = True
+        self._requests: dict[str, Any] = {
+            "motion": self.motion,
+            "mode": self.mode,
+            "payload": self.payload,
+            "mass_factor": self.mass_error,
+            "pause": self.pause,
+        }
         self._last = self._values()
+        self.message.say(OFF)
 
     def _values(self) -> dict[str, float | str | bool]:
         self._agree()
-        return {
-            "motion": self.motion.value,
-            "mode": self.mode.value,
-            "payload": self.payload.value,
-            "mass_factor": 1.0 + self.mass_error.value / 100.0,
-            "pause": self.pause.value,
-        }
+        return {name: handle.value for name, handle in self._requests.items()}
 
     def _agree(self) -> None:
         """Keep feedforward and mode consistent: the one changed last determines both."""
@@ -90,16 +104,39 @@ class StackControls:
         self._fed = self.mode.value in (UNCHANGED, "feedforward")
         self.feedforward.value = self._fed
 
-    def changes(self) -> Mapping[str, float | str | bool]:
-        """Return the requests since the last call, by name; buttons are True."""
+    @property
+    def chosen_motion(self) -> str:
+        """The motion at the last call of `changes`: of the page's own ones, an enabled one."""
+        return str(self._last["motion"])
+
+    def changes(self, enabled: bool) -> Mapping[str, float | str | bool]:
+        """Return the requests since the last call, by name; buttons are True.
+
+        Args:
+            enabled: Whether the page may request anything; holding still is always possible.
+        """
         values, pressed = self._values(), self._pressed
         changed = {key: value for key, value in values.items() if value != self._last[key]}
-        self._last, self._pressed = values, []
+        self._pressed = []
+        moving = values["motion"] in MOVING
+        if not enabled and (pressed or moving or changed.keys() - {"motion"}):
+            for name, handle in self._requests.items():
+                handle.value = self._last[name]
+            self._agree()
+            self.message.say(OFF)
+            return {}
+        self._last = values
         if changed.get("mode") == UNCHANGED:
             del changed["mode"]
+        if "mass_factor" in changed:
+            changed["mass_factor"] = 1.0 + self.mass_error.value / 100.0
         return {**changed, **dict.fromkeys(pressed, True)}
 
-    def say(self, message: str) -> None:
-        """Show a message; "" takes it away."""
-        if self.message.content != message:
-            self.message.content = message
+    def show_mass_factor(self, factor: float | None) -> None:
+        """Show the factor on the masses of the simulated robot; None hides its controls."""
+        self._simulated.visible = factor is not None
+        slider = self.mass_error
+        if factor is not None and slider.value == self._last["mass_factor"]:  # not just moved
+            percent = round(100.0 * (factor - 1.0), 6)
+            slider.min, slider.max = min(slider.min, percent), max(slider.max, percent)
+            slider.value = self._last["mass_factor"] = percent
