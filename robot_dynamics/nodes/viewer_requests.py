@@ -18,13 +18,12 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.graph import subscribers_of
 from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import trajectory_msg
-from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, subscribers_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
-from robot_dynamics.viewer.live_arm import POSES, SWING, ball
+from robot_dynamics.viewer.live_arm import EXCITATION, POSES, ball
 
 SHARE = 0.25
 """Fraction of ranges and speeds that motions of the page use: the arm may be real."""
@@ -43,6 +42,9 @@ STOP_S = 0.5
 
 ASK_EVERY_S = 0.5
 """Time between two looks at the parameters of the simulated robot, s."""
+
+ANSWER_S = 5.0
+"""Time that a request has for its answer before the parameters are looked at again, s."""
 
 SLOW = 1.0
 """Speed of a joint without a limit of its own, rad/s or m/s."""
@@ -73,7 +75,7 @@ class ViewerRequests:
         }
         self._parameters = node.create_client(GetParameters, "simulator_node/get_parameters")
         self.mass_factor: float | None = None
-        self._changes = 0  # of the mass factor, requested and done: older answers are outdated
+        self._changes = 0  # requested and done: older answers are outdated
         self._ask_at = 0.0
         self._waypoints: Waypoints | None = None
         self._repeat_at = 0.0
@@ -87,6 +89,8 @@ class ViewerRequests:
                 moments = np.diag(np.asarray(body.about_com, dtype=np.float64))
                 self._loads.publish(payload_msg(self._frame, body.mass, moments=moments))
             elif name in self._clients:
+                if name == "mass_factor":
+                    self.mass_factor = float(value)  # type: ignore[arg-type]  # until it is read
                 self._call(name, value)
 
     def _call(self, name: str, value: object) -> None:
@@ -101,6 +105,7 @@ class ViewerRequests:
         else:
             request = _parameter_request(name, value)
         self._changes += 1
+        self._ask_at = monotonic() + ANSWER_S
         client.call_async(request).add_done_callback(partial(self._answered, client.srv_name))
 
     def ask_mass_factor(self) -> None:
@@ -121,6 +126,7 @@ class ViewerRequests:
 
     def _answered(self, service: str, future: Future) -> None:
         self._changes += 1
+        self._ask_at = 0.0
         answer = future.result()
         for result in getattr(answer, "results", [answer]):
             if not getattr(result, "successful", getattr(result, "success", True)):
@@ -130,7 +136,7 @@ class ViewerRequests:
     # -- motion ---------------------------------------------------------------------------------
 
     def choose(self, motion: str, robot: Robot, at: Array) -> None:
-        """Select one of `stack_controls.MOTIONS`.
+        """Select one of `controls.MOTIONS`.
 
         Args:
             motion: The motion.
@@ -138,7 +144,7 @@ class ViewerRequests:
             at: Positions of the sliders, shape (n,), from which they move the arm.
         """
         self._waypoints, self._aim, self._repeat_at = None, at, 0.0
-        if motion == SWING:
+        if motion == EXCITATION:
             self._waypoints = excitation(robot, 8.0, share=SHARE, speed_share=SHARE, rate=25.0)
         elif motion == POSES:
             self._waypoints = random_poses(robot, seed=1, share=SHARE, speed_share=SHARE)

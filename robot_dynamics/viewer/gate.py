@@ -71,7 +71,7 @@ class Gate:
         token: Secret first part of every path.
 
     Attributes:
-        visits: How often a browser has connected or left.
+        visits: Number of times that a browser has connected or left.
     """
 
     def __init__(self, host: str, token: str) -> None:

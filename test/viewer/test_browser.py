@@ -24,11 +24,11 @@ from robot_dynamics import Dynamics, read_urdf  # noqa: E402
 from robot_dynamics.control import effort_limits  # noqa: E402
 from robot_dynamics.robot import urdf_text  # noqa: E402
 from robot_dynamics.viewer.address import PortError  # noqa: E402
+from robot_dynamics.viewer.controls import StackControls  # noqa: E402
 from robot_dynamics.viewer.live_arm import BY_HAND  # noqa: E402
 from robot_dynamics.viewer.live_view import LiveView  # noqa: E402
-from robot_dynamics.viewer.page import Page  # noqa: E402
+from robot_dynamics.viewer.page import Page, tick_until  # noqa: E402
 from robot_dynamics.viewer.snapshot import Snapshot  # noqa: E402
-from robot_dynamics.viewer.stack_controls import StackControls  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -50,7 +50,7 @@ def view(free_port):
     page = Page(port=free_port)
     view = LiveView(page, "planar_2r")
     ended = threading.Event()
-    thread = threading.Thread(target=view.run, args=(ended,), daemon=True)
+    thread = threading.Thread(target=tick_until, args=(ended, view.tick), daemon=True)
     thread.start()
     yield view
     ended.set()
@@ -200,6 +200,7 @@ def test_port_in_use_is_one_clear_line(view):
     assert str(error.value) == f"port {port} of 127.0.0.1 is in use; choose another port"
 
 
+@pytest.mark.thorough  # test_gate.py has the same without a browser, which draws slowly
 def test_text_of_others_does_not_run_in_the_page(browser, free_port):
     """Of names in a URDF and of errors, wherever the page shows them."""
     evil = "<img src=x onerror=document.title='run'>![a](/etc/passwd)"

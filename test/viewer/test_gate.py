@@ -19,6 +19,7 @@ from robot_dynamics.viewer.address import TOKEN_VARIABLE, announcement, page_tok
 from robot_dynamics.viewer.controls import MessageLine
 from robot_dynamics.viewer.gate import valid_value
 from robot_dynamics.viewer.page import Page
+from ros_system import wait_for
 
 HINT = "; open the address that the viewer printed"
 HOST = f"its Host is not this machine{HINT}"
@@ -275,14 +276,12 @@ def test_log_line_of_a_refused_message_is_one_line_without_control_characters(pa
 
 
 def test_connections_are_counted_as_they_come_and_go(page):
+    wait_for(lambda: page.visits % 2 == 0, "browsers that have left")
     before = page.visits
     with page_socket(page.address) as browser:
         browser.recv(30.0)
         assert page.visits == before + 1
-    for _ in range(1000):
-        if page.visits == before + 2:
-            break
-        assert page.visits == before + 2
+    wait_for(lambda: page.visits == before + 2, "a browser that has left")
 
 
 def test_text_of_others_is_no_markup_of_the_page(page):
