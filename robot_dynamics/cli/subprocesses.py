@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, NoReturn
 
@@ -28,6 +28,7 @@ LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 def node_subprocess(
     node: str,
     domain: int,
+    environment: Mapping[str, str] | None = None,
     *,
     arguments: Sequence[str] = (),
     log: IO[bytes] | None = None,
@@ -38,6 +39,7 @@ def node_subprocess(
     Args:
         node: Executable, such as "viewer_node".
         domain: ROS domain.
+        environment: Further variables of its environment, which other users cannot read.
         arguments: Arguments behind `--ros-args`, in front of the parameters.
         log: Where the output of the node goes; by default to that of the verb.
         parameters: Parameters of the node.
@@ -51,7 +53,12 @@ def node_subprocess(
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "--ros-args", "--log-level", "warn", *arguments, *given],
-        env={LOCAL: "LOCALHOST", **os.environ, "ROS_DOMAIN_ID": str(domain)},
+        env={
+            LOCAL: "LOCALHOST",
+            **os.environ,
+            "ROS_DOMAIN_ID": str(domain),
+            **(environment or {}),
+        },
         stdout=log,
         stderr=log,
         stdin=subprocess.PIPE,  # never written to; see end_with_verb

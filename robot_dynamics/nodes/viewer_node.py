@@ -16,10 +16,10 @@ from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters, moved
 from robot_dynamics.nodes.viewer_requests import ViewerRequests
-from robot_dynamics.robot import Inertia, Robot, find_robot, known_robots, read_urdf
+from robot_dynamics.robot import Inertia, Robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
-from robot_dynamics.viewer.controls import UNCHANGED, StackControls
+from robot_dynamics.viewer.controls import MOVING, UNCHANGED, StackControls
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
@@ -53,6 +53,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._page = Page(self.parameters.host, self.parameters.port)
         self._began = monotonic()
         self._own, self._new = self.robot, False
+        self._enabled, self._commanded, self._visits = False, False, self._page.visits
         self._open(self.robot, self._description.source, self.robot.name)
         self._requests = ViewerRequests(self, tool_frame(self.robot), self._say)
         self.get_logger().info(self._page.announcement())
@@ -84,10 +85,45 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         driven = self.driven
         self._choose_robot(driven)
         controls = self._controls
-        self._requests.apply(controls.changes())
+        self._watch_enabling(driven)
+        self._requests.ask_mass_factor()
+        controls.show_mass_factor(self._requests.mass_factor)
+        changes = controls.changes(self._enabled)
+        self._commanded |= "send" in changes or controls.chosen_motion in MOVING
+        self._requests.apply(changes)
         self._move(driven)
         now = self._measured() if driven else self._placed()
         self._page.show(now, residual=controls.residual.value, ellipsoid=controls.ellipsoid.value)
+
+    def _watch_enabling(self, driven: bool) -> None:
+        """Take up that motion is enabled; disable it where another person may not expect it."""
+        enable, visits = self._controls.enable, self._page.visits
+        why = ""
+        if not driven:
+            why = "no joint_states arrive"
+        elif visits != self._visits:
+            why = "a browser connected or left"
+        elif not enable.value:
+            why = "it was switched off on the page"
+        self._visits = visits
+        if why and (enable.value or self._enabled):
+            enable.value = False
+            self._disable(why, driven)
+        elif enable.value and not self._enabled:
+            self._enabled = True
+            self.get_logger().warning("the page may move the arm: motion was enabled on it")
+            self._say("")
+
+    def _disable(self, why: str, driven: bool) -> None:
+        """Let the page request nothing more; the arm stops if the page has moved it."""
+        self._enabled = False
+        self.get_logger().info(f"the page may not move the arm: {why}")
+        self._say(f"motion is off: {why}")
+        if driven and self._commanded:
+            self._requests.stop(self._states.position, self._states.qd, self.robot)
+            self._requests.choose(STILL, self.robot, self._controls.sliders.positions)
+            self._controls.motion.value, self._doing = STILL, (STILL, driven)
+        self._commanded = False
 
     def _choose_robot(self, driven: bool) -> None:
         """Show the robot of the other nodes or, without joint_states, the selected one."""
@@ -98,25 +134,28 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         name = own.name if driven or new else choice.value
         if name == self._name and not new:
             return
+        if self._enabled:
+            self._disable("another description of the robot arrived", driven)
         try:
             if name == own.name:
                 self._open(own, self._description.source, name)
             else:
-                path = find_robot(name)
+                path = known_robots()[name]  # and no file that a browser names
                 self._open(moved(read_urdf(path), ())[0], str(path), name)
         except RobotDynamicsError as error:
             self._controls.robot.value = self._name
-            self._say(f"**{error}**")
+            self._say(str(error))
 
     def _move(self, driven: bool) -> None:
         """Request the selected motion; the sliders start from the measured position."""
-        sliders, motion = self._controls.sliders, self._controls.motion.value
+        sliders, motion = self._controls.sliders, self._controls.chosen_motion
         states = self._states
         if self._doing[1] and not driven:  # a motion does not restart by itself
             self._controls.motion.value = motion = UNCHANGED
         by_hand = motion == BY_HAND
         if (motion, driven) != self._doing:
-            self._say("")
+            if self._enabled:
+                self._say("")
             if driven and by_hand:
                 sliders.move(states.position)
             if driven and motion in (STILL, BY_HAND):
@@ -130,7 +169,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
             self._requests.keep_moving(states.position, self.robot)
 
     def _say(self, line: str) -> None:
-        self._controls.say(line)
+        self._controls.message.say(line)
 
     def _placed(self) -> Snapshot:
         """Return the robot at rest at the sliders, with the holding efforts."""
