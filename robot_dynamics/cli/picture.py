@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from robot_dynamics.cli.tracking import CONTROL, Comparison
 from robot_dynamics.control import effort_limits
+from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
 
@@ -55,8 +57,16 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
                   bbox_to_anchor=(0.5, 1.0 - 0.27 * inch))  # fmt: skip
     figure.suptitle(f"{robot.name}: {first.summary}", y=1.0 - 0.08 * inch, fontsize="medium")
     figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 * inch))
+    save(figure, path)
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Save a picture, whole or not at all, in a folder that is created if need be."""
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix[1:].lower())
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    write_whole(path, content.getvalue())
+    return path
 
 
 def _legend() -> list[Line2D]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml
+from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml, write_whole
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, Waypoints, read_points
 
 CSV_COLUMNS = {"positions": "q", "velocities": "qd", "accelerations": "qdd", "effort": "tau"}
@@ -71,6 +71,7 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
 
     Raises:
         TrajectoryError: If the suffix is neither.
+        OSError: If it cannot be written; what was there stays.
     """
     path = Path(path)
     if path.suffix == ".csv":
@@ -79,7 +80,7 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
         text = _to_yaml(waypoints)
     else:
         raise TrajectoryError(f"{path}: unknown kind of file; use .yaml or .csv")
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 def points_of(waypoints: Waypoints) -> list[Point]:

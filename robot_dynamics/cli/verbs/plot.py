@@ -40,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
     from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415
 
+    from robot_dynamics.cli.picture import save  # noqa: PLC0415
     from robot_dynamics.recordings.recorded_motion import read_motion  # noqa: PLC0415
 
     output = arguments.output or arguments.recording.with_suffix(".png")
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     say("drawing")
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)
-    figure(motion, robot).savefig(output_file(output))
+    save(figure(motion, robot), output_file(output))
     print(f"picture: {output}")
     return 0
 
