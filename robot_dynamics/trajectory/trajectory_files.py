@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, shown
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml, write_whole
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, Waypoints, read_points
@@ -157,11 +157,11 @@ def _of_table(table: CsvTable) -> tuple[list[str], list[Point]]:
         prefix, _, name = heading.partition(".")
         if prefix not in prefixes or not name:
             raise TrajectoryError(
-                f"column '{heading}' is unknown; name columns time, q.<joint>, "
+                f"column {shown(heading)} is unknown; name columns time, q.<joint>, "
                 "qd.<joint>, qdd.<joint>, tau.<joint>"
             )
         if name in columns[prefixes[prefix]]:
-            raise TrajectoryError(f"column '{heading}' stands twice; give it once")
+            raise TrajectoryError(f"column {shown(heading)} stands twice; give it once")
         columns[prefixes[prefix]][name] = at
     names = list(columns["positions"])
     for field, own in columns.items():
