@@ -230,7 +230,7 @@ def _cleaned(
 
 def _in_seconds(time: Array, source: str) -> Array:
     """Convert stamps in ms, us or ns to s."""
-    step = float(np.median(np.abs(np.diff(time))))
+    step = float(np.median(np.abs(np.diff(time)))) if len(time) > 1 else 0.0
     if not step > LONGEST_STEP:
         return time
     unit, factor = next(
