@@ -98,11 +98,12 @@ def section(case: RecordedCase) -> list[str]:
         row("URDF", before),
         row("plain least squares", plain(case.robot, first, last, found.cutoff)),
         row("least squares, chosen friction", free),
-        row("bodies that exist", model),
+        row("physically consistent", model),
         row("the same, efforts as recorded", raw),
         "",
-        f"On the first 70 % least squares leave {overall:.2f} % of all efforts together. Bodies "
-        f"that exist cost {model.mean() - free.mean():+.2f} points. {definite(found)}",
+        f"On the first 70 % least squares leave {overall:.2f} % of all efforts together. "
+        f"Physically consistent inertias cost {model.mean() - free.mean():+.2f} points. "
+        f"{definite(found)}",
         "",
     ]
     return lines

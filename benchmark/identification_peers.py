@@ -74,7 +74,7 @@ def table() -> list[str]:
     took = time.process_time() - start
     motion = signals(recording, 5.0)
     left = np.linalg.norm(motion.tau - found.model.efforts(motion)) / np.linalg.norm(motion.tau)
-    rows = [f"| robot_dynamics, bodies that exist | {took:.2f} | {100.0 * left:.2f} |"]
+    rows = [f"| robot_dynamics, physically consistent | {took:.2f} | {100.0 * left:.2f} |"]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         arm_alone(source, folder / "robot.urdf")

@@ -24,8 +24,7 @@ from rich.table import Table
 
 from benchmark.peers import PEERS, States, Work, bare_urdf
 from robot_dynamics.cli.arguments import load_robot, text_of_robot
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -83,7 +82,7 @@ def _timed(arguments: argparse.Namespace) -> int:
     text = bare_urdf(text_of_robot(name))
     robot = read_urdf(text)
     states = States(*np.random.default_rng(0).uniform(-1.0, 1.0, (4, BATCH, robot.dof)))
-    console = Console(width=None if Console().is_terminal else 130)
+    console = wide_console(130)
     with Console(stderr=True).status("compiling") as status:
         contenders = {OURS: ours(robot, states)}
         others, left_out = peers(text, robot, states, contenders[OURS])

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from robot_dynamics.control.status import markdown as statuses
+from robot_dynamics.control.status import TABLE
 from robot_dynamics.nodes.controller.controller_parameters import (
     ControllerParameters,
     GainParameters,
@@ -19,7 +19,7 @@ from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraint
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.recorder_node import RecorderParameters
-from robot_dynamics.nodes.ros.node_parameters import markdown
+from robot_dynamics.nodes.ros.node_parameters import Described, describe
 from robot_dynamics.nodes.runtime.drive_parameters import FrictionParameters, RotorParameters
 from robot_dynamics.nodes.runtime.online_model import PayloadParameters
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
@@ -62,20 +62,18 @@ COMMON = "Common parameters"
 
 def rows(node: str) -> list[tuple[str, str, str]]:
     """Return name, default with what is allowed, and meaning of every parameter of a node."""
-    lines = [
-        line for prefix, kind in NODES[node] for line in markdown(kind, prefix).splitlines()[2:]
-    ]
-    return [_short(*line.strip("| ").split(" | ")) for line in lines]
+    return [_row(item) for prefix, kind in NODES[node] for item in describe(kind, prefix)]
 
 
-def _short(name: str, default: str, allowed: str, meaning: str) -> tuple[str, str, str]:
-    """Shorten a row: the default shows that a parameter is a number, a text, or true or false."""
-    default = {"`True`": "`true`", "`False`": "`false`"}.get(default, default)
-    allowed = re.sub(r"a finite number ?|a whole number |true or false|text", "", allowed)
+def _row(item: Described) -> tuple[str, str, str]:
+    """Return a row: the default shows that a parameter is a number, a text, or true or false."""
+    value = list(item.default) if isinstance(item.default, tuple) else item.default
+    default = f"`{str(value).lower() if isinstance(value, bool) else repr(value)}`"
+    allowed = re.sub(r"a finite number ?|a whole number |true or false|text", "", item.allowed)
     allowed = re.sub(r"from (\S+) to ([^\s;]+)", r"[\1, \2]", allowed)
     allowed = re.sub(r"a list(?: of \d+)?, each ?", "", allowed)
-    allowed = allowed.replace("fixed once the node runs", "fixed").strip("; ")
-    return name, ", ".join(filter(None, (default, allowed.replace(";", ",")))), meaning
+    words = (default, allowed.strip(), "fixed" if item.spec.read_only else "")
+    return f"`{item.name}`", ", ".join(filter(None, words)), item.spec.description
 
 
 def owners() -> dict[tuple[str, str, str], list[str]]:
@@ -115,6 +113,13 @@ def _names(nodes: list[str]) -> str:
 
 def _lines(cells: list[tuple[str, ...]]) -> str:
     return "".join(" | ".join(row) + "\n" for row in cells)
+
+
+def statuses() -> str:
+    """Return the table of the statuses of the controller."""
+    rows = [("status", "when (the first that holds)", "what the arm does"), ("---",) * 3]
+    rows += [(f"`{row.status.name}`", row.condition, row.motion) for row in TABLE]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def with_tables(page: str) -> str:

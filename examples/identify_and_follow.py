@@ -23,12 +23,10 @@ import yaml
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import duration, load_robot, positive
-from robot_dynamics.cli.destinations import output_folder
+from robot_dynamics.cli.arguments import duration, load_robot, output_folder, positive
 from robot_dynamics.cli.following import follow, progress_bar
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.subprocesses import node_subprocess
-from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
@@ -114,7 +112,7 @@ class Reality:
             "urdf_path": source,
             "initial_positions": start.tolist(),
             **SIMULATED_TIME["simulator_node"],
-            "mass_spread": MASS_ERROR,
+            "mass_error": MASS_ERROR,
             "mass_seed": SEED,
             "noise_seed": SEED,
             "position_noise": 1e-5,
@@ -163,7 +161,7 @@ def identify_and_follow(arguments: argparse.Namespace) -> None:
     """
     name, robot = arguments.robot, load_robot(arguments.robot)
     domain = own_domain() if arguments.domain is None else arguments.domain
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = wide_console(stderr=arguments.json)
     for package in ("cvxpy", "rosbags"):  # before a minute of work, not after it
         needed(package, "identification", "identification")
     motion = {"duration": arguments.duration, "share": arguments.share, "approach": 2.0}

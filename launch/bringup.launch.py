@@ -11,15 +11,29 @@ A real robot does not move before it gets a trajectory or `motion`:
 List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
+import atexit
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
+import rclpy
 import yaml
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
+from launch.actions import (
+    DeclareLaunchArgument,
+    LogInfo,
+    OpaqueFunction,
+    Shutdown,
+)
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from rclpy.context import Context
+from rclpy.exceptions import NameValidationException
+from rclpy.signals import SignalHandlerOptions
+from rclpy.validate_full_topic_name import validate_full_topic_name
+from rclpy.validate_namespace import validate_namespace
+from rclpy.validate_topic_name import validate_topic_name
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control import MODES
@@ -94,6 +108,9 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
     rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
     check_file("config", config, "a parameter file")
+    check_config(config)
+    for name, check in CHECKS.items():
+        check_name(name, given[name], check)
     check_file("rviz_config", rviz_config, "a configuration of rviz2")
     motion = given["motion"] or ("excitation" if simulated else "none")
     if motion in ("file", "poses"):  # a fault is one line here, and no node starts
@@ -107,8 +124,14 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     described = {"robot_description": description, "log_urdf_warnings": False}
     common = [config, use_sim_time, described]
 
-    commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_COMMANDS)
     follower = given["joint_trajectory_controller"]
+    for name in ("mode", "standby"):
+        if follower and given[name] not in ("", "false"):
+            raise ArgumentError(
+                f"{name}:={given[name]} is of controller_node, which joint_trajectory_controller:="
+                f"{follower} replaces; omit one of them"
+            )
+    commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_COMMANDS)
     remapped = [("effort_command", commands)]
     if follower:
         remapped.append(("joint_trajectory_with_effort", f"{follower}/joint_trajectory"))
@@ -157,13 +180,23 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         # The device may keep the last command for ever; see docs/hardware.md
         standby = [standby_file(config), *common[1:], own.get("controller_node", {})]
         standby.append({"standby": True})
-        started.append(node("controller_node", standby, name="controller_node_standby"))
+        started.append(
+            node("controller_node", standby, name="controller_node_standby", on_exit=end)
+        )
     if motion != "none":
         moved = {"motion": motion, "file": given["file"]}
         moved |= {"frame": given["frame"]} if given["frame"] else {}
         started.append(node("trajectory_node", [*common, moved], name="trajectory_node"))
     # First: if a package is missing, launch fails before it starts the others
     return [*displays(given, description, ["-d", rviz_config, "-f", robot.links[0].name]), *started]
+
+
+def end(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """End the launch after a process that must not be missing; the arm then comes to rest."""
+    if context.is_shutdown:
+        return []
+    reason = f"{event.process_name} ended with status {event.returncode}: nothing stands by"
+    return [LogInfo(msg=f"error: {reason}; the launch ends"), Shutdown(reason=reason)]
 
 
 def displays(given: Mapping[str, str], description: str, arguments: list[str]) -> list[Node]:
@@ -215,32 +248,99 @@ def check_file(argument: str, path: str, what: str) -> None:
         raise ArgumentError(f"{argument}:={path}: no such file; give {what}")
 
 
+def check_config(path: str) -> None:
+    """Check that the nodes will be able to read their parameter file, by the parser of rcl.
+
+    Raises:
+        ArgumentError: If they will not.
+    """
+    context = Context()
+    given = ["--ros-args", "--log-level", "rcl:=fatal", "--params-file", path]
+    try:
+        Path(path).read_text(encoding="utf-8")
+        rclpy.init(args=given, context=context, signal_handler_options=SignalHandlerOptions.NO)
+        context.try_shutdown()
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:  # the last of rcl
+        reason = str(error).partition("Error: ")[2].partition(", at /")[0].strip() or error
+        raise ArgumentError(
+            f"config:={path}: not a parameter file of ROS 2 ({reason}); compare it with "
+            "config/robot_dynamics.yaml"
+        ) from None
+
+
+def check_name(argument: str, value: str, check: Callable[[str], object]) -> None:
+    """Check that ROS 2 accepts a name.
+
+    Raises:
+        ArgumentError: If it does not.
+    """
+    try:
+        check(value)
+    except NameValidationException as error:
+        reason = str(error).partition("\n")[0].rstrip(":")
+        raise ArgumentError(f"{argument}:={value}: {reason}") from None
+
+
+def absolute(check: Callable[[str], object]) -> Callable[[str], object]:
+    """Return a check of a name that may be relative or empty."""
+    return lambda name: check(name if name.startswith("/") else f"/{name}")
+
+
+CHECKS = {
+    "namespace": absolute(validate_namespace),
+    "command_topic": lambda name: name and validate_topic_name(name),
+    "joint_trajectory_controller": lambda name: name and absolute(validate_full_topic_name)(name),
+}
+"""Checks of arguments that are names."""
+
+
 def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
     """Write parameters by node to a file, as launch gives a process only one set."""
-    return yaml_file(
-        {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
-    )
+    tree = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
+    return temporary_file(yaml.dump(tree, Dumper=PlainDumper))
 
 
 def standby_file(config: str) -> str:
-    """Copy the parameters of controller_node to its standby in a new file; return its path."""
+    """Copy the parameters of controller_node to its standby in a new file; return its path.
 
-    def copied(tree: object) -> object:
-        if not isinstance(tree, dict):
-            return tree
-        return {
-            other: copied(value)
-            for name, value in tree.items()
-            for other in (name, *([f"{name}_standby"] if name.endswith("controller_node") else []))
-        }
+    Numbers stay the text that they are: rcl and PyYAML differ in what they read as a number.
+    """
 
-    return yaml_file(copied(yaml.safe_load(Path(config).read_text(encoding="utf-8"))))
+    def copied(node: yaml.Node) -> yaml.Node:
+        if isinstance(node, yaml.MappingNode):
+            pairs = [
+                (yaml.ScalarNode(key.tag, name, style=key.style), copied(value))
+                for key, value in node.value
+                for name in standby_names(key.value)
+            ]
+            return yaml.MappingNode(node.tag, pairs, flow_style=node.flow_style)
+        if isinstance(node, yaml.SequenceNode):
+            items = [copied(item) for item in node.value]
+            return yaml.SequenceNode(node.tag, items, flow_style=node.flow_style)
+        return yaml.ScalarNode(node.tag, node.value, style=node.style)
+
+    tree = yaml.compose(Path(config).read_text(encoding="utf-8"), yaml.SafeLoader)
+    return temporary_file(yaml.serialize(copied(tree)) if tree else "")
 
 
-def yaml_file(tree: object) -> str:
-    """Write values to a new file; return its path."""
+def standby_names(name: str) -> list[str]:
+    """Return the names under which the parameters of a node are written for its standby too."""
+    return [name, *([f"{name}_standby"] if name.endswith("controller_node") else [])]
+
+
+class PlainDumper(yaml.SafeDumper):
+    """Writes equal values in full: rcl rejects a file with the anchors of YAML."""
+
+    def ignore_aliases(self, _: object) -> bool:
+        """Return that no value is to be written as a reference to another."""
+        return True
+
+
+def temporary_file(text: str) -> str:
+    """Write a parameter file that is removed when the launch ends; return its path."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
-        yaml.safe_dump(tree, file)
+        file.write(text)
+    atexit.register(Path(file.name).unlink, missing_ok=True)
     return file.name
 
 

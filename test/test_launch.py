@@ -160,12 +160,82 @@ def test_a_real_arm_has_a_controller_that_stands_by():
 
 
 def test_a_controller_that_stands_by_has_the_parameters_of_the_other(tmp_path):
-    gains = {"ros__parameters": {"gains": {"joint_1": {"p": 7.0}}}}
     path = tmp_path / "config.yaml"
-    path.write_text(yaml.safe_dump({"/**": {"controller_node": gains}, "/controller_node": gains}))
-    copied = yaml.safe_load(Path(bringup().standby_file(str(path))).read_text())
-    assert copied["/**"]["controller_node_standby"] == gains
-    assert copied["/controller_node_standby"] == copied["/controller_node"] == gains
+    # rcl takes 1e3 as a number, PyYAML as text; rcl takes no anchors, which PyYAML writes
+    path.write_text(
+        "/**/controller_node:\n  ros__parameters: {gains: {joint_1: {p: 1e3}}, joints: [a, b]}\n"
+        "controller_node:\n  ros__parameters:\n    gravity: [0.0, 0.0, -9.81]\n"
+    )
+    copied = bringup().standby_file(str(path))
+    bringup().check_config(copied)
+    text = Path(copied).read_text()
+    tree = yaml.safe_load(text)
+    for name in ("/**/controller_node", "controller_node"):
+        assert tree[name] == tree[f"{name}_standby"] == yaml.safe_load(path.read_text())[name]
+    assert text.count("p: 1e3") == 2 and "&" not in text and "*i" not in text
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (b"a: &x {ros__parameters: {p: 1.0}}\nb: *x\n", "Will not support aliasing at line 2"),
+        (b"controller_node: 5\n", "Cannot have a value before ros__parameters at line 1"),
+        (b"\xff\xfe", "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    ],
+)
+def test_a_config_that_no_node_could_read_is_one_line(tmp_path, text, reason):
+    path = tmp_path / "config.yaml"
+    path.write_bytes(text)
+    with pytest.raises(ArgumentError) as failure:
+        started(config=str(path))
+    assert str(failure.value) == (
+        f"config:={path}: not a parameter file of ROS 2 ({reason}); compare it with "
+        "config/robot_dynamics.yaml"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"namespace": "arm 1"},
+            "namespace:=arm 1: Invalid namespace: namespace must not contain characters other than "
+            "alphanumerics, '_', or '/'",
+        ),
+        (
+            {"command_topic": "1ab"},
+            "command_topic:=1ab: Invalid topic name: topic name token must not start with a number",
+        ),
+        (
+            {"joint_trajectory_controller": "j t"},
+            "joint_trajectory_controller:=j t: Invalid topic name: topic name must not contain "
+            "characters other than alphanumerics, '_', or '/'",
+        ),
+        (
+            {"joint_trajectory_controller": "jtc", "mode": "feedforward"},
+            "mode:=feedforward is of controller_node, which joint_trajectory_controller:=jtc "
+            "replaces; omit one of them",
+        ),
+        (
+            {"joint_trajectory_controller": "jtc", "standby": "true"},
+            "standby:=true is of controller_node, which joint_trajectory_controller:=jtc "
+            "replaces; omit one of them",
+        ),
+    ],
+)
+def test_arguments_that_would_be_ignored_or_are_no_names_are_refused(arguments, message):
+    with pytest.raises(ArgumentError) as failure:
+        started(**arguments)
+    assert str(failure.value) == message
+
+
+def test_a_launch_whose_standby_cannot_start_ends(launch, tmp_path):
+    path = tmp_path / "config.yaml"
+    path.write_text("/**/controller_node_standby: {ros__parameters: {standby_timeout: -1.0}}\n")
+    process = launch(f"config:={path}", "standby:=true", "motion:=none", "rate:=100")
+    output, _ = process.communicate(timeout=PATIENCE)
+    assert "ended with status 1: nothing stands by; the launch ends" in output, output
+    assert "Traceback" not in output
 
 
 def pid_of(node, group):
@@ -180,8 +250,11 @@ def pid_of(node, group):
     return None
 
 
+@pytest.mark.parametrize(
+    "config", ["", "/**/controller_node:\n  ros__parameters: {joints: [joint_1, joint_2]}\n"]
+)
 def test_the_standby_takes_over_from_a_killed_controller_on_an_arm_that_keeps_its_last_command(
-    launch, tmp_path
+    launch, tmp_path, config
 ):
     simulator = NodeProcess(
         "simulator_node",
@@ -192,7 +265,11 @@ def test_the_standby_takes_over_from_a_killed_controller_on_an_arm_that_keeps_it
     peer = Peer(launch.domain)
     try:
         states = peer.listen(JointState, "/joint_states")
-        common = ("simulation:=false", "command_topic:=effort_command", "rate:=250")
+        common = ["simulation:=false", "command_topic:=effort_command", "rate:=250"]
+        if config:
+            path = tmp_path / "config.yaml"
+            path.write_text(config)
+            common.append(f"config:={path}")
         process = launch(*common)
         wait_for(lambda: pid_of("controller_node_standby", process.pid), "the stand-by")
         simulator.wait_for_log("held until")
@@ -231,7 +308,7 @@ def test_a_stock_controller_gets_efforts_in_place_of_controller_node():
 
 
 def test_a_stock_controller_and_ours_in_one_process_are_refused():
-    with pytest.raises(ArgumentError, match=r"^composed:=true runs controller_node, whose place "):
+    with pytest.raises(ArgumentError, match=r"^composed:=true runs controller_node, which "):
         started(joint_trajectory_controller="arm_controller", composed="true")
 
 

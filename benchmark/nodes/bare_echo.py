@@ -17,7 +17,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS
+from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 
 

@@ -20,7 +20,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS
+from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 

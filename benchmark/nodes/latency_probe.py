@@ -29,7 +29,7 @@ from benchmark.nodes.processes import SystemFailure, wait_until
 from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.message_bytes import JointStateWriter
-from robot_dynamics.nodes.ros.qos import LOCKSTEP_QOS, OUTPUT_QOS
+from robot_dynamics.nodes.ros.topics import LOCKSTEP_QOS, OUTPUT_QOS
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 from robot_dynamics.robot import find_robot
@@ -151,7 +151,7 @@ class Probe:
                 due += period * (1 + max(0, time.monotonic_ns() - due) // period)
         if not self._counting:
             raise SystemFailure(f"no command answers joint_states, {PATIENCE:g} s long")
-        return count // turns - 1  # nobody waits for the answer to the last one
+        return count // turns - 1  # the answer to the last one is not awaited
 
     @property
     def _known(self) -> bool:

@@ -10,8 +10,8 @@ def lost_time(seconds: float) -> tuple[float, float, float]:
     """What a thread that only computes loses.
 
     Returns:
-        Part of the time lost to other processes, part lost to nobody that this system knows of
-        (the host of a virtual machine), and the longest gap, s.
+        Part of the time lost to other processes, part lost to the host of a
+        virtual machine, and the longest gap, s.
     """
     waited = _waited()
     begin = last = time.monotonic_ns()

@@ -141,7 +141,7 @@ def separate(results: NodeResults, folder: Path) -> None:
 
 
 def watched(results: NodeResults, folder: Path) -> None:
-    """Three processes at 1 kHz, without and then with somebody who watches them."""
+    """Three processes at 1 kHz, first without, then with a viewer."""
     seconds = results.seconds.watched
     with system(folder) as running:
         running.start_arm({"urdf_path": results.robot, "rate": 1000.0})

@@ -172,7 +172,7 @@ def _watched(results: NodeResults) -> Table:
     ]
     about = (
         f"The same three processes for {results.seconds.watched:g} s, and then as long with "
-        "viewer_node, whose page somebody reads without drawing it: a browser is as a rule on "
+        "viewer_node, whose page a client reads without drawing it: a browser usually runs on "
         "another machine."
     )
     head = ["", "Hz held, without a viewer", "with", "missed, without a viewer", "with"]

@@ -1,9 +1,9 @@
-"""Somebody who watches the page of viewer_node, without drawing it.
+"""A client that reads the page of viewer_node without drawing it.
 
     python -m benchmark.nodes.page_reader PORT
 
-Connects as a browser does and reads all that comes, so that the page is made and sent; a browser is
-as a rule on another machine.
+Connects as a browser does and reads all that comes, so that the page is made and sent; a browser
+usually runs on another machine.
 """
 
 from __future__ import annotations

@@ -21,17 +21,16 @@ from benchmark.operation_counts.augmented_body_count import renaud_arm
 from benchmark.progress import spinner
 from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.optimize import PASSES, Pass, gather_multiples, optimize
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
+from robot_dynamics.compiler.kernel import OperationCount
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
 from robot_dynamics.reduction import ReducedRobot, reduce
-from robot_dynamics.reduction.pipeline import KINDS, found_by_search
-from robot_dynamics.reduction.reduction_plan import Plan, plan_of
+from robot_dynamics.reduction.reduced_robot import KINDS, Plan, found_by_search, plan_of
 from robot_dynamics.robot.joint_frames import reframe, snapped
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.transforms import merge_fixed, regroup
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 ROBOTS: Mapping[str, Source | None] = {
     "renaud": None,

@@ -14,14 +14,13 @@ import numpy as np
 from benchmark.operation_counts.general_arm import without_constants
 from benchmark.operation_counts.recursions import CountComparison, Difference
 from benchmark.operation_counts.steps import count_steps, flat
-from robot_dynamics.compiler.graph.count import OperationCount
 from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.kernel import OperationCount
 from robot_dynamics.formulations.augmented_body import backward, forward
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 
 TWISTS = (0, 1, 0, 1, -1, 1)
 """Twist alpha_(i-1) of every joint, in right angles."""

@@ -19,10 +19,9 @@ from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import CONSTANT, INPUT, NEGATE
 from robot_dynamics.compiler.graph.trace import Program, Rewritten, rebuilt, rewrite, trace
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 
 MOTION = ("q", "qd", "qdd")
 """Inputs that change along a motion; all others of the general arm are constants."""

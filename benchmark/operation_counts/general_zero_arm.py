@@ -15,10 +15,9 @@ import numpy as np
 from benchmark.operation_counts.general_arm import MOTION, CentroidalInertia, without_constants
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 
 CONSTANTS = {"u": (3,), "b": (3,), "s": (3,), "mass": (), "inertia": (6,)}
 """Constants of one joint and the link that it carries, with their shapes: unit vector along the

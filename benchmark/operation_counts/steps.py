@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.graph.trace import Program
+from robot_dynamics.compiler.graph.trace import Program, operation_count
+from robot_dynamics.compiler.kernel import OperationCount
 
 
 def flat(values: Any) -> Any:

@@ -20,7 +20,7 @@ from benchmark.nodes.processes import wait_until
 from benchmark.soak.monitor import Monitor
 from benchmark.soak.sent_trajectory import DURATION, FIRST, SEGMENT, SEGMENTS, SentTrajectory
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC, duration_msg
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 
 LEAD = 0.15
 """Time between sending a trajectory and its start, s: it has arrived by then."""

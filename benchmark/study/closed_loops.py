@@ -15,20 +15,20 @@ import numpy as np
 
 from benchmark.cases import Case
 from benchmark.kernels.contenders import mujoco_model
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.native.loop.loop_steps import Run
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
 from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.simulation.simd.batch_parameters import (
+from robot_dynamics.simulation.simd.compiled_loop import (
+    CompiledLoop,
     first_efforts,
     model_parameters,
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.simd.compiled_loop import CompiledLoop, LoopStructure
+from robot_dynamics.simulation.simd.law_stages import LoopStructure
 from robot_dynamics.trajectory import excitation, interpolate
 
 STEP = 1e-3

@@ -24,10 +24,9 @@ import numpy as np
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint import Joint
+from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia
-from robot_dynamics.spatial.rotation import coordinate_axis, cross, skew, symmetric
+from robot_dynamics.spatial import Inertia, coordinate_axis, cross, skew, symmetric
 
 
 def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wrenches) -> Array:

@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint import joint_motion
+from robot_dynamics.robot.kinematic_tree import joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,12 +20,11 @@ import numpy as np
 from robot_dynamics.foundation.arrays import Array, Value
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.foundation.text_tables import html_table
-from robot_dynamics.robot.joint import Joint
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
+from robot_dynamics.robot.kinematic_tree import Joint
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import PARAMETERS, inertial_parameters
-from robot_dynamics.spatial.rotation import rotation_about
+from robot_dynamics.spatial import PARAMETERS, inertial_parameters, rotation_about
 
 # Order in which parameters of a link are kept: the first ones that are independent of all links
 # nearer to the base, and of each other. Iyy, hz and m come last, because a revolute joint about z
@@ -46,7 +45,7 @@ class BaseParameter(Value):
     Args:
         name: Link and inertial parameter that it is named after, such as "forearm.Ixx".
         link: Name of the link.
-        symbol: One of `rigid_body.PARAMETERS`, in the joint frame of the link (`joint_frames`).
+        symbol: One of `spatial.PARAMETERS`, in the joint frame of the link (`joint_frames`).
         gathers: Inertial parameters that it sums up, by name, with their coefficients: m for
             a first moment gathered from a mass, and so on.
         value: Value in kg, kg m or kg m^2, by `symbol`.

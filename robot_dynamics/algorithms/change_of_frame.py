@@ -1,7 +1,7 @@
 """Transformation of vectors, matrices and wrenches between a link and its parent.
 
 Every rotation is a sequence of rotations about coordinate axes, which cost fewer
-operations than a rotation matrix: see `spatial.rotation`.
+operations than a rotation matrix: see `spatial`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import Joint
-from robot_dynamics.spatial.rigid_body import Inertia
-from robot_dynamics.spatial.rotation import (
+from robot_dynamics.robot.kinematic_tree import Joint
+from robot_dynamics.spatial import (
     AxisRotation,
+    Inertia,
     coordinate_axis,
     cross,
     rotation_about,

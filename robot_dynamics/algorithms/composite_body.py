@@ -16,8 +16,7 @@ import numpy as np
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import Inertia, cross
 
 
 def mass_matrix(robot: Robot, q: Array) -> Array:

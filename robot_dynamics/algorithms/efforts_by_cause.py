@@ -22,7 +22,7 @@ from robot_dynamics.formulations.dalembert import axes_in_link, velocity_columns
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 
 @dataclass(frozen=True, eq=False)

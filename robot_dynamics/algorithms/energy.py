@@ -13,7 +13,7 @@ import numpy as np
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 
 def kinetic_energy(robot: Robot, q: Array, qd: Array) -> Any:

@@ -14,26 +14,26 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.version import __version__
 
 ROBOTS: Mapping[str, str] = {
-    "info": "what a URDF says: joints, limits, masses, size of the equations",
-    "torque": "joint torques of one motion state, and what each part of the motion takes",
-    "kinematics": "Denavit-Hartenberg table, and what serves the inverse kinematics",
-    "pose": "where a frame is at given joint positions",
+    "info": "joints, limits and masses of a URDF, and the size of its equations",
+    "torque": "joint torques of one motion state, and the contribution of each term",
+    "kinematics": "Denavit-Hartenberg table, structure and branches of the inverse kinematics",
+    "pose": "pose of a frame at given joint positions",
     "ik": "all joint positions that bring a frame to a pose",
     "equations": "the equations of a robot as text, LaTeX, C or Python",
-    "compare": "the formulations beside each other: agreement, operations, time",
+    "compare": "comparison of the formulations: agreement, operations, time",
     "simplify": "simplified models: operations saved, torque lost",
 }
 """Verbs about a robot."""
 
 MOTIONS: Mapping[str, str] = {
-    "effort": "a trajectory in, the same with the effort of each point out",
-    "excite": "a motion that shows all there is to identify, within the limits of an arm",
-    "identify": "bodies and friction that fit a recorded motion, as a URDF",
+    "effort": "add the effort of each point to a trajectory",
+    "excite": "find an exciting motion for identification, within the limits of an arm",
+    "identify": "fit inertias and friction to a recorded motion, and write a URDF",
     "validate": "how well a URDF predicts the efforts of a recorded motion",
-    "payload": "the load that an identified arm carries, from a motion with it",
+    "payload": "identify the payload of an identified arm from a motion with it",
     "simulate": "follow a motion in simulation, without ROS, as fast as it goes",
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
-    "study": "thousands of closed loops: how wrong the model may be before a limit is broken",
+    "study": "thousands of closed loops: the model error that the limits allow",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
     "replay": "a recorded run in a browser, with a slider for its time",
     "plot": "a recorded run as a picture",
@@ -43,15 +43,11 @@ MOTIONS: Mapping[str, str] = {
 VERBS: Mapping[str, str] = {
     **ROBOTS,
     **MOTIONS,
-    "ros": "talk to running nodes: send a goal, echo a topic, set a mode or a payload",
+    "ros": "control running nodes: send a goal, echo a topic, set a mode or a payload",
     "node": "run one node",
-    "doctor": "what this machine lacks for ROS 2 and for real time, and what to do",
+    "doctor": "list what this machine lacks for ROS 2 and for real time, with remedies",
 }
 """All verbs, in the order of the help."""
-
-_MODULES = {"pose": "frame_pose", "replay": "replay_recording"}
-"""Modules of another name than their verb."""
-
 
 EXTRAS: Mapping[str, str] = {
     "rich": "cli",
@@ -69,8 +65,8 @@ EXTRAS: Mapping[str, str] = {
 
 EXAMPLES = """\
 examples:
-  robot-dynamics info arm.urdf                    what it says, and what of it is doubtful
-  robot-dynamics torque ur5 --q 0,-1,1,0,0,0      what its motors hold there
+  robot-dynamics info arm.urdf                    its joints, limits, masses and warnings
+  robot-dynamics torque ur5 --q 0,-1,1,0,0,0      its holding torques there
   robot-dynamics equations planar_2r              its equations, to be read
   robot-dynamics equations ur5 --as c > ur5.c     the same for a microcontroller
   robot-dynamics simulate panda --output out      follow a motion, with a picture
@@ -80,12 +76,8 @@ example-robot-data and robot_descriptions where they are installed.
 `robot-dynamics VERB --help` says more."""
 
 
-def _module_of(verb: str) -> str:
-    return f"robot_dynamics.cli.verbs.{_MODULES.get(verb, verb)}"
-
-
 def parser(verb: str | None) -> argparse.ArgumentParser:
-    """The command line; only the module of the verb that is asked for is imported."""
+    """Return the parser; only the module of the requested verb is imported."""
     top = argparse.ArgumentParser(
         prog="robot-dynamics",
         description="A robot's equations of motion, compiled from its URDF.",
@@ -97,7 +89,7 @@ def parser(verb: str | None) -> argparse.ArgumentParser:
     for name, summary in VERBS.items():
         sub = verbs.add_parser(name, help=summary, description=summary)
         if name == verb:
-            module = import_module(_module_of(name))
+            module = import_module(f"robot_dynamics.cli.verbs.{name}")
             sub.description = module.__doc__
             sub.formatter_class = argparse.RawDescriptionHelpFormatter
             module.add_arguments(sub)
@@ -109,13 +101,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb.
 
     Returns:
-        Exit status: 0 if all went well, 1 after an error that a line on stderr tells, 130 after
+        Exit status: 0 if all went well, 1 after an error, which is printed on stderr, 130 after
         Ctrl-C. Wrong usage ends with 2.
     """
-    if "_ARGCOMPLETE" in os.environ:  # a shell asks what may stand where its user types
-        from robot_dynamics.cli.completion import complete  # noqa: PLC0415  # only for a shell
-
-        complete(parser)
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
+        _complete()
     given = list(sys.argv[1:] if argv is None else argv)
     verb = next((word for word in given if not word.startswith("-")), None)
     try:
@@ -137,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone: `robot-dynamics info x | head`
         sys.stderr.close()
         return 1
-    except OSError as error:  # a file of the user's that cannot be written, a disk that is full
+    except OSError as error:  # an unwritable file, a full disk
         if error.filename is None and error.strerror is None:
             raise
         where = "" if error.filename is None else f"{error.filename}: "
@@ -145,8 +135,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _complete() -> None:
+    """Answer a shell by argcomplete, and end the process; do nothing without argcomplete."""
+    try:
+        import argcomplete  # noqa: PLC0415  # optional
+    except ModuleNotFoundError:
+        return
+    from robot_dynamics.robot.catalogue import described_robots, known_robots  # noqa: PLC0415
+
+    files = argcomplete.FilesCompleter()
+
+    def names_and_files(prefix: str, action: argparse.Action, **others: object) -> list[str]:
+        known = {*known_robots(), *described_robots()} if action.dest == "robot" else set()
+        names = sorted(name for name in known if name.startswith(prefix))
+        return [*names, *files(prefix, action=action, **others)]
+
+    line = os.environ["COMP_LINE"][: int(os.environ["COMP_POINT"])]
+    before = line.split(" ")[int(os.environ["_ARGCOMPLETE"]) : -1]  # behind the program's name
+    verb = next((word for word in before if word and not word.startswith("-")), None)
+    argcomplete.autocomplete(parser(verb), default_completer=names_and_files)
+
+
 class _Once(logging.Filter):
-    """Lets every text pass once: the same URDF is read by several nodes."""
+    """Pass every text once: several nodes read the same URDF."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -162,7 +173,7 @@ class _Once(logging.Filter):
 
 @contextmanager
 def _warnings_shown() -> Iterator[None]:
-    """Print what the package warns about on stderr, a line each."""
+    """Print warnings of the package on stderr, one line each."""
     logger = logging.getLogger("robot_dynamics")
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))

@@ -1,29 +1,42 @@
-"""Arguments that several verbs share."""
+"""Arguments that several verbs share, and their types for argparse.
+
+Paths of outputs are checked before the work of a verb, so that nothing is computed in vain. Their
+errors are no ValueError, which argparse would report in its own words.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError, unknown_name
+from robot_dynamics.errors import (
+    ArgumentError,
+    RobotDynamicsError,
+    RobotError,
+    UnknownNameError,
+    unknown_name,
+)
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWARD_ROUTES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot, find_robot, read_urdf, urdf_text
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 
 LONGEST_S = 3600.0
-"""Longest motion of a verb, s."""
+"""Longest duration of a motion, s."""
 
 MASS_ERRORS = (-90.0, 900.0)
-"""Least and greatest error of the masses, percent: a tenth to ten times what the model says."""
+"""Least and greatest error of the masses, percent: a tenth to ten times the modelled mass."""
 
 
 def add_robot(parser: argparse.ArgumentParser) -> None:
-    """Positional argument for the robot."""
+    """Add the positional argument for the robot."""
     parser.add_argument(
         "robot",
         help="path of a URDF or xacro, or name of a known robot (panda, ur5, planar_2r, ...)",
@@ -31,7 +44,7 @@ def add_robot(parser: argparse.ArgumentParser) -> None:
 
 
 def add_formulation(parser: argparse.ArgumentParser, what: str) -> None:
-    """Option for the formulation; `what` is done with its equations."""
+    """Add the option for the formulation; `what` is the use of its equations."""
     parser.add_argument(
         "--formulation",
         choices=list(FORMULATIONS),
@@ -42,7 +55,7 @@ def add_formulation(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def add_motion(parser: argparse.ArgumentParser, *, mass_error: float) -> None:
-    """Options of the verbs that follow a motion; `mass_error` is the default, percent."""
+    """Add options for following a motion; `mass_error` is the default, percent."""
     parser.add_argument(
         "--rate", type=positive, default=1000.0, help="rate of control, Hz (default: 1000)"
     )
@@ -60,7 +73,7 @@ def add_motion(parser: argparse.ArgumentParser, *, mass_error: float) -> None:
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:
-    """Options of the verbs that serve a page."""
+    """Add the options for serving a page."""
     parser.add_argument(
         "--port", type=int, default=PORT, help=f"port of the page (default: {PORT})"
     )
@@ -72,17 +85,17 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 
 
 def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot:
-    """The robot of that name or path.
+    """Return the robot of a name or path.
 
     Args:
-        name: As a user typed it.
-        moving: Whether a robot without joints that move is an error.
-        inertia: Whether one with a joint that moves no inertia is.
+        name: Name or path from the command line.
+        moving: Whether to refuse a robot without moving joints.
+        inertia: Whether to refuse a joint that moves no inertia.
 
     Raises:
         UnknownNameError: If there is neither such a file nor such a robot.
         UrdfError: If the file cannot be read as a robot.
-        RobotError: If nothing of it moves.
+        RobotError: If `moving` and it has no moving joint.
     """
     path = find_robot(name)
     robot = read_urdf(path, require_inertia=inertia)
@@ -101,10 +114,10 @@ def say(what: str) -> None:
 
 
 def text_of_robot(name: str) -> str:
-    """The URDF of a robot that `load_robot` has read before.
+    """Return the URDF of a robot that `load_robot` has read before.
 
     Raises:
-        ArgumentError: If there is nothing left to read: it came through a pipe.
+        ArgumentError: If it came through a pipe, which can be read only once.
     """
     text = urdf_text(name)
     if not text.strip():
@@ -113,7 +126,7 @@ def text_of_robot(name: str) -> str:
 
 
 def joint_values(option: str, text: str | None, robot: Robot, default: Array) -> Array:
-    """Numbers for the joints, as typed.
+    """Parse numbers for the joints.
 
     Args:
         option: Name of the option, for messages.
@@ -152,7 +165,7 @@ def joint_values(option: str, text: str | None, robot: Robot, default: Array) ->
 
 
 def number_list(option: str, text: str, names: Sequence[str]) -> Array:
-    """Numbers as typed, "0.1,0.2,...", one for each name.
+    """Parse numbers "0.1,0.2,...", one for each name.
 
     Raises:
         ArgumentError: If a number is not one, or their count does not fit.
@@ -166,13 +179,13 @@ def number_list(option: str, text: str, names: Sequence[str]) -> Array:
 
 
 def take_negative_lists(parser: argparse.ArgumentParser) -> None:
-    """Let "-0.1,0.2" be the value of an option."""
-    # argparse takes it for an option itself, unlike "-0.1"; only its own pattern can tell it
+    """Accept "-0.1,0.2" as the value of an option."""
+    # argparse takes it for an option, unlike "-0.1", unless its own pattern is changed
     parser._negative_number_matcher = re.compile(r"^-[\d.]")
 
 
 def positive(text: str) -> float:
-    """A positive number, for argparse."""
+    """Parse a positive number, for argparse."""
     value = float(text)
     if not (np.isfinite(value) and value > 0.0):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
@@ -180,7 +193,7 @@ def positive(text: str) -> float:
 
 
 def duration(text: str) -> float:
-    """A duration in seconds that a simulation can keep in memory, for argparse."""
+    """Parse a duration in seconds that fits in memory, for argparse."""
     value = positive(text)
     if value > LONGEST_S:
         raise argparse.ArgumentTypeError(f"{text} s is too long; at most {LONGEST_S:g} s")
@@ -188,7 +201,7 @@ def duration(text: str) -> float:
 
 
 def percentage(text: str) -> float:
-    """An error of the masses in percent, for argparse."""
+    """Parse an error of the masses in percent, for argparse."""
     value, (least, greatest) = float(text), MASS_ERRORS
     if not least <= value <= greatest:
         raise argparse.ArgumentTypeError(f"{text} is not within {least:g} to {greatest:g} percent")
@@ -196,7 +209,7 @@ def percentage(text: str) -> float:
 
 
 def joint_units(robot: Robot, joints: Sequence[str]) -> list[tuple[str, str]]:
-    """Units of position and effort of each joint: ("rad", "N m") or ("m", "N")."""
+    """Return units of position and effort of each joint: ("rad", "N m") or ("m", "N")."""
     return [("rad", "N m") if robot.joint(name).type.rotates else ("m", "N") for name in joints]
 
 
@@ -208,3 +221,64 @@ def _number(option: str, text: str) -> float:
     if not np.isfinite(value):
         raise ArgumentError(f"{option}: '{text}' is not a finite number")
     return value
+
+
+def output_folder(text: str) -> Path:
+    """Check a folder to write to; the writer creates it, so that an error leaves none behind.
+
+    Raises:
+        RobotDynamicsError: If it cannot be created or written to.
+    """
+    path = Path(text)
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    _try(there, path, "name a folder of yours")
+    return path
+
+
+def output_file(text: str | Path) -> Path:
+    """Check a file to write, which may replace an existing one.
+
+    Raises:
+        RobotDynamicsError: If it cannot be written.
+    """
+    path = Path(text)
+    if path.is_dir():
+        raise RobotDynamicsError(f"{path}: is a folder; name a file")
+    if not path.exists():
+        _try(path.parent, path, "name a file in a folder of yours")
+    elif not os.access(path, os.W_OK):
+        raise RobotDynamicsError(f"{path}: cannot be written; name another file")
+    return path
+
+
+def new_file(text: str | Path) -> Path:
+    """Check a new file.
+
+    Raises:
+        RobotDynamicsError: If it exists, or cannot be written.
+    """
+    path = Path(text)
+    if path.exists():
+        raise RobotDynamicsError(f"{path}: exists already; name a new file")
+    return output_file(path)
+
+
+def new_recording(text: str) -> Path:
+    """Check a new recording.
+
+    Raises:
+        RobotDynamicsError: As of `new_file`, or if it is no .mcap.
+    """
+    if Path(text).suffix != ".mcap":
+        raise RobotDynamicsError(f"{text}: is to hold a recording; name it {Path(text).stem}.mcap")
+    return new_file(text)
+
+
+def _try(folder: Path, named: Path, remedy: str) -> None:
+    """Make a temporary file, because permissions alone are inconclusive, above all for root."""
+    try:
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise RobotDynamicsError(
+            f"{named}: cannot be written ({error.strerror}); {remedy}"
+        ) from None

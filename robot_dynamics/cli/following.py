@@ -1,4 +1,4 @@
-"""Following a motion with running nodes, with a bar on the terminal."""
+"""Follow a motion with running nodes, with a progress bar on the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REFRESH_S = 0.25
 
 
 def progress_bar(console: Console) -> Progress:
-    """A bar for every run, drawn when `follow` says so."""
+    """Return a progress bar per run, which `follow` refreshes."""
     return Progress(
         TextColumn("{task.description:26}"),
         BarColumn(),
@@ -36,11 +36,11 @@ def follow(nodes: Composed, name: str, progress: Progress) -> tuple[Log, dict[st
 
     Args:
         nodes: Running nodes.
-        name: What the display calls it.
+        name: Name on the display.
         progress: From `progress_bar`.
 
     Returns:
-        What happened, and how the nodes kept their rates.
+        The log, and the timing of the nodes.
     """
     duration = nodes.trajectory.waypoints.duration
     task = progress.add_task(name, total=SETTLE_S + duration, state="")

@@ -12,7 +12,7 @@ from robot_dynamics.cli.arguments import joint_values, positive, say
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.identification import Recording
+from robot_dynamics.identification import Drives, Recording, read_parameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import find_robot
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
@@ -51,7 +51,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         help="positions and efforts are those of the motors behind the URDF's <transmission>s",
     )
     parser.add_argument(
-        "--edge",
+        "--cutoff",
         type=positive,
         help="cutoff frequency of the low-pass, Hz (default: from the motion)",
     )
@@ -60,6 +60,20 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
 def add_lock(parser: argparse.ArgumentParser, help_text: str) -> None:
     """Add the option for joints with known, constant positions; see `locked`."""
     parser.add_argument("--lock", metavar="JOINT=POSITION,...", help=help_text)
+
+
+def add_parameters(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the file of friction and rotors; see `drives_of`."""
+    parser.add_argument(
+        "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
+    )
+
+
+def drives_of(arguments: argparse.Namespace, robot: Robot) -> Drives | None:
+    """Return friction and rotors of `--parameters` or of the file beside the URDF, or None."""
+    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
+    path = arguments.parameters or (beside if beside.is_file() else None)
+    return None if path is None else read_parameters(path, robot)
 
 
 def locked(robot: Robot, text: str | None) -> Robot:

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.cli.picture import save
+from robot_dynamics.cli.output import save_picture
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
@@ -88,7 +87,6 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
     names = sorted({name.partition("[")[0] for name in plan.dimensions()})
     panels = 1 + len(names)
     figure = Figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), dpi=110)
-    FigureCanvasAgg(figure)
     axes = figure.subplots(-(-panels // 3), min(panels, 3), squeeze=False).ravel()
     errors = [own[f"peak_error[{joint}]"] for joint in robot.joint_names]
     axes[0].boxplot(errors, showfliers=False, whis=(5, 95))
@@ -109,7 +107,7 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.set_axis_off()
     figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated")
     figure.tight_layout()
-    return save(figure, folder / "study.png")
+    return save_picture(figure, folder / "study.png")
 
 
 def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
@@ -117,10 +115,9 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     plan, run = replays[0].table.plan, int(replays[0].table["run"][0])
     figure = Figure(figsize=(11, 3.2 * len(plan.modes)), dpi=110)
-    FigureCanvasAgg(figure)
     axes = figure.subplots(len(plan.modes), 2, squeeze=False, sharex=True)
     for row, mode, again in zip(axes, plan.modes, replays, strict=True):
-        table = again.table
+        table, log = again.table, again.log
         if mode == plan.modes[0]:
             for column in plan.dimensions():
                 line = f"{column} = {table[column][0]:.6g} {table.units[column]}"
@@ -128,9 +125,9 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
         console.print(
             f"{mode}: largest error {table['error'][0]:.6g}, failed: {table['failed'][0]}"
         )
-        row[0].plot(again.t, again.q_d - again.q)
+        row[0].plot(log.t, log.q_d - log.q)
         row[0].set_ylabel(f"{mode}\nerror, rad or m")
-        row[1].plot(again.t, again.tau, label=plan.robot.joint_names)
+        row[1].plot(log.t, log.tau, label=plan.robot.joint_names)
         row[1].set_ylabel("effort, N m or N")
         name = f"run_{run}_{mode}.csv"
         write_trajectory(folder / name, again.waypoints())
@@ -139,4 +136,4 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
         axis.set_xlabel("time, s")
     figure.suptitle(f"{plan.robot.name}, run {run}")
     figure.tight_layout()
-    return save(figure, folder / f"run_{run}.png")
+    return save_picture(figure, folder / f"run_{run}.png")

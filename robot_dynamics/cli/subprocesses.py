@@ -1,4 +1,4 @@
-"""Nodes beside those of a verb, in processes of their own: they look on and take no time."""
+"""Nodes in separate processes beside those of a verb, so that they do not slow its loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -44,7 +44,7 @@ def node_subprocess(
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "--ros-args", "--log-level", "warn", *given],
-        env={**_environment(), "ROS_DOMAIN_ID": str(domain)},
+        env={LOCAL: "LOCALHOST", **os.environ, "ROS_DOMAIN_ID": str(domain)},
         stdin=subprocess.PIPE,  # never written to; see end_with_verb
         start_new_session=True,  # Ctrl-C goes to the verb, which ends the subprocess
     )
@@ -94,7 +94,3 @@ def wait_for_page(process: subprocess.Popen[bytes], host: str, port: int) -> Non
             time.sleep(0.1)
     why = "takes too long" if process.poll() is None else "has ended; its last line says why"
     raise RobotDynamicsError(f"the page of viewer_node: {why}")
-
-
-def _environment() -> Mapping[str, str]:
-    return {LOCAL: "LOCALHOST", **os.environ}

@@ -1,18 +1,24 @@
-"""The interface of a compiled program, common to all back ends."""
+"""The interface of a compiled program, and the back ends that compile one."""
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections import namedtuple
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import numpy.typing as npt
 
-from robot_dynamics.compiler.graph.count import OperationCount
+from robot_dynamics.errors import BackendError, unknown_name
+from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.foundation.text_tables import html_table
 
 if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program, Shape
+
 
 Results = Any
 """One array, or a named tuple with one array per output."""
@@ -27,7 +33,7 @@ class Backend(Protocol):
     def __call__(
         self, program: Given, *, key: str | None = ..., finite: bool = ..., use_cache: bool = ...
     ) -> Kernel:
-        """Build a kernel; arguments as in `backends.compile_program`."""
+        """Build a kernel; arguments as in `compile_program`."""
 
 
 def program_of(given: Given) -> Program:
@@ -64,6 +70,48 @@ def results_class(name: str, fields: tuple[str, ...]) -> type[Any]:
 
 def _restored(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
     return results_class(name, fields)(*values)
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """Number of scalar operations, as the literature counts them.
+
+    Args:
+        multiplications: Products of two numbers.
+        additions: Sums and differences.
+        sines_cosines: Sines and cosines, each counted separately.
+        divisions: Reciprocals; x / y is one reciprocal and one multiplication.
+        others: Square roots, exponentials and the like.
+
+    Changes of sign are free: an addition turns into a subtraction.
+    """
+
+    multiplications: int = 0
+    additions: int = 0
+    sines_cosines: int = 0
+    divisions: int = 0
+    others: int = 0
+
+    @property
+    def arithmetic(self) -> int:
+        """Multiplications and additions together."""
+        return self.multiplications + self.additions
+
+    def _repr_html_(self) -> str:
+        counts = {field.name: getattr(self, field.name) for field in fields(self)}
+        headings = [name.replace("_", " and ") for name in counts]
+        return html_table("operations", headings, [counts.values()])
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.multiplications} multiplications, {self.additions} additions, "
+            f"{self.sines_cosines} sines and cosines"
+        )
+        if self.divisions:
+            text += f", {self.divisions} divisions"
+        if self.others:
+            text += f", {self.others} other functions"
+        return text
 
 
 class Kernel(ABC):
@@ -146,3 +194,87 @@ class Kernel(ABC):
         inputs = ", ".join(f"{n}{list(s)}" for n, s in self.inputs.items())
         outputs = ", ".join(f"{n}{list(s)}" for n, s in self.outputs.items())
         return f"<{type(self).__name__} {self.name}({inputs}) -> {outputs}>"
+
+
+_log = logging.getLogger(__name__)
+
+
+# -- back ends: native code where possible, else Python -------------------------------------------
+
+
+def compile_auto(
+    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
+) -> Kernel:
+    """Build a kernel of native code, or of Python where there is no usable llvmlite."""
+    try:
+        return _compile_native(program, key=key, finite=finite, use_cache=use_cache)
+    except BackendError as error:
+        _warn_once(str(error))
+    return _compile_python(program, finite=finite)
+
+
+def _compile_native(
+    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
+) -> Kernel:
+    native = imported("robot_dynamics.compiler.native.native_kernel")  # which imports this module
+    kernel: Kernel = native.compile_native(program, key=key, finite=finite, use_cache=use_cache)
+    return kernel
+
+
+def _compile_python(
+    program: Given, *, key: str | None = None, finite: bool = False, use_cache: bool = True
+) -> Kernel:
+    python = imported("robot_dynamics.compiler.source.python")
+    kernel: Kernel = python.compile_python(program, finite=finite)
+    return kernel
+
+
+BACKENDS: Mapping[str, Backend] = {
+    "auto": compile_auto,
+    "native": _compile_native,
+    "python": _compile_python,
+}
+"""Back ends by name."""
+
+
+def backend_named(backend: str | Backend) -> Backend:
+    """Return the back end of that name, or the argument itself if it is a function.
+
+    Raises:
+        UnknownNameError: If there is no such back end.
+    """
+    if isinstance(backend, str) and backend in BACKENDS:
+        return BACKENDS[backend]
+    if callable(backend):
+        return backend
+    raise unknown_name("backend", str(backend), "robot_dynamics.compiler", BACKENDS)
+
+
+def compile_program(
+    program: Given,
+    *,
+    key: str | None = None,
+    finite: bool = False,
+    use_cache: bool = True,
+    backend: str | Backend = "auto",
+) -> Kernel:
+    """Build a kernel.
+
+    Args:
+        program: The equations, or a function that returns them. The function is not called if the
+            kernel is found on disk.
+        key: Fingerprint of everything that the equations depend on; by default their digest.
+        finite: Refuse NaN and infinity in arguments.
+        use_cache: Look for native code on disk and keep it there.
+        backend: One of `BACKENDS`, or a function of the same signature.
+
+    Raises:
+        BackendError: If native code is asked for and there is no usable llvmlite.
+        UnknownNameError: If there is no such back end.
+    """
+    return backend_named(backend)(program, key=key, finite=finite, use_cache=use_cache)
+
+
+@lru_cache(maxsize=8)
+def _warn_once(reason: str) -> None:
+    _log.warning("equations run in Python, about 100 times slower: %s", reason)

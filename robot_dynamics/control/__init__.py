@@ -2,7 +2,6 @@
 
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.controller import Command, Controller
-from robot_dynamics.control.effort_limits import Limited, effort_limits, limit_rate, saturate
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import (
@@ -13,12 +12,12 @@ from robot_dynamics.control.laws import (
     pd_feedforward,
     position_error,
 )
+from robot_dynamics.control.limits import Limited, SoftLimits, effort_limits, limit_rate, saturate
 from robot_dynamics.control.load import Load
 from robot_dynamics.control.model import Model, continuous_joints
-from robot_dynamics.control.safety import SoftLimits, Watchdog
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.control.settings import Settings
-from robot_dynamics.control.status import Status
+from robot_dynamics.control.status import Status, Watchdog
 
 __all__ = [
     "MODES",

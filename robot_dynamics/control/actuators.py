@@ -25,7 +25,7 @@ from robot_dynamics.robot.urdf.transmissions import Transmission
 class Actuators:
     """The actuators of n joints. Built by `of_transmissions` or `of_coupling`.
 
-    Actuator k stands in the place of joint k: that which its transmission lists it with.
+    Actuator k has the index of the joint in its transmission.
 
     Args:
         names: Names of the actuators, shape (n,).
@@ -61,11 +61,10 @@ class Actuators:
 
     @classmethod
     def of_transmissions(cls, robot: Robot, transmissions: Iterable[Transmission]) -> Actuators:
-        """The actuators of the transmissions of a URDF, in the order of the joints of the robot.
+        """Return the actuators of the transmissions of a URDF, in the order of the joints.
 
         Args:
-            robot: The robot of the same URDF; joints that do not move (locked, say) need no
-                actuator.
+            robot: The robot of the same URDF; locked joints need no actuator.
             transmissions: From `read_transmissions`.
 
         Raises:
@@ -86,19 +85,15 @@ class Actuators:
 
     @classmethod
     def of_coupling(
-        cls,
-        joint_names: Sequence[str],
-        coupling: npt.ArrayLike,
-        names: Sequence[str] = (),
+        cls, joint_names: Sequence[str], coupling: npt.ArrayLike, names: Sequence[str] = ()
     ) -> Actuators:
-        """Actuators that move by a given matrix.
+        """Return actuators that move by a given matrix.
 
         Args:
             joint_names: The n joints, in the order of the columns.
-            coupling: n*n numbers row by row, or shape (n, n): row k says how far actuator k moves
+            coupling: n*n numbers row by row, or shape (n, n): row k is the movement of actuator k
                 per rad or m of every joint.
-            names: Names of the actuators; by default <joint>_actuator, of the joint in whose
-                place it stands.
+            names: Names of the actuators; by default <joint>_actuator.
 
         Raises:
             ShapeError: If there are not n*n numbers.
@@ -116,7 +111,7 @@ class Actuators:
         return cls(names, tuple(joint_names), J.reshape(n, n))
 
     def in_order(self, joint_names: Sequence[str]) -> Actuators:
-        """The same actuators, each moved with its joint into another order.
+        """Return the same actuators in another order of their joints.
 
         Raises:
             ArgumentError: If these are not the same joints.
@@ -134,7 +129,7 @@ class Actuators:
         )
 
     def from_joints(self, tau: Array) -> Array:
-        """Efforts of the actuators f = J^-T tau, shape (..., n).
+        """Return the efforts of the actuators f = J^-T tau, shape (..., n).
 
         Args:
             tau: Efforts of the joints, shape (..., n), N m or N.
@@ -142,7 +137,7 @@ class Actuators:
         return tau @ self._to_actuators.T
 
     def to_joints(self, f: Array) -> Array:
-        """Efforts of the joints tau = J^T f, shape (..., n).
+        """Return the efforts of the joints tau = J^T f, shape (..., n).
 
         Args:
             f: Efforts of the actuators, shape (..., n), N m or N.

@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.piecewise import maximum, minimum, select
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.control.effort_limits import Limited, limit_rate, saturate
+from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.laws import (
     ControlLaw,
     Measured,
@@ -31,8 +30,8 @@ from robot_dynamics.control.laws import (
     pd_feedforward,
     position_error,
 )
+from robot_dynamics.control.limits import Limited, SoftLimits, limit_rate, saturate
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.safety import SoftLimits
 from robot_dynamics.control.setpoint import ReferenceSegment, desired
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.errors import BackendError

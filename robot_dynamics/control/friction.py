@@ -2,9 +2,8 @@
 
     tau_f = viscous qd + (coulomb + load |tau| + stiction exp(-(qd / stribeck)^2)) sign(qd) + offset
 
-Gears that bear more rub more: tau is what the bodies ask of the joint. The sign makes control
-chatter at rest, so compensation replaces it by a smooth crossing of a stated width. The
-plant keeps the true sign, and stiction.
+tau is the effort that the joint transmits. The sign makes control chatter at rest, so compensation
+replaces it by a smooth crossing of a given width. The plant keeps the sign, and stiction.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ DEFAULT_WIDTH = 0.01
 
 
 class _Terms(NamedTuple):
-    """Terms of friction that most robots do without."""
+    """Optional terms of friction."""
 
     stiction: bool
     load: bool
@@ -40,10 +39,10 @@ class Friction:
     Args:
         viscous: N m s/rad or N s/m.
         coulomb: Sliding friction, N m or N.
-        stiction: By how much friction at rest exceeds sliding friction, N m or N; by default zero.
-            Negative where friction bends as it rises with speed, but no more so than `coulomb`.
+        stiction: Excess of friction at rest over sliding friction, N m or N; by default zero.
+            Negative, down to -coulomb, where friction bends as it rises with speed.
         stribeck: Speed at which that excess has fallen to 1/e, rad/s or m/s.
-        load: Sliding friction per effort that the joint bears, below one, by default zero.
+        load: Sliding friction per effort that the joint transmits, below one, by default zero.
         offset: Effort in one direction at all speeds, N m or N, by default zero.
         width: Speed at which smoothed dry friction reaches tanh(1) = 76 %, rad/s or m/s; zero
             (the default) for the width that `smooth` is given.
@@ -78,17 +77,17 @@ class Friction:
                 f"friction: stiction[{i}] is {self.stiction[i]:.6g}; give {-self.coulomb[i]:.6g} "
                 "or more, or friction at rest would drive the joint"
             )
-        never_drives = np.maximum(self.stiction, -self.coulomb)  # by not a last bit either
+        never_drives = np.maximum(self.stiction, -self.coulomb)  # not even by round-off
         object.__setattr__(self, "stiction", frozen(never_drives))
 
     @staticmethod
     def none(n: int) -> Friction:
-        """No friction at n joints."""
+        """Return zero friction of n joints."""
         return Friction(np.zeros(n), np.zeros(n))
 
     @staticmethod
     def of(robot: Robot) -> Friction:
-        """The `<dynamics damping friction>` of the URDF, mimic followers' on the joint they follow.
+        """Return the `<dynamics damping friction>` of the URDF, of mimic joints on their leader.
 
         A follower that turns k times as fast loses k^2 the viscous and k the Coulomb power.
         """
@@ -104,23 +103,22 @@ class Friction:
 
     @property
     def is_uneven(self) -> bool:
-        """Return whether any joint rubs more under load, or more in one direction."""
+        """Return whether friction of any joint depends on load or direction."""
         return bool((self.load + np.abs(self.offset)).any())
 
     def resistance(self, qd: Array) -> Array:
-        """Size of dry friction while sliding at qd without load, shape (n,), never negative."""
+        """Return dry friction while sliding at qd without load, shape (n,), never negative."""
         return np.asarray(self.coulomb + self.stiction * np.exp(-((qd / self.stribeck) ** 2)))
 
     def smooth(
         self, qd: Array, width: float | Array = DEFAULT_WIDTH, tau: Array | None = None
     ) -> Array:
-        """Effort that makes up for friction at velocity qd, without a step at rest.
+        """Return the effort that compensates friction at velocity qd, without a step at rest.
 
         Args:
-            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s: best the desired ones,
-                which carry no noise.
+            qd: Joint velocities, shape (n,) or (N, n), rad/s or m/s; desired ones have no noise.
             width: Speed scale of the crossing where the friction has none, rad/s or m/s.
-            tau: What the bodies ask of the joints, same shape as qd, where friction grows with it.
+            tau: Transmitted efforts, same shape as qd, if friction grows with them.
 
         Returns:
             Efforts, same shape as qd, N m or N, in the direction of qd.
@@ -130,28 +128,25 @@ class Friction:
 
     @cached_property
     def _terms(self) -> _Terms:
-        """Return which terms are not zero: the others take time and change nothing."""
+        """Return which terms are not zero, as the others only take time."""
         return _Terms(*(bool(getattr(self, name).any()) for name in _Terms._fields))
 
     def _dry(self, qd: Array, tau: Array | None) -> Array:
-        """Size of dry friction while sliding at qd, shape (n,) or (N, n)."""
+        """Return dry friction while sliding at qd, shape (n,) or (N, n)."""
         dry = self.resistance(qd) if self._terms.stiction else self.coulomb
         return dry if tau is None or not self._terms.load else dry + self.load * np.abs(tau)
 
     def overcome(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
-        """Return efforts tau at velocity qd less those that friction takes, same shape.
-
-        The inverse of adding `smooth`, whose part that grows with the load it has to solve for.
-        """
+        """Return efforts tau at velocity qd less friction, the inverse of adding `smooth`."""
         left = tau - self.smooth(qd, width)
         return np.asarray(left / (1.0 + self.load * self._sign(qd, width) * np.sign(left)))
 
     def stuck(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
-        """By how much dry friction may differ from `smooth`, as a joint at rest may be held by it.
+        """Return how far dry friction may differ from `smooth`, since it may hold a joint at rest.
 
         Args:
             qd: Velocities, shape (n,) or (N, n), rad/s or m/s.
-            tau: What the bodies ask of the joints, same shape.
+            tau: Transmitted efforts, same shape.
             width: As in `smooth`.
 
         Returns:

@@ -64,10 +64,9 @@ def ideal_gains(
     bandwidth: float = DEFAULT_BANDWIDTH,
     damping_ratio: float = DEFAULT_DAMPING_RATIO,
 ) -> Gains:
-    """Gains that give every joint the same natural frequency in a loop without delay.
+    """Return gains with the same natural frequency of every joint in a loop without delay.
 
-    Each joint is taken as the inertia M_ii that it feels in the middle of its
-    range: kp = M_ii w^2, kd = 2 z M_ii w.
+    With the inertia M_ii in the middle of the ranges, kp = M_ii w^2 and kd = 2 z M_ii w.
 
     Raises:
         SingularMassMatrixError: If a joint moves no inertia.
@@ -93,8 +92,8 @@ def largest_integral_gain(inertia: Array, gains: Gains) -> Array:
 
 
 def feedback_rate(gains: Gains) -> Array:
-    """Change of the effort of PD per error and time, shape (n,), N m/(rad s) or N/(m s).
+    """Return the rate of the effort of PD per error, shape (n,), N m/(rad s) or N/(m s).
 
-    An error e rings down within 1/w = kd/kp or so, and its effort kp e with it.
+    An error e, and its effort kp e, decays within about 1/w = kd/kp.
     """
     return np.divide(gains.kp**2, gains.kd, out=np.zeros_like(gains.kp), where=gains.kd > 0.0)

@@ -1,9 +1,7 @@
 """Control laws: desired and measured motion in, joint efforts out.
 
-Pure functions of arrays of shape (n,), in rad or m, per second, N m or N, and of
-symbols while they are traced. None of them limits its result: see
-`effort_limits.py`. The modes at the end say of each what it needs, so that a
-controller can switch between them.
+Pure functions of arrays of shape (n,), in rad or m, per second, N m or N, and of symbols while
+they are traced. None of them limits its result; see `limits.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.compiler.graph.piecewise import clip, rounded, select
-from robot_dynamics.control.effort_limits import Limited
 from robot_dynamics.control.gains import Gains
+from robot_dynamics.control.limits import Limited
 from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN
@@ -68,10 +66,10 @@ def pd_feedforward(
 
 
 def feedforward(model: Model, reference: Reference, measured: Measured) -> Array:
-    """The efforts that came with the desired motion.
+    """Return the efforts of the reference.
 
-    Where feedback is `coupled`, PD asks for accelerations, which become efforts by the mass matrix;
-    and gravity is that of the measured state, or an arm held softly would fall.
+    With `coupled` feedback, PD yields accelerations, which the mass matrix turns into efforts.
+    Gravity is that of the measured state, or a soft arm would fall.
     """
     if not model.coupled:
         return reference.tau
@@ -81,12 +79,12 @@ def feedforward(model: Model, reference: Reference, measured: Measured) -> Array
 
 
 def nothing(model: Model, reference: Reference, measured: Measured) -> Array:
-    """No effort: PD alone is what the model is compared with."""
+    """Return no effort: PD alone, as a baseline for the model."""
     return np.zeros_like(reference.q)
 
 
 def gravity_here(model: Model, reference: Reference, measured: Measured) -> Array:
-    """Gravity where the arm is: alone, it floats, and can be led by hand."""
+    """Return gravity at the measured positions; alone, it lets a hand lead the arm."""
     return model.gravity(measured.q)
 
 
@@ -96,7 +94,7 @@ def computed_torque(model: Model, reference: Reference, measured: Measured) -> A
         tau = M(q) (qdd_d + 2 z w (qd_d - qd) + w^2 (q_d - q)) + b(q, qd)
 
     Every joint error then obeys the same linear equation, wherever the arm is.
-    qdd_d is the acceleration that the reference efforts stand for.
+    qdd_d is the acceleration of the reference efforts.
     """
     tau_d = model.without_friction(reference.qd, reference.tau)
     qdd_d = model.forward(reference.q, reference.qd, tau_d)
@@ -106,7 +104,7 @@ def computed_torque(model: Model, reference: Reference, measured: Measured) -> A
 
 
 def _correction(model: Model, reference: Reference, measured: Measured) -> Array:
-    """Acceleration that an error asks for, shape (n,): 2 z w e' + w^2 e."""
+    """Return the corrective acceleration 2 z w e' + w^2 e, shape (n,)."""
     w = model.bandwidth
     e = position_error(reference.q, measured.q, model.continuous)
     return 2.0 * model.damping_ratio * w * (reference.qd - measured.qd) + w**2 * e
@@ -115,9 +113,8 @@ def _correction(model: Model, reference: Reference, measured: Measured) -> Array
 def weightless(model: Model, reference: Reference, measured: Measured) -> Array:
     """Compensate gravity and friction: PD is then a spring and a damper.
 
-    Gravity, Coriolis and centrifugal effort are those of the measured state;
-    the arm keeps its own inertia. Friction is that of the desired velocity,
-    which carries no noise and does not push a hand that leads the arm.
+    Gravity, Coriolis and centrifugal effort are those of the measured state. Friction is that of
+    the desired velocity, which is free of noise and does not push a hand that leads the arm.
     """
     b = model.bias(measured.q, measured.qd)
     return b + model.friction_effort(reference.qd, b)
@@ -128,9 +125,8 @@ def integrate_error(
 ) -> Array:
     """Advance the integral part of a PID by one cycle.
 
-    Held as an effort, so that a new ki does not make it jump. A joint whose
-    effort was cut stops integrating in the direction of the cut, and no joint
-    goes beyond `gains.i_clamp`.
+    It is kept as an effort, so that a new ki causes no jump. A joint whose effort was cut stops
+    integrating in the direction of the cut; `gains.i_clamp` bounds every joint.
 
     Args:
         integral: Effort of the integral part so far, shape (n,), N m or N.
@@ -150,7 +146,7 @@ def integrate_error(
 
 @dataclass(frozen=True)
 class ControlLaw:
-    """A control law and what it needs.
+    """A control law with its properties.
 
     Args:
         asked: Efforts, shape (n,), of model, reference and measured state, without feedback joint
@@ -165,21 +161,21 @@ class ControlLaw:
     feedback: bool = True
 
     def adds_pd(self, model: Model) -> bool:
-        """Return whether PD joint by joint is added; feedback that is `coupled` takes its place."""
+        """Return whether PD joint by joint is added; `coupled` feedback replaces it."""
         return self.by_joint and not (model.coupled and self.asked is feedforward)
 
     def only_follows(self, model: Model) -> bool:
-        """Return whether it asks for nothing but the efforts that came with the desired motion."""
+        """Return whether the law uses nothing but the efforts of the reference."""
         return self.asked is feedforward and not model.coupled
 
     def prepare(self, model: Model) -> None:
-        """Have its kernels compiled, and those of holding still, before a loop asks for them."""
+        """Compile the kernels of the law before a loop uses them."""
         model.prepare()
         zero = np.zeros(model.dynamics.robot.dof)
         self.effort(model, Reference(zero, zero, zero), Measured(zero, zero))
 
     def effort(self, model: Model, reference: Reference, measured: Measured) -> Array:
-        """All efforts of the law but those of an integral part, shape (n,)."""
+        """Return the efforts of the law without an integral part, shape (n,)."""
         tau = self.asked(model, reference, measured)
         if not self.adds_pd(model):
             return tau

@@ -1,13 +1,10 @@
-"""Load: payload, gravity and wrench on an arm, each passing to a new value without a jump.
+"""Load: payload, gravity and wrench on an arm, each ramped to a new value.
 
-Joint efforts are linear in all three. So while one of them goes on a straight
-line from an old value to a new one, efforts change no faster than their whole
-difference over the duration of the ramp.
+Joint efforts are linear in all three, so a linear ramp of a load is a linear ramp of efforts.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,23 +18,22 @@ from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
 
 
 class Load:
-    """Loads on an arm beside its own links, which may change while it moves.
+    """Loads on an arm besides its own links, which may change while it moves.
 
-    Payload and wrench act on one rigid body, that of the endpoint; they may be
-    given in any frame fixed to it.
+    Payload and wrench act on the body of the endpoint, in any frame fixed to it.
 
     Args:
         robot: The arm.
         endpoint: Link or frame that carries the payload and exerts the wrench; by default the
             only tip, or none yet if there are several.
-        gravity: Acceleration of free fall at first, shape (3,), m/s^2, axes of the root link.
+        gravity: Initial acceleration of gravity, shape (3,), m/s^2, axes of the root link.
 
     Raises:
         UnknownNameError: If there is no such endpoint.
@@ -58,9 +54,9 @@ class Load:
         self._model: Model | None = None
 
     def pose(self, frame: str = "", q: Array | None = None) -> Pose:
-        """Pose of a frame in the endpoint.
+        """Return the pose of a frame in the endpoint.
 
-        A robot with several tips has no endpoint before it is told one; any frame will do then.
+        A robot with several tips has no endpoint until one is set; any frame will do then.
 
         Args:
             frame: Link or frame; by default the endpoint itself.
@@ -102,7 +98,7 @@ class Load:
         return self._tree.frame(frame or self.endpoint).link == endpoint.link
 
     def to_root(self, vector: Array, frame: str) -> Array:
-        """A vector given in axes of a frame fixed to the root link, in axes of that, shape (3,).
+        """Return a vector in axes of the root link, shape (3,), from a frame fixed to it.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -118,7 +114,7 @@ class Load:
         return place.pose.rotation @ vector
 
     def carry(self, payload: Inertia, frame: str) -> None:
-        """Take up another payload, given in a frame (see `pose`); a massless one puts it down.
+        """Set the payload, given in a frame (see `pose`); a massless one removes it.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -127,7 +123,7 @@ class Load:
         self.payload.aim(_numbers(payload.expressed_in(self.pose(frame))))
 
     def exert(self, wrench: Array, X_EF: Pose) -> None:
-        """Exert another wrench on the surroundings.
+        """Set the wrench on the surroundings.
 
         Args:
             wrench: Force (N) and moment (N m) about the origin of a frame F, in its axes,
@@ -139,9 +135,9 @@ class Load:
         self.wrench.aim(np.concatenate([force, R @ wrench[3:] + np.cross(p, force)]))
 
     def on(self, model: Model, now: float) -> Model:
-        """The model with the load of time `now`, s; the same object while nothing changes."""
+        """Return the model with the load at time `now`, s; the same object until it changes."""
         last = self._last
-        if (  # as a rule; spelled out, for it is asked in every cycle
+        if (  # in nearly every cycle
             model is last[0]
             and self.payload.target is last[1]
             and self.gravity.target is last[2]
@@ -150,26 +146,25 @@ class Load:
         ):
             return self._model
         parts = tuple(ramp.value(now) for ramp in (self.payload, self.gravity, self.wrench))
-        if self._model is None or not _same((model, *parts), self._last):
-            self._model = self._applied(model, self.endpoint, *parts)
-            self._last = (model, *parts)
+        self._model = self._applied(model, self.endpoint, *parts)
+        self._last = (model, *parts)
         return self._model
 
     def _applied(
         self, model: Model, endpoint: str | None, payload: Array, gravity: Array, wrench: Array
     ) -> Model:
-        """Plain equations where nothing acts; otherwise one kind for every load."""
+        """Return the model without a load as it is, and with any load in one form."""
         own_gravity = np.array_equal(gravity, self._robot.gravity)
         if own_gravity and not payload.any() and not wrench.any():
             return model
         if endpoint is None:
-            return replace(model, free_fall=gravity)
+            return replace(model, gravity_vector=gravity)
         return replace(
-            model, payload=_inertia(payload), frame=endpoint, free_fall=gravity, wrench=wrench
+            model, payload=_inertia(payload), frame=endpoint, gravity_vector=gravity, wrench=wrench
         )
 
     def prepare(self, model: Model, endpoint: str | None = None) -> None:
-        """Have the equations under load compiled before a loop asks for them.
+        """Compile the equations under load before a loop uses them.
 
         Args:
             model: Model without load.
@@ -186,7 +181,7 @@ class Load:
         self.endpoint = endpoint
 
     def describe(self) -> Mapping[str, str]:
-        """Payload, gravity and wrench as they are meant to be, in words."""
+        """Return the target payload, gravity and wrench, in words."""
         payload, g = _inertia(self.payload.target), self.gravity.target
         load = f"{payload.mass:g} kg at ({_list(payload.com)}) m of {self.endpoint}"
         return {
@@ -198,13 +193,8 @@ class Load:
         }
 
 
-def _same(a: tuple[object, ...], b: tuple[object, ...]) -> bool:
-    """Return whether these are the same objects, one by one."""
-    return len(a) == len(b) and all(map(operator.is_, a, b))
-
-
 def _numbers(body: Inertia) -> Array:
-    """The moments of a body, shape (13,): torques are linear in them."""
+    """Return the moments of a body, shape (13,), in which torques are linear."""
     return np.concatenate([[body.mass], body.first_moment, body.second_moment.ravel()])
 
 
@@ -213,4 +203,4 @@ def _inertia(numbers: Array) -> Inertia:
 
 
 def _list(values: Array) -> str:
-    return ", ".join(f"{round(x, 9) + 0.0:.4g}" for x in values)  # round-off is nothing to tell
+    return ", ".join(f"{round(x, 9) + 0.0:.4g}" for x in values)  # without round-off

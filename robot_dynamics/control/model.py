@@ -1,4 +1,4 @@
-"""Model of the arm that the control laws use: its equations, its load, its friction, its gains."""
+"""Model of the arm for the control laws: equations, load, friction and gains."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH, DEFAULT_DAMPING_RATIO, Gains
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
@@ -42,14 +42,14 @@ class Model:
         friction_width: Speed at which compensated dry friction reaches 76 %, rad/s or m/s.
         payload: Load that `frame` carries, in that frame.
         frame: Link or named frame of payload and wrench; by default the only tip.
-        free_fall: Acceleration of gravity, shape (3,), m/s^2, axes of the root link; by default
-            that of the robot. Zero where the hardware compensates gravity itself.
+        gravity_vector: Acceleration of gravity, shape (3,), m/s^2, axes of the root link; by
+            default that of the robot. Zero where the hardware compensates gravity itself.
         wrench: Force (N) and moment (N m) that the arm exerts on its surroundings at `frame`,
             shape (6,), in the axes of `frame`.
         rotor_inertia: Inertia of motors and gears as the joints feel it (the motor's, times the
             square of the reduction), shape (n,), kg m^2 or kg; by default none.
-        coupled: Whether feedback of the mode feedforward goes by the mass matrix and `bandwidth`,
-            instead of joint by joint by `gains`: a slow loop bears more of it.
+        coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
+            instead of `gains` joint by joint; a slow loop is stable with more of it.
     """
 
     dynamics: Dynamics
@@ -60,7 +60,7 @@ class Model:
     friction_width: float = DEFAULT_WIDTH
     payload: Inertia | None = None
     frame: str | None = None
-    free_fall: Array | None = None
+    gravity_vector: Array | None = None
     wrench: Array | None = None
     rotor_inertia: Array | None = None
     coupled: bool = False
@@ -74,7 +74,7 @@ class Model:
             object.__setattr__(self, "rotor_inertia", checked)
 
     def prepare(self) -> Model:
-        """Compile what the laws will ask for, before a loop asks for it."""
+        """Compile the kernels of the laws before a loop uses them."""
         q = np.zeros(self.dynamics.robot.dof)
         self.inverse(q, q, q)
         self.bias(q, q)
@@ -84,11 +84,11 @@ class Model:
 
     @property
     def _loaded(self) -> bool:
-        """Return whether anything acts on the arm that its plain equations do not contain."""
-        return not (self.payload is None and self.free_fall is None and self.wrench is None)
+        """Return whether a load acts on the arm."""
+        return not (self.payload is None and self.gravity_vector is None and self.wrench is None)
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Efforts of a motion without friction, shape (n,) or (N, n)."""
+        """Return the efforts of a motion without friction, shape (n,) or (N, n)."""
         if self._loaded:
             at_tip = self.payload is not None or self.wrench is not None
             tau = self.dynamics.inverse(
@@ -98,26 +98,26 @@ class Model:
                 wrench=self.wrench,
                 frame=self.frame if at_tip else None,
                 payload=self.payload,
-                gravity=self.free_fall,
+                gravity=self.gravity_vector,
             )
         else:
             tau = self.dynamics.inverse(q, qd, qdd)
         return tau if self.rotor_inertia is None else tau + self.rotor_inertia * qdd
 
     def bias(self, q: Array, qd: Array) -> Array:
-        """Coriolis, centrifugal, gravity and wrench efforts, shape (n,)."""
+        """Return Coriolis, centrifugal, gravity and wrench efforts, shape (n,)."""
         if self._loaded:
             return self.inverse(q, qd, np.zeros_like(q))
         return self.dynamics.bias(q, qd)
 
     def gravity(self, q: Array) -> Array:
-        """Efforts that hold the arm at rest, shape (n,)."""
+        """Return the efforts that hold the arm at rest, shape (n,)."""
         if self._loaded:
             return self.inverse(q, np.zeros_like(q), np.zeros_like(q))
         return self.dynamics.gravity(q)
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        """Accelerations that efforts produce without friction, shape (n,)."""
+        """Return the accelerations by efforts without friction, shape (n,)."""
         if self.rotor_inertia is None and not self._loaded:
             return self.dynamics.forward(q, qd, tau)
         # Columns of the mass matrix: efforts of unit accelerations, less those of none
@@ -127,11 +127,11 @@ class Model:
         return np.linalg.solve(columns.T, tau - self.bias(q, qd))
 
     def friction_effort(self, qd: Array, tau: Array | None = None) -> Array | float:
-        """Effort that makes up for friction, shape of qd, or zero when it is not compensated.
+        """Return the effort that compensates friction, shape of qd; zero without compensation.
 
         Args:
             qd: Velocities, shape (n,) or (N, n).
-            tau: What the bodies ask of the joints, same shape, where friction grows with it.
+            tau: Efforts of the bodies, same shape, if friction grows with them.
         """
         return 0.0 if self.friction is None else self.friction.smooth(qd, self.friction_width, tau)
 
@@ -142,6 +142,6 @@ class Model:
         )
 
     def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Efforts of a desired motion, friction included; shape (n,) or (N, n)."""
+        """Return the efforts of a desired motion with friction, shape (n,) or (N, n)."""
         tau = self.inverse(q, qd, qdd)
         return tau + self.friction_effort(qd, tau)

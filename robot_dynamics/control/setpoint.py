@@ -20,13 +20,16 @@ from robot_dynamics.trajectory.replacement import Bounds, at_rest_after
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 USUAL_SPEED = 1.0
-"""Speed of a joint that a URDF gives no limit for, rad/s or m/s."""
+"""Speed limit assumed where the URDF gives none, rad/s or m/s."""
 
 SHORTEST_JOIN_S = 1e-3
 """Least time to pass from one motion to another."""
 
+KEPT = 256
+"""Number of references that a history keeps at least."""
+
 ANOTHER_CLOCK_S = 1.0
-"""Time before all and after all that is known from where on a stamp means nothing."""
+"""Time outside the history beyond which a stamp comes from another clock, s."""
 
 
 class ReferenceSegment(NamedTuple):
@@ -65,13 +68,13 @@ def desired(before: Array, after: Array, share: Any, ahead: Any) -> Array:
 
 
 class Setpoint:
-    """Desired motion of n joints: a way to the references, or a way to rest.
+    """Desired motion of n joints: a transition to the references or to rest.
 
     Args:
         joint_names: Names of the joints.
 
     Attributes:
-        joined_at: From when on nothing is left of the way to the references, s.
+        joined_at: Time at which the transition to the references ends, s.
     """
 
     def __init__(self, joint_names: Sequence[str]) -> None:
@@ -83,11 +86,11 @@ class Setpoint:
         self.joined_at = -np.inf
 
     def rest_from(self, at: State, stop: float, within: Bounds, now: float) -> None:
-        """Come to rest from a state within `stop` s and within the joint ranges, and be held."""
+        """Come to rest from a state within `stop` s and within the joint ranges, and hold."""
         self._rest, self._rest_began = at_rest_after(self._names, at, stop, within), now
 
     def at_rest(self, now: float) -> State:
-        """The state that is due on the way to rest, shape (n,) each."""
+        """Return the present state of the motion to rest, shape (n,) each."""
         return self._rest.sample(now - self._rest_began)
 
     def join(
@@ -99,7 +102,7 @@ class Setpoint:
             at: Where to begin.
             reference: Where the references are now.
             model: The arm.
-            least: Time to take if no joint has to hurry, s.
+            least: Least duration, s; fast joints may need more.
             now: Present time, s.
         """
         q, qd = reference.desired()
@@ -110,16 +113,12 @@ class Setpoint:
         needed = float((15.0 / 8.0 * np.abs(gap) / speed).max(initial=0.0))
         duration = max(least, needed, SHORTEST_JOIN_S)
         none = self._none
-        fade = quintic(
-            np.asarray(duration),
-            State(gap, at.qd - qd, none),
-            State(none, none, none),
-        )
+        fade = quintic(np.asarray(duration), State(gap, at.qd - qd, none), State(none, none, none))
         self._gap = Trajectory(self._names, np.array([0.0, duration]), fade[None])
         self._gap_began, self.joined_at = now, now + duration
 
     def offset(self, now: float) -> Array:
-        """Return what is left of the way to the references: q and qd, shape (2, n)."""
+        """Return the remaining offset from the references: q and qd, shape (2, n)."""
         if now >= self.joined_at:
             return self._joined
         gap = self._gap.sample(now - self._gap_began)
@@ -127,38 +126,34 @@ class Setpoint:
 
 
 class ReferenceHistory:
-    """Desired positions and velocities of the last moments.
+    """Latest desired positions and velocities.
 
-    A state that comes late, or is the last for a while, belongs to the time at
-    which it was measured. Compared with what is desired now, an arm in motion
-    would seem to be off its way, and feedback would push it.
+    A late state belongs to the time at which it was measured. Compared with the
+    present reference, an arm in motion would show an error that feedback would push.
 
     Args:
-        farthest: Longest time over which a motion goes on with its velocity, where nothing is
-            known of it, s.
-        length: Number of entries that are kept.
+        farthest: Longest extrapolation of a motion with its velocity, s.
     """
 
-    def __init__(self, farthest: float, length: int = 256) -> None:
+    def __init__(self, farthest: float) -> None:
         self._farthest = farthest
-        self._length = length
         self.forget()
 
     def forget(self) -> None:
-        """Start again."""
+        """Forget all references."""
         self._times: list[float] = []
         self._states: list[Array] = []  # q and qd, shape (2, n)
 
     def add(self, time: float, state: Array) -> None:
-        """Note what is desired at a time, s: q and qd, shape (2, n), which are copied."""
+        """Add the reference of a time, s: q and qd, shape (2, n), which are copied."""
         if self._times and time <= self._times[-1]:
             if time == self._times[-1]:
                 return
             self.forget()  # the clock was set back
         self._times.append(time)
         self._states.append(state.copy())
-        if len(self._times) >= 2 * self._length:  # all at once, for the cost of a few copies
-            del self._times[: self._length], self._states[: self._length]
+        if len(self._times) >= 2 * KEPT:  # all at once, for the cost of a few copies
+            del self._times[:KEPT], self._states[:KEPT]
 
     def around(self, time: float, tau: Array) -> ReferenceSegment | None:
         """Return the segment on which the motion desired at a time lies, with efforts, shape (n,).

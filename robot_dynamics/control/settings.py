@@ -1,4 +1,4 @@
-"""Settings: how a controller behaves, with the defaults that its node has too."""
+"""Settings of a controller, with the defaults of its node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.safety import SoftLimits
+from robot_dynamics.control.limits import SoftLimits
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 
@@ -24,25 +24,24 @@ class Settings:
     Args:
         mode: One of `MODES`.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
-        fade: Time over which efforts pass from one law, or one set of gains, to another.
+        fade: Time to fade from one law or set of gains to another.
         soft_limits: Springs at the ends of the joint ranges; by default none.
         tracking_limit: Position error that stops the arm, shape (n,), rad or m; infinite for none.
         state_timeout: Age at which measured states are stale.
         reference_timeout: Age at which references are stale.
         on_state_timeout: Reaction when states stop, one of `ON_STATE_TIMEOUT`: the arm is
             brought to rest and held by its model, or its efforts fade to zero.
-        blind_time: Time without states, after that, at which commands end: its brakes, or a
-            standby controller, must then hold the arm.
+        blind_time: Further time without states after which commands end: brakes or a standby
+            controller must then hold the arm.
         on_reference_timeout: Reaction when references stop, one of `ON_REFERENCE_TIMEOUT`: the arm
             comes to rest and is held, or only its gravity is compensated.
-        resume_by_itself: Whether references are followed again as soon as messages come again;
-            otherwise `resume` decides.
-        settle: Time for which the arm is held where it is, before references are followed, once its
-            states come or come again and its commands are received. Brakes may take that long to
-            open; feedback of a reference that moves away meanwhile would let go with a jerk.
+        resume_by_itself: Whether references are followed again as soon as messages return;
+            otherwise after `resume`.
+        settle: Time to hold the arm before references are followed, once its states arrive and its
+            commands are received. Brakes may take that long to open; feedback of a reference that
+            moves meanwhile would start the arm with a jerk.
         stop: Time to come to rest when references or states stop.
-        join: Least time to join references that are not where the arm is; more where the joints
-            would have to hurry.
+        join: Least time to join references from another position; fast joints may need more.
         longest_cycle: Time between two cycles that counts for `effort_rate`: after a stall a
             drive would feel a larger change as a step.
     """

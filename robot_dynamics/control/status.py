@@ -1,7 +1,7 @@
-"""Status of a controller, and the conditions of every status.
+"""Status of a controller, the conditions of every status, and what they monitor.
 
-The table below stands in docs/nodes.md too: in every cycle the first
-row whose condition holds is the status.
+Stale messages, tracking errors and joints that do not move decide on the status. The table below
+stands in docs/nodes.md too: in every cycle the first row whose condition holds is the status.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.safety import Brakes, Watchdog, excessive_error
+from robot_dynamics.control.limits import excessive_error
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.foundation.arrays import Array
 
 SHORTEST_PAUSE_S = 0.1
-"""Least time for which joints that did not move are left alone."""
+"""Least time to settle after a joint did not move, s."""
 
 
 class Status(enum.Enum):
@@ -34,7 +34,7 @@ class Status(enum.Enum):
 
 
 AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED)
-"""In which the arm is held, or on its way to rest."""
+"""Statuses in which the arm is held or comes to rest."""
 
 
 class Start(enum.Enum):
@@ -92,7 +92,7 @@ def start_of(before: Status, after: Status, *, by_hand: bool) -> Start:
     Args:
         before: Status until now.
         after: Status from now on.
-        by_hand: Whether a hand may have led the arm: the law of the moment does not feed back.
+        by_hand: Whether the arm may be led by hand: the present law has no feedback.
     """
     if after is Status.BLIND:
         return Start.PREDICTED
@@ -102,46 +102,150 @@ def start_of(before: Status, after: Status, *, by_hand: bool) -> Start:
     return Start.MEASURED
 
 
-def markdown() -> str:
-    """The table, for the documentation."""
-    rows = [("status", "when (the first that holds)", "what the arm does"), ("---",) * 3]
-    rows += [(f"`{row.status.name}`", row.condition, row.motion) for row in TABLE]
-    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+class Watchdog:
+    """Detects that messages have stopped. Reads no clock.
+
+    Args:
+        timeout: Age at which the last message is stale, s; infinite for never.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._last = -np.inf
+        self._was_stale = True
+
+    def feed(self, now: float) -> None:
+        """Note a message."""
+        self._last = now
+
+    def forget(self) -> None:
+        """Forget the last message."""
+        self._last = -np.inf
+
+    def age(self, now: float) -> float:
+        """Return the time since the last message, s; infinite before the first."""
+        return now - self._last
+
+    def stale(self, now: float) -> bool:
+        """Return whether no message has come within the timeout."""
+        return self._last == -np.inf or now - self._last > self.timeout
+
+    def change(self, now: float) -> str | None:
+        """Return "stale" or "fresh" on the first call after a change, else None: to log it once.
+
+        A watchdog is stale before the first message, which is no change.
+        """
+        stale = self.stale(now)
+        if stale == self._was_stale:
+            return None
+        self._was_stale = stale
+        return "stale" if stale else "fresh"
+
+
+class Brakes:
+    """Detects joints whose brakes are still closed: they do not move when pushed.
+
+    Such a joint has not moved since the arm began to follow, although its effort has differed much
+    from the one that held it. While no joint at all has moved, perhaps no drive uses the efforts.
+    Then a smaller change counts: a drive that begins to use them would start the arm with a jerk.
+
+    Attributes:
+        all_free: Whether every joint has moved; from then on no brake is closed.
+    """
+
+    STILL = 1e-4
+    """Largest displacement of a joint with a closed brake, rad or m."""
+
+    SHARE = 0.5
+    """Change of effort, relative to the limit, that overcomes any friction."""
+
+    DELAY_S = 0.05
+    """Time in which such a change moves a free joint, s."""
+
+    UNANSWERED_SHARE, UNANSWERED_S = 0.1, 0.2
+    """Values of both while no joint has moved."""
+
+    LOOK_S = 0.01
+    """Period of the check, s."""
+
+    def __init__(self, n: int) -> None:
+        self.begin(np.zeros(n), np.zeros(n))
+
+    def begin(self, q: Array, tau: Array) -> None:
+        """Begin at positions q that efforts tau hold, shape (n,) each."""
+        self._q, self._tau = q.copy(), tau.copy()  # the caller may write into q
+        self._free = np.zeros(len(q), dtype=bool)
+        self._since = np.full(len(q), np.inf)
+        self.all_free, self._next = len(q) == 0, -np.inf
+
+    def closed(self, q: Array, tau: Array, limit: Array, now: float) -> int | None:
+        """Return the index of a joint whose brake is closed, or None.
+
+        Args:
+            q: Measured position, shape (n,), rad or m.
+            tau: Commanded effort, shape (n,), N m or N.
+            limit: Largest effort, shape (n,), infinite where it is not known.
+            now: Present time, s.
+        """
+        if self.all_free or now < self._next:
+            return None
+        self._next = now + self.LOOK_S
+        self._free |= np.abs(q - self._q) > self.STILL
+        self.all_free = bool(self._free.all())
+        if self.all_free:
+            return None
+        share, delay = self.SHARE, self.DELAY_S
+        if not self.answers:
+            share, delay = self.UNANSWERED_SHARE, self.UNANSWERED_S
+        pushed = (np.abs(tau - self._tau) > share * limit) & ~self._free
+        self._since = np.where(pushed, np.minimum(self._since, now), np.inf)
+        i = int(np.argmin(self._since))
+        return i if now - self._since[i] > delay else None
+
+    @property
+    def answers(self) -> bool:
+        """Return whether any joint has moved."""
+        return bool(self._free.any())
+
+    def free(self, i: int) -> bool:
+        """Return whether joint i has moved."""
+        return bool(self._free[i])
 
 
 class Supervisor:
-    """Keeps what the status of a controller depends on. Reads no clock.
+    """Decides on the status of a controller. Reads no clock.
 
     Args:
         n: Number of joints.
         settings: Behaviour.
 
     Attributes:
-        status: The present one.
-        states: Watches the measured states.
-        references: Watches the references.
+        status: The present status.
+        states: Monitors the measured states.
+        references: Monitors the references.
+        brakes: Monitors the motion of the joints.
         stopped_by: Index of the joint whose tracking error stopped the arm, or None.
         braked_by: Index of a joint that does not move although it is pushed, or None.
-        paused: Whether messages had stopped, and `resume` is waited for.
-        halted: Whether references are to be followed no longer.
-        refused: Why references are not followed now; empty if they are.
+        paused: Whether messages had stopped and `resume` has not been called yet.
+        halted: Whether references are no longer followed.
+        refused: Reason for which references are not followed; empty if there is none.
     """
 
     def __init__(self, n: int, settings: Settings) -> None:
         self.states, self.references = Watchdog(np.inf), Watchdog(np.inf)
-        self._brakes = Brakes(n)
+        self.brakes = Brakes(n)
         self._settled_at = 0.0
         self.use(settings)
         self.reset()
 
     def use(self, settings: Settings) -> None:
-        """Go by other settings from now on."""
+        """Use other settings from now on."""
         self.settings = settings
         self.states.timeout = settings.state_timeout
         self.references.timeout = settings.reference_timeout
 
     def reset(self) -> None:
-        """Start afresh; states that have come stay known."""
+        """Start afresh, but keep the time of the last state."""
         self.status = Status.WAITING
         self.refused = ""
         self.stopped_by: int | None = None
@@ -155,7 +259,7 @@ class Supervisor:
         self.paused = False
 
     def settle(self, now: float) -> None:
-        """Hold the arm where it is for a while from now on, before references are followed."""
+        """Hold the arm for the settling time before references are followed."""
         self._settled_at = now + self.settings.settle
 
     @property
@@ -168,7 +272,7 @@ class Supervisor:
         )
 
     def next_status(self, now: float, error: Array | None) -> Status:
-        """The status of this cycle, by the rows of `TABLE`; `status` stays until `enter`.
+        """Return the status of this cycle, by the rows of `TABLE`; `enter` applies it.
 
         Args:
             now: Present time, s.
@@ -191,13 +295,8 @@ class Supervisor:
             return Status.PAUSED
         return Status.SETTLING if now < self._settled_at else Status.TRACKING
 
-    @property
-    def answers(self) -> bool:
-        """Return whether any joint has moved since references are followed."""
-        return self._brakes.answers
-
     def enter(self, status: Status, q: Array, tau: Array) -> None:
-        """Take up another status.
+        """Change to another status.
 
         Args:
             status: From `next_status`.
@@ -206,17 +305,17 @@ class Supervisor:
         """
         self.status = status
         if status is Status.TRACKING:
-            self._brakes.begin(q, tau)
+            self.brakes.begin(q, tau)
         elif status is not Status.SETTLING:
             self.braked_by = None
 
     def watch_brakes(self, q: Array, tau: Array, limit: Array, now: float) -> None:
-        """Push no further against a brake: settle again, and join the reference after that."""
-        if self.status is not Status.TRACKING or (self._brakes.all_free and self.braked_by is None):
+        """Settle again if a brake is closed, and join the reference afterwards."""
+        if self.status is not Status.TRACKING or (self.brakes.all_free and self.braked_by is None):
             return
-        closed = self._brakes.closed(q, tau, limit, now)
+        closed = self.brakes.closed(q, tau, limit, now)
         if closed is not None:
             self.braked_by = closed
             self._settled_at = now + max(self.settings.settle, SHORTEST_PAUSE_S)
-        elif self.braked_by is not None and self._brakes.free(self.braked_by):
+        elif self.braked_by is not None and self.brakes.free(self.braked_by):
             self.braked_by = None

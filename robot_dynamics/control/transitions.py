@@ -16,24 +16,23 @@ def smooth_step(u: float) -> float:
 
 
 def fade_share(elapsed: float, duration: float) -> float:
-    """Return the part of a step that is left after a time, s, of a fade over a duration, s."""
+    """Return the remaining part of a step after an elapsed time of a fade, both s."""
     if duration <= 0.0 or not 0.0 <= elapsed < duration:  # over, or the clock jumped
         return 0.0
     return 1.0 - smooth_step(elapsed / duration)
 
 
 class Fade:
-    """A step in effort that is spread over time.
+    """A step in effort that is applied gradually.
 
-    When what is wanted jumps, `begin` with the size of the jump; adding `value`
-    to what is wanted then goes on from the old effort and ends at the new one.
+    When the desired effort jumps, `begin` with the size of the jump, and add `value` to it.
 
     Args:
         n: Number of joints.
-        duration: Time from the one to the other, s.
+        duration: Duration of a fade, s.
 
     Attributes:
-        active: Whether anything may be left of a gap.
+        active: Whether a fade is under way.
     """
 
     def __init__(self, n: int, duration: float) -> None:
@@ -47,7 +46,7 @@ class Fade:
         self._gap, self._began, self.active = gap, now, True
 
     def value(self, now: float) -> Array:
-        """Return what is left of the gap, shape (n,)."""
+        """Return the remaining gap, shape (n,)."""
         if not self.active:
             return self._none
         share = fade_share(now - self._began, self.duration)
@@ -56,19 +55,17 @@ class Fade:
 
 
 class Ramp:
-    """A vector that goes to each new target on a straight line.
+    """A vector that moves to each new target on a straight line.
 
-    Targets that come faster than it gets there do not stall it: it then
-    follows them as a low-pass filter does. `aim` may be called from another
-    thread than `value`.
+    It follows a stream of targets like a low-pass filter. Another thread may call `aim`.
 
     Args:
-        value: Where it starts, shape (k,).
+        value: Initial value, shape (k,).
         duration: Time from a value to a new target, s.
 
     Attributes:
-        target: Where it goes, shape (k,); the same object as `current` once it is there.
-        current: Where it was when last asked, shape (k,).
+        target: Target, shape (k,); the same object as `current` once it is reached.
+        current: Value at the last call of `value`, shape (k,).
     """
 
     def __init__(self, value: Array, duration: float) -> None:
@@ -77,13 +74,13 @@ class Ramp:
         self._began = self._time = 0.0
 
     def aim(self, target: Array) -> None:
-        """Go to another value, shape (k,)."""
+        """Set the target, shape (k,)."""
         self.target = frozen(target)
 
     def value(self, now: float) -> Array:
         """Return the value at time `now`, s, shape (k,); the same object while it rests."""
         if self.target is not self._heading:
-            # On its way it goes on from when it was last asked, or a stream would stall it
+            # In motion it continues from the last call, or a stream of targets would stall it
             self._began = now if self.current is self._heading else self._time
             self._heading, self._start = self.target, self.current
         self._time = now
@@ -95,10 +92,10 @@ class Ramp:
 
 
 class LowPass:
-    """A vector that follows what is measured of it, with a time constant.
+    """A low-pass filter of a measured vector.
 
     Args:
-        value: Where it starts, shape (k,); the first measurement only sets its clock.
+        value: Initial value, shape (k,); the first measurement only sets its clock.
     """
 
     def __init__(self, value: Array) -> None:
@@ -106,7 +103,7 @@ class LowPass:
         self._at = -np.inf
 
     def feed(self, measured: Array, time_constant: float, now: float) -> Array:
-        """Take a measurement of time `now`, s; the value from then on, shape (k,)."""
+        """Return the value after a measurement at time `now`, s, shape (k,)."""
         share = 1.0 - exp((self._at - now) / time_constant) if np.isfinite(self._at) else 0.0
         self.value = self.value + share * (measured - self.value)
         self._at = now

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import os
 import re
 from collections.abc import Iterator
@@ -12,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.compiler.backends import backend_named
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.kernel import Backend, Kernel, OperationCount, backend_named
 from robot_dynamics.compiler.native.entry.native_entry import is_entry
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name
@@ -25,7 +24,6 @@ from robot_dynamics.formulations.registry import (
 )
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
-from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from robot_dynamics.compiler.graph.trace import Program
     from robot_dynamics.dynamics.kernels import Equations
     from robot_dynamics.reduction import Progress, ReducedRobot
-    from robot_dynamics.spatial.rigid_body import Inertia
+    from robot_dynamics.spatial import Inertia
 
 
 class CompiledRobot:
@@ -111,7 +109,7 @@ class CompiledRobot:
         optimize = imported("robot_dynamics.compiler.graph.optimize").optimize
         with _collector_paused():
             ways = [optimize(equations.trace(name)) for equations in self.equations(name, variant)]
-            return min(ways, key=lambda program: operation_count(program).arithmetic)
+            return min(ways, key=lambda program: _counted(program).arithmetic)
 
     def equations(self, name: str, variant: Variant = MOTION_ONLY) -> Iterator[Equations]:
         """The ways to compute a kernel, before they are traced.
@@ -180,20 +178,20 @@ class CompiledRobot:
         self, name: str = "inverse", variant: Variant = MOTION_ONLY
     ) -> OperationCount:
         """Count the operations of one evaluation of a kernel."""
-        return operation_count(self.program(name, variant))
+        return _counted(self.program(name, variant))
 
     def source(self, language: str, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
         """Write a kernel in a language.
 
         Args:
-            language: One of `robot_dynamics.compiler.source.languages.LANGUAGES`.
+            language: One of `robot_dynamics.compiler.source.LANGUAGES`.
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: What it takes as inputs beside the motion.
 
         Raises:
             UnknownNameError: If there is no such language or kernel.
         """
-        languages = imported("robot_dynamics.compiler.source.languages").LANGUAGES
+        languages = imported("robot_dynamics.compiler.source").LANGUAGES
         check_known("language", language, "robot_dynamics.compiler", languages)
         return languages[language](self._named(name, variant), self._header(variant))
 
@@ -234,11 +232,37 @@ class CompiledRobot:
         return header if variant == MOTION_ONLY else {**header, "variant": str(variant)}
 
 
+def robot_digest(robot: Robot) -> str:
+    """Return a fingerprint of all data that the equations of a robot depend on, 16 hex digits."""
+    h = hashlib.sha256()
+
+    def add(*values: Any) -> None:
+        for value in values:
+            h.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+            h.update(b";")
+
+    add(robot.name, robot.gravity, robot.tips)
+    for link in robot.links:
+        body = link.inertia
+        add(link.name, float(body.mass), body.first_moment, body.second_moment)
+    for joint in robot.joints:
+        add(joint.name, joint.type.value, joint.parent, joint.child, joint.axis, joint.mimic)
+        add(joint.origin.rotation, joint.origin.translation)
+    for name, frame in sorted(robot.frames.items()):
+        add(name, frame.link, frame.pose.rotation, frame.pose.translation)
+    return h.hexdigest()[:16]
+
+
 def source_name(robot: Robot, kernel: str) -> str:
     """Name of the function that computes a kernel of a robot in generated source."""
     name = re.sub(r"[^A-Za-z0-9]+", "_", robot.name).strip("_")
     name = name if name[:1].isalpha() else f"robot_{name}".strip("_")
     return f"{name}_{kernel}"
+
+
+def _counted(program: Program) -> OperationCount:
+    count: OperationCount = imported("robot_dynamics.compiler.graph.trace").operation_count(program)
+    return count
 
 
 def _kernels() -> Any:

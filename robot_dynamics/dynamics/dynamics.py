@@ -32,7 +32,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property, imported
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.plausibility import inertialess_joints
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.algorithms.base_parameters import BaseParameters
@@ -56,7 +56,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         formulation: One of `robot_dynamics.formulations.FORMULATIONS`, or a function of the same
             signature, such as a `SimplifiedModel`.
         cache: Keep compiled kernels on disk.
-        backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function of the same
+        backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function of the same
             signature.
         search: Search for the frames and the grouping of parameters that take the fewest
             operations, when a kernel of the default formulation is first built: a second for an

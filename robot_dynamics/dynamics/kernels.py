@@ -67,7 +67,7 @@ class Equations:
         return trace(name, self.function, self.inputs)
 
 
-def inverse(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def inverse(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Efforts tau of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
     equations = formulation if callable(formulation) else formulation_named(formulation)
@@ -80,7 +80,7 @@ def inverse(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONL
     return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function, "tau")
 
 
-def bias(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def bias(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Efforts at zero acceleration: Coriolis, centrifugal and gravity, of q and qd."""
     n, full = tree.dof, inverse(tree, formulation, variant).function
 
@@ -90,7 +90,7 @@ def bias(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) 
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function, "tau")
 
 
-def gravity(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def gravity(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Efforts at rest, of q."""
     n, full = tree.dof, inverse(tree, formulation, variant).function
 
@@ -100,7 +100,7 @@ def gravity(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONL
     return Equations({"q": (n,), **variant.inputs}, function, "tau")
 
 
-def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Mass matrix M of tau = M qdd + b, of q."""
     joints = tree.coupling
     matrix = mass_matrix_named(formulation)
@@ -112,7 +112,7 @@ def mass_matrix(tree: Robot, formulation: Formulation, variant: Variant = MOTION
     return Equations({"q": (tree.dof,), **variant.inputs}, function, "M")
 
 
-def forward(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def forward(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Accelerations qdd of q, qd, tau: the mass matrix factorised along the tree."""
     n = tree.dof
     if formulation == "zero_reference":
@@ -145,9 +145,7 @@ def _forward_by_columns(tree: Robot, formulation: Formulation, variant: Variant)
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
-def forward_articulated(
-    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
-) -> Equations:
+def forward_articulated(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Accelerations qdd of q, qd, tau by articulated bodies; for trees without mimic joints."""
     n = tree.dof
 
@@ -158,9 +156,7 @@ def forward_articulated(
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function, "qdd")
 
 
-def inverse_derivatives(
-    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
-) -> Equations:
+def inverse_derivatives(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """dtau/dq, dtau/dqd and M of q, qd, qdd."""
     n, joints = tree.dof, tree.coupling
     names = ("dtau_dq", "dtau_dqd", "M")
@@ -174,9 +170,7 @@ def inverse_derivatives(
     return Equations({"q": (n,), "qd": (n,), "qdd": (n,), **variant.inputs}, function)
 
 
-def forward_derivatives(
-    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
-) -> Equations:
+def forward_derivatives(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """dqdd/dq, dqdd/dqd and the inverse of M, of q, qd, tau."""
     n = tree.dof
 
@@ -188,7 +182,7 @@ def forward_derivatives(
     return Equations({"q": (n,), "qd": (n,), "tau": (n,), **variant.inputs}, function)
 
 
-def energies(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def energies(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Kinetic and potential energy, of q and qd."""
     n, joints = tree.dof, tree.coupling
 
@@ -201,13 +195,13 @@ def energies(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ON
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
-def regressor(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Y of q, qd, qdd: efforts are Y times the base parameters."""
     n = tree.dof
     return Equations({"q": (n,), "qd": (n,), "qdd": (n,)}, Regressor.of(tree), "Y")
 
 
-def pose(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def pose(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Rotation matrix and position of a frame in the root link, of q."""
     frame = _frame_of(tree, variant)
 
@@ -218,15 +212,13 @@ def pose(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) 
     return Equations({"q": (tree.dof,)}, function)
 
 
-def jacobian(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def jacobian(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Jacobian of a frame, linear over angular velocity, axes of the root link, of q."""
     frame = _frame_of(tree, variant)
     return Equations({"q": (tree.dof,)}, lambda q: frame_jacobian(tree, q, frame), "J")
 
 
-def jacobian_derivative(
-    tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY
-) -> Equations:
+def jacobian_derivative(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Derivative in time of the Jacobian of a frame, of q and qd."""
     frame, n = _frame_of(tree, variant), tree.dof
 
@@ -236,7 +228,7 @@ def jacobian_derivative(
     return Equations({"q": (n,), "qd": (n,)}, function, "Jd")
 
 
-def drift(tree: Robot, formulation: Formulation, variant: Variant = MOTION_ONLY) -> Equations:
+def drift(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Acceleration of a frame without joint accelerations, linear over angular, of q and qd."""
     frame, n = _frame_of(tree, variant), tree.dof
     inputs = {"q": (n,), "qd": (n,)}

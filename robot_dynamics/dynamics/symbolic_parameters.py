@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.algorithms.base_parameters import base_columns
-from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.operations import INPUT
 from robot_dynamics.compiler.graph.optimize import optimize
-from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.compiler.graph.trace import Program, operation_count, trace
 from robot_dynamics.dynamics.kernels import equations_of
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, check_known
@@ -29,10 +28,10 @@ from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics as by_columns
 from robot_dynamics.robot.joint_frames import joint_frames, snapped
-from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.kinematic_tree import Frame, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
-from robot_dynamics.spatial.rigid_body import PARAMETERS, Inertia, Pose, body_with
+from robot_dynamics.spatial import PARAMETERS, Inertia, Pose, body_with
 
 ROUND_OFF = 1e-11
 """A component below this part of the largest one is zero: it comes from turning frames."""

@@ -9,7 +9,7 @@ from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches, wrench_on_link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, body_with, inertial_parameters
+from robot_dynamics.spatial import Inertia, body_with, inertial_parameters
 
 Shape = tuple[int, ...]
 

@@ -25,9 +25,9 @@ import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint import joint_motion
+from robot_dynamics.robot.kinematic_tree import joint_motion
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rotation import cross, skew
+from robot_dynamics.spatial import cross, skew
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

@@ -32,10 +32,10 @@ import numpy.typing as npt
 
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint import Joint, joint_motion
+from robot_dynamics.robot.kinematic_tree import Joint, joint_motion
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import cross, rotation_about
+from robot_dynamics.spatial import cross, rotation_about
 
 DissipativeForces = Callable[[Array, Array], Array]
 """phi_d(q, qd) of eq. (40): forces on the joints, opposed to motion, shape (n,), N m or N."""

@@ -24,10 +24,9 @@ import numpy as np
 from robot_dynamics.algorithms.base_axes import base_axes, endpoint_efforts
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
-from robot_dynamics.robot.joint import Joint, joint_motion
+from robot_dynamics.robot.kinematic_tree import Joint, joint_motion
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia
-from robot_dynamics.spatial.rotation import skew
+from robot_dynamics.spatial import Inertia, skew
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

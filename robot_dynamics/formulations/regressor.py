@@ -20,8 +20,7 @@ from robot_dynamics.foundation.scalars import lowered
 from robot_dynamics.robot.joint_frames import joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import PARAMETERS, body_with, cross
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.rotation import cross, rotation_about
+from robot_dynamics.spatial import cross, rotation_about
 
 
 def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches) -> Array:

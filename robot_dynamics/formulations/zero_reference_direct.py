@@ -29,7 +29,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 Columns = dict[int, Array]
 """Columns of a 3 x (n + 1) array by joint index, null ones left out; the last has index n."""

@@ -1,9 +1,9 @@
-"""Drive gains, where efforts are currents, from a motion without and one with a known load.
+"""Identify drive gains from currents of one motion without and one with a known load.
 
 Currents alone determine parameters up to a factor of each drive. The links couple these factors,
 so one load of known mass fixes them all ([Gautier2014]). Currents are
-i = (Y base + friction + the load's efforts) / gain; what is least is their error, not that of the
-efforts, so that noise of the currents does not make gains too small.
+i = (Y base + friction + the load's efforts) / gain. The fit minimizes the error of the currents,
+not that of the efforts, so that noise of the currents does not make gains too small.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from robot_dynamics.identification.effort_model import drive_matrix, regressor_a
 from robot_dynamics.identification.friction_terms import FrictionColumns, FrictionTerms
 from robot_dynamics.identification.least_squares import Problem, estimate
 from robot_dynamics.identification.link_inertias import carried_at
-from robot_dynamics.identification.signals import Signals, signals
-from robot_dynamics.identification.standstill import moves
+from robot_dynamics.identification.signals import Signals, moves, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
+from robot_dynamics.spatial import Inertia, inertial_parameters
 
 ROUNDS = 8
-"""Of Gauss and Newton; three settle the last digit."""
+"""Gauss-Newton iterations; three settle the last digit."""
 
 SEEN = 0.2
 """Relative standard deviation above which the load does not determine a gain."""
@@ -36,7 +35,7 @@ SEEN = 0.2
 
 @dataclass(frozen=True, eq=False)
 class DriveGains:
-    """N m or N per unit of current of every drive.
+    """Effort per unit of current of every drive, N m or N.
 
     Args:
         values: Signs included, shape (n,): of motors if `actuators` were given, else of joints.
@@ -49,7 +48,7 @@ class DriveGains:
     drive: Array
 
     def on(self, recording: Recording) -> Recording:
-        """A recording of currents as one of efforts."""
+        """Convert a recording of currents to one of efforts."""
         tau = (recording.tau @ np.linalg.inv(self.drive) * self.values) @ self.drive
         return replace(recording, tau=tau, unit_known=True)
 
@@ -64,10 +63,10 @@ def identify_drive_gains(
     actuators: Actuators | None = None,
     cutoff: float | None = None,
 ) -> DriveGains:
-    """Find how much effort a unit of current is.
+    """Identify the effort per unit of current of every drive.
 
     Args:
-        robot: As the URDF has it; its kinematics are taken, and its bodies to begin with.
+        robot: Robot of the URDF: its kinematics are kept, its inertias are the initial guess.
         empty: Motions without the load, currents in the place of efforts.
         loaded: Motions with it.
         load: Its mass, mass centre and inertia in axes of the frame.
@@ -89,13 +88,12 @@ def identify_drive_gains(
         for carried, several in enumerate(recordings)
         for recording in several
     ]
-    fit = _Currents(*(np.concatenate(parts) for parts in zip(*rows, strict=True)))
-    inverse, deviation = fit.solved()[1:]
+    inverse, deviation = _inverse_gains(*map(np.concatenate, zip(*rows, strict=True)))
     if not np.isfinite(deviation).all() or (deviation > SEEN * np.abs(inverse)).any():
         j = int(np.argmax(deviation / np.maximum(np.abs(inverse), 1e-300)))
         raise RecordingError(
-            f"{source}: the load does not tell the gain of drive '{robot.joint_names[j]}'; take a "
-            "heavier one, fastened off the last axis, and a motion of every joint with it"
+            f"{source}: the load does not determine the gain of drive '{robot.joint_names[j]}'; "
+            "take a heavier one, fastened off the last axis, and a motion of every joint with it"
         )
     return DriveGains(1.0 / inverse, deviation / inverse**2, drive)
 
@@ -107,10 +105,7 @@ def _several(recording: Recording | Sequence[Recording]) -> list[Recording]:
 def _rows(
     dynamics: Dynamics, motion: Signals, drive: Array, B: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """Columns (N, n, c) of what is not known, efforts of the load, currents, which drives move.
-
-    The last three have shape (N, n).
-    """
+    """Return columns of the unknowns (N, n, c); load efforts, currents, moving drives, (N, n)."""
     Y = regressor_at_drives(dynamics, motion, drive)
     columns = FrictionColumns(motion, drive)
     n = len(drive)
@@ -124,33 +119,21 @@ def _rows(
     return X, Y @ B, motion.tau @ np.linalg.inv(drive), moves(motion, drive)
 
 
-class _Currents:
-    """i = h (X z + W) with unknown z and h, the inverse gains."""
-
-    def __init__(self, X: Array, W: Array, current: Array, moving: Array) -> None:
-        self.X, self.W, self.current, self.moving = X, W, current, moving
-        self.n = X.shape[1]
-
-    def solved(self) -> tuple[Array, Array, Array]:
-        """z, h, and the standard deviations of h."""
-        z, h = self._first()
-        for _ in range(ROUNDS):
-            effort = self.X @ z + self.W
-            own = np.einsum("ij,nj->nij", np.eye(self.n), effort)
-            A = np.concatenate([self.X * h[:, None], own], axis=2)
-            wanted = self.current - h * self.W + h * effort
-            prior = np.concatenate([z, h])
-            usable = np.ones(wanted.shape, dtype=bool)
-            fit = estimate(Problem(A, wanted, prior, usable, self.moving))
-            z, h = fit.z[: -self.n], fit.z[-self.n :]
-        return z, h, fit.deviation[-self.n :]
-
-    def _first(self) -> tuple[Array, Array]:
-        """From gain i - X z = W, which is linear and nearly right."""
-        size = np.sqrt(np.mean(self.current**2, axis=0))
-        own = np.einsum("ij,nj->nij", np.eye(self.n), self.current / size)
-        A = np.concatenate([-self.X, own], axis=2)
-        A = A.reshape(-1, A.shape[2])
-        length = np.maximum(np.linalg.norm(A, axis=0), 1e-12)
-        found = np.linalg.lstsq(A / length, self.W.ravel(), rcond=1e-9)[0] / length
-        return found[: -self.n], size / found[-self.n :]
+def _inverse_gains(X: Array, W: Array, current: Array, moving: Array) -> tuple[Array, Array]:
+    """Solve i = h (X z + W) for z and h, the inverse gains; return h and its deviations, (n,)."""
+    n, each = X.shape[1], np.eye(X.shape[1])
+    # First gain i - X z = W, which is linear and nearly right
+    size = np.sqrt(np.mean(current**2, axis=0))
+    A = np.concatenate([-X, np.einsum("ij,nj->nij", each, current / size)], axis=2)
+    A = A.reshape(-1, A.shape[2])
+    length = np.maximum(np.linalg.norm(A, axis=0), 1e-12)
+    found = np.linalg.lstsq(A / length, W.ravel(), rcond=1e-9)[0] / length
+    z, h = found[:-n], size / found[-n:]
+    for _ in range(ROUNDS):
+        effort = X @ z + W
+        A = np.concatenate([X * h[:, None], np.einsum("ij,nj->nij", each, effort)], axis=2)
+        wanted = current - h * W + h * effort
+        usable = np.ones(wanted.shape, dtype=bool)
+        fit = estimate(Problem(A, wanted, np.concatenate([z, h]), usable, moving))
+        z, h = fit.z[:-n], fit.z[-n:]
+    return h, fit.deviation[-n:]

@@ -76,7 +76,7 @@ class EffortModel:
     def friction(self) -> Friction:
         """Return the friction of all drives for controllers, dissipative at every speed.
 
-        Least squares alone may find a little that does, and a solver keeps zero to its tolerance.
+        Least squares and the tolerance of a solver may leave slightly negative coefficients.
         """
         values = [
             dict(zip(shape.names, numbers, strict=True))
@@ -95,7 +95,7 @@ class EffortModel:
 
 
 def drive_matrix(robot: Robot, actuators: Actuators | None) -> Array:
-    """C: movement of every drive per movement of every joint, scaled to move as its joint does.
+    """Return C: movement of every drive per movement of every joint, scaled to that of its joint.
 
     Args:
         robot: Whose n joints they drive.
@@ -110,7 +110,7 @@ def drive_matrix(robot: Robot, actuators: Actuators | None) -> Array:
 
 
 def regressor_at_drives(dynamics: Dynamics, motion: Signals, drive: Array) -> Array:
-    """C^-T Y, shape (N, n, p)."""
+    """Return the regressor at the drives, C^-T Y, shape (N, n, p)."""
     Y = dynamics.regressor(motion.q, motion.qd, motion.qdd)
     if np.array_equal(drive, np.eye(len(drive))):
         return Y

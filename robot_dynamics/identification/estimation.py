@@ -14,18 +14,13 @@ import numpy as np
 
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel, drive_matrix
 from robot_dynamics.identification.friction_and_bodies import Fit
 from robot_dynamics.identification.link_inertias import LinkInertias
-from robot_dynamics.identification.signals import joined, signals
+from robot_dynamics.identification.signals import signals
 from robot_dynamics.identification.validation import Report, reported
-from robot_dynamics.recordings.data_quality import (
-    QualityWarning,
-    quality_warnings,
-    refuse_unusable,
-)
+from robot_dynamics.recordings.data_quality import checked_motion
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 
@@ -114,14 +109,7 @@ def identify(
         RecordingError: If the recording cannot be used; the message says why.
         MissingPackageError: If cvxpy is needed and not installed.
     """
-    recordings = [recording] if isinstance(recording, Recording) else list(recording)
-    if not recordings:
-        raise RecordingError("no recording is given; give one or more")
-    found: list[QualityWarning] = []
-    for one in recordings:
-        found += quality_warnings(robot, one)
-    refuse_unusable(found)
-    motion = joined([signals(one, cutoff) for one in recordings])
+    motion, found = checked_motion(robot, recording, cutoff)
     fit = Fit.of(robot, motion, drive_matrix(robot, actuators), rotor_inertia)
     free = fit.free
     links = LinkInertias.of(robot)

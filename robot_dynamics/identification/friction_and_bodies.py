@@ -28,10 +28,8 @@ from robot_dynamics.identification.least_squares import (
     normal,
     undetermined,
 )
-from robot_dynamics.identification.link_inertias import LinkInertias
-from robot_dynamics.identification.physical_consistency import Quadratic, consistent
-from robot_dynamics.identification.signals import Signals, at_random
-from robot_dynamics.identification.standstill import moves
+from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
+from robot_dynamics.identification.signals import Signals, at_random, moves
 from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot
 
@@ -75,14 +73,15 @@ class Fit:
         limit = np.where(robot.limits.effort > 0.0, robot.limits.effort, np.inf)
         self.moving = moves(motion, drive)
         self.usable = ~saturated(motion.raw, limit) & ~_waits(motion, self.moving)[:, None]
-        self.blocks = _blocks(motion, BLOCKS)
+        blocks = np.array_split(np.arange(len(motion.time)), BLOCKS)
+        self.blocks = [block for block in blocks if len(block)]
         self.load = np.abs(self.Y @ self.prior)
         self.estimate = self._estimate()
 
     # -- the linear problem -----------------------------------------------------------------
 
     def problem(self, rotors: Sequence[int]) -> Problem:
-        """All columns: base parameters, rotors, friction of each joint."""
+        """Return the problem of all columns: base parameters, rotors, friction of each joint."""
         N = len(self.tau)
         friction = [
             self.columns.of(j, shape, self.load[:, j]) for j, shape in enumerate(self.shapes)
@@ -208,7 +207,7 @@ class Fit:
 
 
 def _waits(motion: Signals, moving: Array) -> Array:
-    """Samples before the arm moves and when it no longer does, shape (N,): brakes may hold it."""
+    """Select samples before and after the motion, shape (N,), where brakes may hold the arm."""
     waits = np.zeros(len(moving), dtype=bool)
     for part in np.unique(motion.part):
         rows = np.flatnonzero(motion.part == part)
@@ -216,8 +215,3 @@ def _waits(motion: Signals, moving: Array) -> Array:
         if len(at):
             waits[rows] = (rows < at[0]) | (rows > at[-1])
     return waits
-
-
-def _blocks(motion: Signals, count: int) -> list[Array]:
-    """Indices of samples, in time, split where parts without gaps allow no better."""
-    return [block for block in np.array_split(np.arange(len(motion.time)), count) if len(block)]

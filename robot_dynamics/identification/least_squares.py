@@ -2,9 +2,9 @@
 
 The unknowns are base parameters, rotor inertias and friction of all drives, a column each.
 Each joint is weighted by the size of its own residuals, those of samples in which it stands apart
-from the others: friction at rest may be anything up to its limit, and where it is, such samples
-count for nothing. Each sample counts less the further it lies off (Huber). What a motion does not
-show stays at the value that it had before.
+from the others: friction at rest may be anything up to its limit, and such samples are ignored
+then. Outliers have less weight (Huber). Parameters that a motion does not excite keep their prior
+values.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Estimate:
         deviation: Standard deviations, shape (c,); infinite where data say nothing.
         sigma: Standard deviation of a sample of each joint, shape (n,).
         weight: Of every sample, shape (N, n): from 0 to 1.
-        independent: For how many samples in a row one counts, by joint, shape (n,).
+        independent: Correlation time of each joint, samples, shape (n,).
         residual: tau - X z, shape (N, n).
     """
 
@@ -87,13 +87,13 @@ def estimate(problem: Problem, iterations: int = 6) -> Estimate:
     for _ in range(iterations):
         z = solved(*normal(problem, weight / sigma**2), problem.prior)
         residual = problem.tau - problem.X @ z
-        spread = np.maximum(_spreads(problem, residual), 1e-6 * size)
-        sigma = spread.min(axis=0)
-        far = np.abs(residual) / (HUBER * spread)
-        weight = problem.usable * (sigma / spread) ** 2 / np.maximum(1.0, far)
+        deviation = np.maximum(_deviations(problem, residual), 1e-6 * size)
+        sigma = deviation.min(axis=0)
+        far = np.abs(residual) / (HUBER * deviation)
+        weight = problem.usable * (sigma / deviation) ** 2 / np.maximum(1.0, far)
     times = np.array([correlation_time(weight[:, j] * residual[:, j]) for j in range(n)])
-    deviation = _deviation(problem, weight / sigma**2, residual, times)
-    return Estimate(z, deviation, sigma, weight, times, residual)
+    z_deviation = _deviation(problem, weight / sigma**2, residual, times)
+    return Estimate(z, z_deviation, sigma, weight, times, residual)
 
 
 def normal(
@@ -128,7 +128,7 @@ def held_out(problem: Problem, fit: Estimate, blocks: Sequence[Array]) -> Array:
 
 
 def correlation_time(residual: Array) -> float:
-    """For how many samples in a row one counts: 1 + 2 sum of autocorrelations, at least 1."""
+    """Return the correlation time in samples: 1 + 2 sum of autocorrelations, at least 1."""
     x = residual - residual.mean()
     N = len(x)
     spectrum = np.abs(np.fft.rfft(x, 2 * N)) ** 2
@@ -140,19 +140,19 @@ def correlation_time(residual: Array) -> float:
     return float(max(1.0, 1.0 + 2.0 * rho[1:end].sum()))
 
 
-def _spreads(problem: Problem, residual: Array) -> Array:
-    """Standard deviation of every sample, shape (N, n): no less while a joint stands."""
-    spread = np.empty_like(residual)
+def _deviations(problem: Problem, residual: Array) -> Array:
+    """Return the standard deviation of every sample, (N, n), at rest at least that of motion."""
+    deviation = np.empty_like(residual)
     for j, left in enumerate(residual.T):
         moving, usable = problem.moving[:, j], problem.usable[:, j]
         stands, known = usable & ~moving, usable & moving
-        least = _spread(left[known if known.sum() >= FEWEST else usable])
-        spread[:, j] = np.where(moving, least, max(least, _spread(left[stands])))
-    return spread
+        least = _robust_deviation(left[known if known.sum() >= FEWEST else usable])
+        deviation[:, j] = np.where(moving, least, max(least, _robust_deviation(left[stands])))
+    return deviation
 
 
-def _spread(residual: Array) -> float:
-    """Return a robust standard deviation: that of the middle, at least a third of the plain one."""
+def _robust_deviation(residual: Array) -> float:
+    """Return the median absolute deviation, scaled, or a third of the plain one if larger."""
     if not len(residual):
         return 1.0
     middle = 1.4826 * float(np.median(np.abs(residual)))
@@ -160,10 +160,7 @@ def _spread(residual: Array) -> float:
 
 
 def _deviation(problem: Problem, weight: Array, residual: Array, times: Array) -> Array:
-    """Sandwich ([White1980]) of what the rows left, which repeat each other for a while.
-
-    What a shift of all efforts would change stands beside it.
-    """
+    """Return standard deviations: sandwich estimator ([White1980]) and the effect of a shift."""
     gram, _ = normal(problem, weight)
     meat, _ = normal(problem, (weight * residual) ** 2 * times)
     scale, values, vectors = _eigen(gram)

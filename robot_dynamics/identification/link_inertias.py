@@ -1,30 +1,40 @@
-"""Map from the link inertias of the URDF to base parameters.
+"""Link inertias: their map to base parameters, and physically consistent ones nearest to the data.
 
 Links that are fixed to each other keep bodies of their own: an identified robot has the
 links, names and frames that it had before.
+
+An inertia is physically consistent if and only if its 4x4 pseudo-inertia is positive definite
+([Wensing2018]). With J = L S L^T and L L^T the pseudo-inertia of the URDF, S is the identity for
+what the URDF says, S > 0 is the condition, and |S - 1|_F is the distance of the bodies, measured
+where the URDF is ([Lee2020], the constant pullback of the Riemannian metric). Least squares over
+all S with the squared distance as prior is a convex programme: where the data are silent the URDF
+speaks, and the mass matrix is positive definite at every pose.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from robot_dynamics.algorithms.base_parameters import BaseParameters, base_columns
-from robot_dynamics.errors import RobotError
+from robot_dynamics.errors import RecordingError, RobotError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import (
+from robot_dynamics.spatial import (
     PARAMETERS,
     Inertia,
     Pose,
     body_of,
     body_with,
     inertial_parameters,
+    pseudo_inertia,
+    skew,
 )
-from robot_dynamics.spatial.rotation import skew
 
 THINNEST_M = 0.01
 """Least radius of gyration of a body that a fit may start from, m."""
@@ -52,19 +62,24 @@ class LinkInertias:
 
     @staticmethod
     def of(robot: Robot) -> LinkInertias:
-        """The links of any robot."""
+        """Return the links of any robot."""
         tree = joint_frames(merge_fixed(robot))
         base = base_columns(tree)[1]
         root = tree.links[0].name
         carriers = {link.name: _carrier(tree, link.name) for link in robot.links}
         moved = [link for link in robot.links if carriers[link.name][0] != root]
-        felt = {link.name for link in moved if _is_felt(link.inertia)}
+        # Efforts depend on an inertia without mass too, as in some URDFs
+        felt = {
+            link.name
+            for link in moved
+            if link.inertia.mass > 0.0 or link.inertia.second_moment.any()
+        }
+        driven = {joint.child for joint in robot.moving_joints}
         heavy = {carriers[name][0] for name in felt}
         links = tuple(
             link.name
             for link in moved
-            if link.name in felt
-            or (carriers[link.name][0] not in heavy and link.name in _carried_by_joint(robot))
+            if link.name in felt or (carriers[link.name][0] not in heavy and link.name in driven)
         )
         gather = _gather(tree, base)
         K = np.hstack([gather @ _moved(tree, *carriers[name]) for name in links])
@@ -83,7 +98,7 @@ class LinkInertias:
         return [_solid(body_with(pi), LIGHTEST * total) for pi in bodies]
 
     def with_parameters(self, pi: Array) -> Robot:
-        """The robot with these parameters of its links, shape (10 l,)."""
+        """Return the robot with these parameters of its links, shape (10 l,)."""
         bodies = dict(zip(self.links, map(body_with, pi.reshape(-1, 10)), strict=True))
         links = tuple(
             replace(link, inertia=bodies.get(link.name, link.inertia)) for link in self.robot.links
@@ -105,22 +120,8 @@ def carried_at(robot: Robot, frame: str) -> Array:
     return _gather(tree, base_columns(tree)[1]) @ _moved(tree, carrier, X @ robot.frame(frame).pose)
 
 
-def parameters_of(J: Array) -> Array:
-    """Ten parameters of a pseudo-inertia, shape (10,)."""
-    return inertial_parameters(body_of(J))
-
-
-def _is_felt(body: Inertia) -> bool:
-    """Return whether efforts depend on a body: some URDFs have inertia without mass."""
-    return bool(body.mass > 0.0 or body.second_moment.any())
-
-
-def _carried_by_joint(robot: Robot) -> set[str]:
-    return {joint.child for joint in robot.moving_joints}
-
-
 def _carrier(tree: Robot, name: str) -> tuple[str, Pose]:
-    """Link of the tree that a link of the URDF is part of, and its pose there."""
+    """Return the link of the tree that contains a link of the URDF, and its pose there."""
     frame = tree.frame(name)
     return frame.link, frame.pose
 
@@ -157,3 +158,111 @@ def _solid(body: Inertia, least: float) -> Inertia:
     values, axes = np.linalg.eigh(S)
     S = (axes * np.maximum(values, m * THINNEST_M**2)) @ axes.T
     return Inertia(m, m * c, np.trace(S) * np.eye(3) - S - m * (skew(c) @ skew(c)))
+
+
+# -- physically consistent inertias --------------------------------------------------------------
+
+PRIOR = 0.5
+"""Standard deviation of the prior: bodies of a URDF are right to within a half."""
+
+LEAST = 1e-3
+"""Smallest eigenvalue of S: how far a body may shrink towards a point or a sheet."""
+
+UNCHANGED = 1e-6
+"""Relative change of a body that is the solver's and not the data's."""
+
+PAIRS = [(a, b) for a in range(4) for b in range(a + 1)]
+"""Entries on and below the diagonal of a 4x4 matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """Data term |R z - d|^2 of z = (base values, other columns), in standard deviations.
+
+    Args:
+        R: Shape (r, c).
+        d: Shape (r,).
+    """
+
+    R: Array
+    d: Array
+
+    @staticmethod
+    def of(gram: Array, right: Array) -> Quadratic:
+        """Return the data term of normal equations."""
+        scale = np.sqrt(np.maximum(np.diag(gram), 1e-30))
+        values, V = np.linalg.eigh(gram / np.outer(scale, scale))
+        kept = values > 1e-13 * values[-1]
+        root = np.sqrt(values[kept])
+        return Quadratic((V[:, kept] * root).T * scale, (V[:, kept] / root).T @ (right / scale))
+
+
+def consistent(
+    data: Quadratic, links: LinkInertias, constraints: list[tuple[Array, float]]
+) -> tuple[Array, Array]:
+    """Fit physically consistent parameters of all links, and the other columns.
+
+    Args:
+        data: Data term of base values and of the other columns.
+        links: The links.
+        constraints: Rows a and numbers b with a . (other columns) >= b.
+
+    Returns:
+        pi, shape (10 l,), and the other columns, shape (c - p,).
+
+    Raises:
+        MissingPackageError: If cvxpy is not installed.
+        RecordingError: If the solver finds nothing.
+    """
+    cp = needed("cvxpy", "physical consistency", "identification")
+    p = len(links.base)
+    bodies = links.starting_bodies()
+    maps = [columns_by_entry(pseudo_inertia(body)) for body in bodies]
+    A = data.R[:, :p] @ np.hstack(
+        [links.K[:, 10 * i : 10 * i + 10] @ T for i, T in enumerate(maps)]
+    )
+    S = [cp.Variable((4, 4), PSD=True) for _ in bodies]
+    others = cp.Variable(data.R.shape[1] - p)
+    size = np.sqrt((data.R[:, p:] ** 2).sum(axis=0))
+    size = np.where(size > 0.0, size, 1.0)  # columns of one size keep the solver accurate
+    entries = cp.hstack([s[a, b] for s in S for a, b in PAIRS])
+    fit = A @ entries + (data.R[:, p:] / size) @ others - data.d
+    distance = sum(cp.sum_squares(s - np.eye(4)) for s in S)
+    limits = [s - LEAST * np.eye(4) >> 0 for s in S]
+    limits += [(a / size) @ others >= b for a, b in constraints]
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(fit) + distance / PRIOR**2), limits)
+    _solve(cp, problem)
+    values = np.array([[s.value[a, b] for a, b in PAIRS] for s in S])
+    pi = np.concatenate([T @ v for T, v in zip(maps, values, strict=True)])
+    pi = _kept(links.parameters.reshape(-1, 10), pi.reshape(-1, 10)).reshape(-1)
+    return pi, np.asarray(others.value) / size
+
+
+def _kept(before: Array, after: Array) -> Array:
+    """Keep inertias that only the round-off of the solver has changed."""
+    size = np.abs(before).max(axis=1, keepdims=True)
+    same = np.all(np.abs(after - before) < UNCHANGED * size, axis=1)
+    return np.where(same[:, None], before, after)
+
+
+def columns_by_entry(J0: Array) -> Array:
+    """Return the ten parameters of L S L^T, L L^T = J0, by the `PAIRS` of S, shape (10, 10)."""
+    L = np.linalg.cholesky(J0)
+    columns = []
+    for a, b in PAIRS:
+        S = np.zeros((4, 4))
+        S[a, b] = S[b, a] = 1.0
+        columns.append(inertial_parameters(body_of(L @ S @ L.T)))
+    return np.column_stack(columns)
+
+
+def _solve(cp: Any, problem: Any) -> None:
+    try:
+        problem.solve(solver=cp.CLARABEL)
+    except cp.SolverError as error:
+        raise RecordingError(f"physical consistency: the solver gave up ({error})") from None
+    if problem.status not in ("optimal", "optimal_inaccurate"):
+        raise RecordingError(
+            f"physical consistency: the solver says {problem.status}; record a motion that shows "
+            "more, or fit without it"
+        )

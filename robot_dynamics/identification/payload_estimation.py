@@ -19,18 +19,21 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
 from robot_dynamics.identification.least_squares import Problem, estimate, normal, undetermined
-from robot_dynamics.identification.link_inertias import carried_at, parameters_of
-from robot_dynamics.identification.physical_consistency import Quadratic
-from robot_dynamics.identification.signals import at_random, joined, signals
-from robot_dynamics.identification.standstill import moves
+from robot_dynamics.identification.link_inertias import (
+    PAIRS,
+    Quadratic,
+    carried_at,
+    columns_by_entry,
+)
+from robot_dynamics.identification.signals import at_random, joined, moves, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with
+from robot_dynamics.spatial import PARAMETERS, body_with
 
 ROUNDS = 3
 """Friction that grows with the load is found in turns with the load."""
 
-UNSEEN = 1e-3
+UNDETERMINED = 1e-3
 """Weight of directions that the data do not determine, relative to those that they do."""
 
 
@@ -40,7 +43,7 @@ SURE = 3.0
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A load that was found.
+    """An identified load.
 
     Args:
         frame: Link or frame that it is fastened to.
@@ -67,7 +70,7 @@ class Payload:
         return any(abs(values[name]) > SURE * self.deviation[name] for name in names)
 
     def on(self, robot: Robot) -> Robot:
-        """The robot with the load."""
+        """Return the robot with the load."""
         return robot.with_payload(self.frame, self.mass, self.com, self.inertia)
 
 
@@ -119,20 +122,17 @@ def identify_payload(
 def _nearest_body(data: Quadratic) -> Array:
     """Return the smallest body among those that fit the data best, shape (10,)."""
     cp = needed("cvxpy", "payload identification", "identification")
-    pairs = [(a, b) for a in range(4) for b in range(a + 1)]
-    units = []
-    for a, b in pairs:
-        J = np.zeros((4, 4))
-        J[a, b] = J[b, a] = 1.0
-        units.append(parameters_of(J))
+    T = columns_by_entry(np.eye(4))
     J = cp.Variable((4, 4), PSD=True)
-    entries = cp.hstack([J[a, b] for a, b in pairs])
+    entries = cp.hstack([J[a, b] for a, b in PAIRS])
     size = max(float(np.abs(data.d).max()), 1e-9)  # keeps the solver accurate
-    fit = (data.R @ np.column_stack(units) @ entries - data.d) / size
-    problem = cp.Problem(cp.Minimize(cp.sum_squares(fit) + (UNSEEN / size) ** 2 * cp.trace(J)))
+    fit = (data.R @ T @ entries - data.d) / size
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(fit) + (UNDETERMINED / size) ** 2 * cp.trace(J))
+    )
     with warnings.catch_warnings():  # of accuracy, where there is no load
         warnings.simplefilter("ignore")
         problem.solve(solver=cp.CLARABEL)
     if J.value is None:
         raise RecordingError(f"payload: the solver says {problem.status}; record another motion")
-    return np.column_stack(units) @ np.array([J.value[a, b] for a, b in pairs])
+    return np.asarray(T @ np.array([J.value[a, b] for a, b in PAIRS]))

@@ -3,6 +3,7 @@
 A recording is cut where it has gaps; each part is laid on equal steps, low-passed forth
 and back (which shifts nothing in time), differentiated, and thinned out. Efforts and what the
 model makes of the motion pass the same filter: what it takes away is missing on both sides.
+`moves` selects the samples in which a joint does not stand still, held by friction of any size.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
     margin = int(rate / cutoff) if thinned else 0  # where the filter feels the end of the part
     parts = [
         _filtered(rows, recording, cutoff, fine)
-        for rows in _without_gaps(recording.time)
+        for rows in np.split(np.arange(len(recording.time)), gaps(recording.time) + 1)
         if len(rows) > 2 * margin + FEWEST // 2
     ]
     if not parts:
@@ -154,7 +155,7 @@ def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool 
 
 
 def joined(several: Sequence[Signals]) -> Signals:
-    """Samples of several motions, one after the other."""
+    """Join the samples of several motions."""
     if len(several) == 1:
         return several[0]
 
@@ -179,9 +180,9 @@ def cutoff_of(recording: Recording) -> float:
     time = np.arange(recording.time[0], recording.time[-1], 1.0 / rate)
     q = CubicSpline(recording.time, recording.q)(time)
     window = np.hanning(len(time))[:, None]
-    swing = q - np.linspace(0.0, 1.0, len(time))[:, None] * (q[-1] - q[0]) - q[0]
+    departure = q - np.linspace(0.0, 1.0, len(time))[:, None] * (q[-1] - q[0]) - q[0]
     frequency = np.fft.rfftfreq(len(time), 1.0 / rate)
-    power = np.abs(np.fft.rfft(window * (swing - swing.mean(axis=0)), axis=0)) ** 2
+    power = np.abs(np.fft.rfft(window * (departure - departure.mean(axis=0)), axis=0)) ** 2
     floor = np.median(power[len(power) // 2 :], axis=0)
     velocity = np.where(power > 10.0 * floor, power, 0.0) * frequency[:, None] ** 2
     share = np.cumsum(velocity, axis=0) / np.maximum(velocity.sum(axis=0), 1e-300)
@@ -194,29 +195,19 @@ def cutoff_of(recording: Recording) -> float:
 
 
 def gaps(time: Array) -> Array:
-    """Indices of the samples before a gap."""
+    """Return the indices of the samples before a gap."""
     step = np.diff(time)
     return np.flatnonzero(step > max(GAP * float(np.median(step)), SHORTEST_GAP_S))
 
 
-def _without_gaps(time: Array) -> list[Array]:
-    return np.split(np.arange(len(time)), gaps(time) + 1)
-
-
 def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> dict[str, Array]:
-    """`COLUMNS` of a stretch without gaps, on equal steps, of which one of `every` stays.
-
-    Args:
-        index: Its samples.
-        recording: The motion.
-        cutoff: Of the low-pass, Hz.
-        every: Which steps stay.
-    """
+    """Return `COLUMNS` of samples without gaps on equal steps, of which one of `every` stays."""
     rate, recorded = recording.rate, recording.time[index]
     sos = _filter(cutoff, rate)
     time = recorded[0] + np.arange(int((recorded[-1] - recorded[0]) * rate) + 1) / rate
     q = _both_ways(sos, CubicSpline(recorded, recording.q[index])(time))
-    raw = _linear(time, recorded, recording.tau[index])
+    # Without overshoot: efforts have steps
+    raw = np.column_stack([np.interp(time, recorded, tau) for tau in recording.tau[index].T])
     qd = np.gradient(q, 1.0 / rate, axis=0)
     if recording.qd is not None:
         measured = _both_ways(sos, CubicSpline(recorded, recording.qd[index])(time))
@@ -228,14 +219,9 @@ def _filtered(index: Array, recording: Recording, cutoff: float, every: int) -> 
 
 
 def disagreement(derived: Array, measured: Array) -> Array:
-    """Measured velocities less those of the positions over the latter, rms, shape (n,)."""
+    """Return the relative difference of measured and derived velocities, rms, shape (n,)."""
     size = np.sqrt(np.mean(derived**2, axis=0))
     return np.sqrt(np.mean((derived - measured) ** 2, axis=0)) / np.maximum(size, 1e-12)
-
-
-def _linear(time: Array, recorded: Array, values: Array) -> Array:
-    """On equal steps without overshoot: efforts have steps."""
-    return np.column_stack([np.interp(time, recorded, column) for column in values.T])
 
 
 def _filter(cutoff: float, rate: float) -> Array:
@@ -247,5 +233,31 @@ def _both_ways(sos: Array, values: Array) -> Array:
 
 
 def _scipy_signal() -> Any:
-    """It takes half a second to import, which every node would wait for at its start."""
+    """Import scipy.signal late: it takes half a second, which every node would wait for."""
     return imported("scipy.signal")
+
+
+STANDING = 0.03
+"""Part of its highest speed below which a joint stands, held by friction of any size."""
+
+FELT = 0.5
+"""Periods of the filter's cutoff within which it brings an effort to other samples. A joint that is
+slower for a shorter time turns back: friction changes its sign, as models have it."""
+
+
+def moves(motion: Signals, drive: Array | None = None) -> Array:
+    """Select the samples of each drive that friction at rest does not affect, shape (N, n).
+
+    Args:
+        motion: Filtered samples; none is selected for a joint that never moves.
+        drive: Movement of every drive per movement of every joint, shape (n, n); by default each
+            joint has a drive of its own.
+    """
+    speed = np.abs(motion.qd if drive is None else motion.qd @ drive.T)
+    slow = speed <= STANDING * speed.max(axis=0, initial=0.0)
+    step = float(np.median(np.diff(motion.time))) if len(motion.time) > 1 else np.inf
+    felt = max(1, round(FELT / (motion.cutoff * step)))
+    ndimage = imported("scipy.ndimage")
+    # In time alone: one joint says nothing of the next
+    stands = ndimage.binary_opening(slow, np.ones((felt, 1)))
+    return np.asarray(~ndimage.binary_dilation(stands, np.ones((2 * felt + 1, 1))))

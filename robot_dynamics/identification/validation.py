@@ -11,14 +11,8 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.friction_and_bodies import Fit
-from robot_dynamics.identification.signals import Signals, joined, signals
-from robot_dynamics.identification.standstill import moves
-from robot_dynamics.recordings.data_quality import (
-    QualityWarning,
-    quality_warnings,
-    refuse_unusable,
-    still,
-)
+from robot_dynamics.identification.signals import Signals, moves
+from robot_dynamics.recordings.data_quality import QualityWarning, checked_motion, still
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 
@@ -87,12 +81,12 @@ class Report:
 
     @property
     def good(self) -> bool:
-        """Whether feedforward can rely on the model."""
+        """True if feedforward can rely on the model."""
         return self.verdict == "good"
 
     @property
     def usable(self) -> bool:
-        """Whether the model is better than none."""
+        """True if the model is better than none."""
         return self.verdict != "do not use"
 
     @property
@@ -141,10 +135,7 @@ def validate(
     Raises:
         RecordingError: If the recording cannot be used.
     """
-    recordings = [recording] if isinstance(recording, Recording) else list(recording)
-    found = [warning for one in recordings for warning in quality_warnings(robot, one)]
-    refuse_unusable(found)
-    motion = joined([signals(one, cutoff) for one in recordings])
+    motion, found = checked_motion(robot, recording, cutoff)
     model = EffortModel.of(robot, friction or Friction.of(robot), rotor_inertia)
     predicted = model.efforts(motion)
     return reported(robot, motion, motion.tau - predicted, predicted, None, found)
@@ -197,10 +188,10 @@ def reported(
 def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> JointFit:
     size = _rms(tau)
     predicted = tau - residual
-    spread = float(predicted.std() * tau.std())
+    scale = float(predicted.std() * tau.std())
     covariance = float(np.mean((predicted - predicted.mean()) * (tau - tau.mean())))
     moving = _ratio(_rms(residual[seen]), _rms(tau[seen])) if seen.any() else np.inf
-    if spread <= 1e-12 * size**2:
+    if scale <= 1e-12 * size**2:
         verdict = "do not use"  # a constant effort is explained by any model with an offset
     elif not seen.any():
         verdict = "gravity only" if _ratio(_rms(residual), size) <= USABLE else "do not use"
@@ -210,12 +201,12 @@ def _fit(name: str, tau: Array, residual: Array, limit: float, seen: Array) -> J
         verdict = "gravity only" if moving <= USABLE else "do not use"
     return JointFit(
         name, _ratio(_rms(residual), size), _rms(residual), float(residual.mean()),
-        covariance / spread if spread > 0.0 else 0.0, moving, verdict,
+        covariance / scale if scale > 0.0 else 0.0, moving, verdict,
     )  # fmt: skip
 
 
 def percent(part: float) -> str:
-    """Format a share as per cent for tables; a dash where there is none."""
+    """Format a share as per cent for tables; a dash if it is not finite."""
     return f"{100 * part:.1f}" if np.isfinite(part) else "-"
 
 

@@ -49,20 +49,14 @@ __all__ = [
     "weighted_inverse",
 ]
 
-_HOME = {
+_INVERSE = {
     "InverseKinematics": "inverse.inverse_kinematics",
     "InverseSolutions": "inverse.inverse_solutions",
-    "Mobility": "rates",
-    "joint_accelerations": "rates",
-    "mobility": "rates",
-    "resolved_rates": "rates",
-    "task_rows": "rates",
-    "weighted_inverse": "rates",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import what dynamics does without when it is first used."""
-    if name not in _HOME:
+    """Import inverse kinematics and rates on first use: `dynamics` does without them."""
+    if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_INVERSE.get(name, 'rates')}"), name)

@@ -16,7 +16,7 @@ from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.scalars import lowered
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 
 class FramePose(NamedTuple):

@@ -12,10 +12,9 @@ from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.kinematics.forward_kinematics import frame_motion, tree_positions
-from robot_dynamics.robot.joint import Joint
-from robot_dynamics.robot.link import Frame
+from robot_dynamics.robot.kinematic_tree import Frame, Joint
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 Axes = Literal["base", "frame"]
 """Axes of a Jacobian: those of the root link, or those of the frame itself."""

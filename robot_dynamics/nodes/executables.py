@@ -10,50 +10,11 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 
 OF_VIEW = ("viser", "trimesh", "mcap", "rosbags")
 """Modules that the page and recordings need besides ROS."""
-
-
-def feedforward_node() -> None:
-    """Run feedforward_node."""
-    _run("feedforward.feedforward_node")
-
-
-def controller_node() -> None:
-    """Run controller_node."""
-    _run("controller.controller_node")
-
-
-def simulator_node() -> None:
-    """Run simulator_node."""
-    _run("simulator.simulator_node")
-
-
-def trajectory_node() -> None:
-    """Run trajectory_node."""
-    _run("trajectory_node")
-
-
-def viewer_node() -> None:
-    """Run viewer_node."""
-    _run("viewer_node")
-
-
-def recorder_node() -> None:
-    """Run recorder_node."""
-    _run("recorder_node")
-
-
-def monitor_node() -> None:
-    """Run monitor_node."""
-    _run("monitor_node")
-
-
-def composed_nodes() -> None:
-    """Run simulator, feedforward and controller in one process."""
-    _run("runtime.composition")
 
 
 def _run(module: str) -> None:
@@ -68,10 +29,7 @@ def _run(module: str) -> None:
         remedy = "source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         if missing in OF_VIEW:
             remedy = "pip install 'robot_dynamics[view]'"
-        print(
-            f"{name}: no Python module '{error.name}'; {remedy}",
-            file=sys.stderr,
-        )
+        print(f"{name}: no Python module '{error.name}'; {remedy}", file=sys.stderr)
         sys.exit(1)
     try:
         main()
@@ -84,3 +42,13 @@ def _run(module: str) -> None:
         with suppress(BrokenPipeError):
             stream.flush()
     os._exit(status)
+
+
+feedforward_node = partial(_run, "feedforward.feedforward_node")
+controller_node = partial(_run, "controller.controller_node")
+simulator_node = partial(_run, "simulator.simulator_node")
+trajectory_node = partial(_run, "trajectory_node")
+viewer_node = partial(_run, "viewer_node")
+recorder_node = partial(_run, "recorder_node")
+monitor_node = partial(_run, "monitor_node")
+composed_nodes = partial(_run, "runtime.composition")

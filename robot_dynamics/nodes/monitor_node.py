@@ -17,18 +17,14 @@ from robot_dynamics.control import Gains, Model, continuous_joints, effort_limit
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
-from robot_dynamics.identification.online.payload_estimate import (
-    PayloadEstimate,
-    load_columns,
-)
-from robot_dynamics.identification.online.residuals import Residuals, unexplained
+from robot_dynamics.identification.online.payload_estimate import PayloadEstimate, load_columns
+from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
 from robot_dynamics.nodes.ros.load_messages import check_gravity, payload_msg
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -52,7 +48,7 @@ class MonitorParameters(ModelParameters):
         high=1000.0,
         read_only=True,
     )
-    filter_edge: float = parameter(
+    filter_cutoff: float = parameter(
         4.0,
         "Cutoff frequency of the two low-pass filters on joint_states, Hz",
         low=0.1,
@@ -105,13 +101,10 @@ class MonitorNode(RobotNode[MonitorParameters]):
     def _restart(self, robot: Robot) -> None:
         """Restart filter, residuals and estimate for a robot."""
         parameters = self.parameters
-        self._motion = FilteredMotion(parameters.filter_edge, continuous_joints(robot))
+        self._motion = FilteredMotion(parameters.filter_cutoff, continuous_joints(robot))
         self._limit = effort_limits(robot)
         self._residuals = Residuals(
-            self._limit,
-            parameters.residual_window,
-            parameters.residual_share,
-            parameters.patience,
+            self._limit, parameters.residual_window, parameters.residual_share, parameters.patience
         )
         self._evaluated_at = 0.0
         self._estimate = self._new_estimate()
@@ -221,7 +214,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         if self._states.complete and not self._motion.settled:
             text = (
                 "no comparison yet: joint_states must arrive at "
-                f"{1.0 / self._motion.longest_gap:.0f} Hz or more (or lower filter_edge), with "
+                f"{1.0 / self._motion.longest_gap:.0f} Hz or more (or lower filter_cutoff), with "
                 "efforts that are not all zero"
             )
             found.append(Fault(Level.OK, text))

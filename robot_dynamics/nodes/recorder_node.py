@@ -22,16 +22,20 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.joint_values import JointValues
-from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
+from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
+from robot_dynamics.nodes.ros.messages import STATES, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.tool_load import ToolLoad
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.recordings.link_transforms import TF_TOPIC, TF_TYPE, LinkTransforms
 from robot_dynamics.recordings.mcap_writer import McapWriter
-from robot_dynamics.recordings.simulated_runs import SLOW_PERIOD_S
+from robot_dynamics.recordings.simulated_runs import (
+    SLOW_PERIOD_S,
+    TF_TOPIC,
+    TF_TYPE,
+    LinkTransforms,
+)
 from robot_dynamics.robot import urdf_text
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame

@@ -6,7 +6,6 @@ It is no executable: `recorder_node` writes files.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -34,38 +33,6 @@ class RunCollectorParameters(LoopParameters):
     )
 
 
-class Rows:
-    """Rows of numbers in a buffer that doubles when it is full.
-
-    Args:
-        width: Numbers per row.
-    """
-
-    def __init__(self, width: int) -> None:
-        self._data = np.empty((4096, width))
-        self._count = 0
-
-    def append(self, *parts: Any) -> None:
-        """Add one row, given in parts."""
-        if self._count == len(self._data):
-            self._data = np.concatenate((self._data, np.empty_like(self._data)))
-        row, at = self._data[self._count], 0
-        for part in parts:
-            size = np.size(part)
-            row[at : at + size] = part
-            at += size
-        self._count += 1
-
-    def clear(self) -> None:
-        """Drop all rows."""
-        self._count = 0
-
-    @property
-    def array(self) -> Array:
-        """All rows so far, a copy."""
-        return self._data[: self._count].copy()
-
-
 class RunCollector(RobotNode[RunCollectorParameters]):
     """Collects `reference` and `joint_states` between `start` and `stop`."""
 
@@ -75,11 +42,12 @@ class RunCollector(RobotNode[RunCollectorParameters]):
     def configure(self) -> None:
         """Open the topics."""
         super().configure()
-        self.joints, n = self.robot.joint_names, self.robot.dof
+        self.joints = self.robot.joint_names
         self._limit = effort_limits(self.robot)
         self._states = JointReader("joint_states", self.joints, ("position", "velocity"))
         self._reference = JointReader("reference", self.joints, ("position", "velocity"))
-        self._measured, self._desired = Rows(1 + 3 * n), Rows(1 + 2 * n)
+        self._measured: list[Array] = []  # time, positions, velocities and efforts
+        self._desired: list[Array] = []  # time, positions and velocities
         self._epoch = 0
         self._collecting = False
         self._inputs = [
@@ -114,7 +82,7 @@ class RunCollector(RobotNode[RunCollectorParameters]):
         self.loop.remove(self.task)
         for subscriber in self._inputs:
             subscriber.keep(False)
-        measured, desired = self._measured.array, self._desired.array
+        measured, desired = np.array(self._measured), np.array(self._desired)
         if len(measured) < 2 or len(desired) < 2:
             raise RobotDynamicsError(
                 f"recorded {len(measured)} joint_states and {len(desired)} references; "
@@ -141,14 +109,12 @@ class RunCollector(RobotNode[RunCollectorParameters]):
     def _on_joint_states(self, msg: JointState) -> None:
         states = self._states
         if self._read(states, msg) and states.complete:
-            self._measured.append(
-                self._seconds(states), states.position, states.velocity, states.effort
-            )
+            self._measured.append(np.append(self._seconds(states), states.values))
 
     def _on_reference(self, msg: JointState) -> None:
         reference = self._reference
         if self._read(reference, msg) and reference.complete:
-            self._desired.append(self._seconds(reference), reference.position, reference.velocity)
+            self._desired.append(np.append(self._seconds(reference), reference.values[:2]))
 
     def _read(self, reader: JointReader, msg: JointState) -> bool:
         if not self._collecting:

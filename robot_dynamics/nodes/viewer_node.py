@@ -17,12 +17,11 @@ from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.markers import markers
-from robot_dynamics.nodes.ros.measured_motion import STATES, MeasuredMotion
-from robot_dynamics.nodes.ros.messages import JointReader, time_msg
+from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion, time_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
-from robot_dynamics.nodes.ros.tool_load import ToolLoad
+from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters, moved
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -30,10 +29,10 @@ from robot_dynamics.nodes.viewer_requests import ViewerRequests
 from robot_dynamics.robot import Inertia, Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
+from robot_dynamics.viewer.controls import UNCHANGED, StackControls
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
-from robot_dynamics.viewer.stack_controls import UNCHANGED, StackControls
 
 STATES_QOS = QoSProfile(depth=STATES, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -133,7 +132,7 @@ class ViewerNode(RobotNode[ViewerParameters]):
 
     @property
     def driven(self) -> bool:
-        """Whether joint_states arrive."""
+        """Return whether joint_states arrive."""
         return self._states.complete and monotonic() - self._received_at < SILENCE_S
 
     def _tick(self) -> None:

@@ -18,13 +18,12 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.graph import subscribers_of
 from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import trajectory_msg
-from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, subscribers_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints, excitation, random_poses
-from robot_dynamics.viewer.live_arm import POSES, SWING, ball
+from robot_dynamics.viewer.live_arm import EXCITATION, POSES, ball
 
 SHARE = 0.25
 """Fraction of ranges and speeds that motions of the page use: the arm may be real."""
@@ -102,7 +101,7 @@ class ViewerRequests:
     # -- motion ---------------------------------------------------------------------------------
 
     def choose(self, motion: str, robot: Robot, at: Array) -> None:
-        """Select one of `stack_controls.MOTIONS`.
+        """Select one of `controls.MOTIONS`.
 
         Args:
             motion: The motion.
@@ -110,7 +109,7 @@ class ViewerRequests:
             at: Positions of the sliders, shape (n,), from which they move the arm.
         """
         self._waypoints, self._aim, self._repeat_at = None, at, 0.0
-        if motion == SWING:
+        if motion == EXCITATION:
             self._waypoints = excitation(robot, 8.0, share=SHARE, speed_share=SHARE, rate=25.0)
         elif motion == POSES:
             self._waypoints = random_poses(robot, seed=1, share=SHARE, speed_share=SHARE)

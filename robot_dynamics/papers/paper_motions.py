@@ -1,4 +1,4 @@
-"""The motions of the worked examples that their papers compute torques for.
+"""Motions of the worked examples for which the papers compute torques.
 
 Each is a function of time that returns joint positions, velocities and
 accelerations. Two of them are given by the hand, so that the inverse kinematics of
@@ -125,7 +125,7 @@ def _joints(zero: ZeroReference, psi: Array, tilt: float, frame: str) -> Array:
 
 
 def puma_type_joints(zero: ZeroReference, h: Array, rotation: Array, frame: str = HAND) -> Array:
-    """Inverse kinematics of the PUMA-type arm: of all solutions the one that the paper's arm takes.
+    """Solve the inverse kinematics of the PUMA-type arm on the branch of the paper's arm.
 
     The branch of the zero position: wrist before the shoulder, elbow up, and q5 not positive.
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import lagrange
 from robot_dynamics.foundation.arrays import Array, vector
-from robot_dynamics.papers.endpoint_coordinates import Coordinates, contracted
+from robot_dynamics.papers.generalized_coordinates import Coordinates, contracted
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 

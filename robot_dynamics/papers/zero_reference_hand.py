@@ -26,8 +26,7 @@ from robot_dynamics.papers.zero_reference_tables import HAND, Hand, hand_of
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import cross, rotation_about
+from robot_dynamics.spatial import Pose, cross, rotation_about
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,11 +13,10 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import RobotError, ShapeError
 from robot_dynamics.foundation.arrays import Array, Value, frozen
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.kinematic_tree import Frame, Joint, JointType, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 
 HAND = "hand"
 """Name of the hand frame of a robot built from tables."""

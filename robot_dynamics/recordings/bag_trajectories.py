@@ -13,9 +13,8 @@ import numpy as np
 from robot_dynamics.errors import RecordingError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.recordings.bag_reader import BagMessage, bag_messages
-from robot_dynamics.recordings.joint_rows import JointRows
 from robot_dynamics.recordings.mcap_writer import McapWriter
-from robot_dynamics.recordings.recorded_motion import read_motion
+from robot_dynamics.recordings.recorded_motion import JointRows, read_motion
 from robot_dynamics.recordings.ros_messages import (
     JOINT_TRAJECTORY,
     duration,
@@ -25,7 +24,7 @@ from robot_dynamics.recordings.ros_messages import (
 )
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.trajectory.trajectory_files import points_of
-from robot_dynamics.trajectory.waypoints import Point, read_points
+from robot_dynamics.trajectory.waypoints import FIELDS, Point, read_points
 
 FOLLOWED = ("reference", "joint_states")
 """Joint values that replace a missing trajectory, the best first."""
@@ -132,10 +131,7 @@ def _waypoints(path: Path, message: Any, known: Sequence[str]) -> Waypoints:
     points = [
         Point(
             point.time_from_start.sec + point.time_from_start.nanosec / NS_PER_S,
-            *(
-                np.asarray(values).tolist()
-                for values in (point.positions, point.velocities, point.accelerations, point.effort)
-            ),
+            *(np.asarray(getattr(point, field)).tolist() for field in FIELDS),
         )
         for point in message.points
     ]
@@ -165,10 +161,7 @@ def _message_bytes(head: Any, waypoints: Waypoints) -> bytes:
     points = [
         new_message(
             "trajectory_msgs/msg/JointTrajectoryPoint",
-            positions=np.array(point.positions, dtype=float),
-            velocities=np.array(point.velocities, dtype=float),
-            accelerations=np.array(point.accelerations, dtype=float),
-            effort=np.array(point.effort, dtype=float),
+            **{field: np.array(getattr(point, field), dtype=float) for field in FIELDS},
             time_from_start=duration(round(point.time * NS_PER_S)),
         )
         for point in points_of(waypoints)

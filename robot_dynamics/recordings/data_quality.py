@@ -16,6 +16,7 @@ from robot_dynamics.identification.signals import (
     Signals,
     disagreement,
     gaps,
+    joined,
     signals,
 )
 from robot_dynamics.recordings.recording import Recording
@@ -84,15 +85,22 @@ def quality_warnings(robot: Robot, recording: Recording) -> list[QualityWarning]
     return found
 
 
-def refuse_unusable(found: Sequence[QualityWarning]) -> None:
-    """Raise the first warning that leaves nothing to identify.
+def checked_motion(
+    robot: Robot, recording: Recording | Sequence[Recording], cutoff: float | None
+) -> tuple[Signals, list[QualityWarning]]:
+    """Filter one recording or several, and return the warnings about them.
 
     Raises:
-        RecordingError: With the text of that warning.
+        RecordingError: If none is given, or with the first warning that leaves nothing to identify.
     """
+    recordings = [recording] if isinstance(recording, Recording) else list(recording)
+    if not recordings:
+        raise RecordingError("no recording is given; give one or more")
+    found = [warning for one in recordings for warning in quality_warnings(robot, one)]
     for warning in found:
         if warning.unusable:
             raise RecordingError(warning.text)
+    return joined([signals(one, cutoff) for one in recordings]), found
 
 
 def _of_times(recording: Recording) -> Iterator[QualityWarning]:

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array, real_numbers
-from robot_dynamics.recordings.motion_files import read_motion_table
-from robot_dynamics.recordings.motion_table import MotionTable, matched_columns
+from robot_dynamics.recordings.motion_files import MotionTable, matched_columns, read_motion_table
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.waypoints import LARGEST
 
@@ -120,23 +119,32 @@ class Recording:
         path = Path(path)
         if not path.exists():
             raise RecordingError(f"{path}: no such file; give a bag, a CSV or an NPZ")
-        return of_table(
-            read_motion_table(path, robot.joint_names, topic),
-            robot,
-            joint_names=joint_names,
-            degrees=degrees,
-            drive_gains=drive_gains,
-            actuators=actuators,
-        )
+        table = read_motion_table(path, robot.joint_names, topic)
+        source = table.source
+        columns = matched_columns(table.names, robot.joint_names, joint_names, source)
+        time, q, qd, tau = _cleaned(table, columns, robot.joint_names)
+        rotating = [joint.type.rotates for joint in robot.independent_joints]
+        if degrees:
+            factor = np.where(rotating, np.pi / 180.0, 1.0)
+            q, qd = q * factor, None if qd is None else qd * factor
+        if drive_gains is not None:
+            gains = np.asarray(drive_gains, dtype=float)
+            if gains.shape != (robot.dof,):
+                raise RecordingError(
+                    f"drive gains have shape {gains.shape}; give one for each of {robot.dof} joints"
+                )
+            tau = tau * gains
+        recording = Recording(time, q, qd, tau, source, unit_known=drive_gains is not None)
+        if actuators is not None:
+            recording = recording.at_joints(actuators.in_order(robot.joint_names))
+        return replace(recording, q=_unwrapped(recording.q, rotating, robot, source))
 
     # -- parts and conversions ----------------------------------------------------------------
 
     def between(self, start: float, end: float) -> Recording:
         """Return the part from `start` to `end`, s after its first sample."""
         t = self.time - self.time[0]
-        return self._rows((t >= start) & (t < end))
-
-    def _rows(self, kept: Array) -> Recording:
+        kept = (t >= start) & (t < end)
         qd = None if self.qd is None else self.qd[kept]
         return replace(self, time=self.time[kept], q=self.q[kept], qd=qd, tau=self.tau[kept])
 
@@ -158,40 +166,6 @@ class Recording:
         return float(1.0 / np.median(np.diff(self.time)))
 
 
-def of_table(
-    table: MotionTable,
-    robot: Robot,
-    *,
-    joint_names: Mapping[str, str] | None = None,
-    degrees: bool = False,
-    drive_gains: npt.ArrayLike | None = None,
-    actuators: Actuators | None = None,
-) -> Recording:
-    """Match the columns of a file to the joints of a robot; arguments as in `Recording.read`.
-
-    Raises:
-        RecordingError: As `Recording.read`.
-    """
-    source = table.source
-    columns = matched_columns(table.names, robot.joint_names, joint_names, source)
-    time, q, qd, tau = _cleaned(table, columns, robot.joint_names)
-    rotating = [joint.type.rotates for joint in robot.independent_joints]
-    if degrees:
-        factor = np.where(rotating, np.pi / 180.0, 1.0)
-        q, qd = q * factor, None if qd is None else qd * factor
-    if drive_gains is not None:
-        gains = np.asarray(drive_gains, dtype=float)
-        if gains.shape != (robot.dof,):
-            raise RecordingError(
-                f"drive gains have shape {gains.shape}; give one for each of {robot.dof} joints"
-            )
-        tau = tau * gains
-    recording = Recording(time, q, qd, tau, source, unit_known=drive_gains is not None)
-    if actuators is not None:
-        recording = recording.at_joints(actuators.in_order(robot.joint_names))
-    return replace(recording, q=_unwrapped(recording.q, rotating, robot, source))
-
-
 def _cleaned(
     table: MotionTable, columns: list[int], joints: Sequence[str]
 ) -> tuple[Array, Array, Array | None, Array]:
@@ -203,10 +177,10 @@ def _cleaned(
         for a in (table.position, table.velocity, table.effort)
     )
     for what, values in (("position", q), ("effort", tau)):
-        lacking = np.flatnonzero(~np.isfinite(values).any(axis=0))
-        if len(lacking):
+        missing = np.flatnonzero(~np.isfinite(values).any(axis=0))
+        if len(missing):
             raise RecordingError(
-                f"{source}: joint '{joints[lacking[0]]}' has no {what}; record joint states with "
+                f"{source}: joint '{joints[missing[0]]}' has no {what}; record joint states with "
                 "positions and efforts of every joint"
             )
     measured = np.isfinite(qd).mean() > 1.0 - MOST_MISSING and bool(np.any(qd))

@@ -14,7 +14,7 @@ shared masses and unrotated axes. The bodies of a reduced robot are not physical
 serves only to write equations.
 """
 
-from robot_dynamics.reduction.pipeline import Progress, reduce
-from robot_dynamics.reduction.reduction_plan import HARMLESS, ReducedRobot
+from robot_dynamics.reduction.augmented_body_columns import ReducedRobot
+from robot_dynamics.reduction.reduced_robot import HARMLESS, Progress, reduce
 
 __all__ = ["HARMLESS", "Progress", "ReducedRobot", "reduce"]

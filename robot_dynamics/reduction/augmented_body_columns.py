@@ -10,7 +10,7 @@ revolute joints rotate about the z axes of their links
   column is rotated instead of the angular acceleration, whose x and y components then
   follow from it; the products of the joint rate with the angular velocity disappear.
 * Axis rotations. The rotation between two links is Rz(gamma) Rx(alpha) Rz(theta + q).
-  Constant angles are mostly right angles, which cost nothing (`spatial.rotation`).
+  Constant angles are mostly right angles, which cost nothing (`spatial`).
 * Unrotated axes. Vectors of link i may be written in axes that do not rotate with its joint.
   Constants of the link are then rotated instead. On a run of parallel joints these are a few
   numbers, and no vector needs rotating between the links of the run.
@@ -35,12 +35,13 @@ from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations.augmented_body import tensor_b
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
+from robot_dynamics.robot.joint_frames import Residual, in_length_unit
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import second_mass_moment
-from robot_dynamics.spatial.rotation import (
+from robot_dynamics.spatial import (
     AxisRotation,
     cosine_and_sine_of_sum,
     cross,
+    second_mass_moment,
     to_child,
     to_parent,
 )
@@ -304,3 +305,55 @@ def inertial_moment(b: Array, omega: Array, S: Array) -> Array:
             + b[1, 2] * S[0, 2] - b[0, 2] * S[1, 2],
         ]
     )  # fmt: skip
+
+
+# -- a reduced robot ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ReducedRobot:
+    """A robot whose inverse dynamics takes few operations, with the options of its recursion.
+
+    Args:
+        robot: Tree in joint frames with regrouped bodies, which are not physical. Frames of the
+            original links are among its named frames. SI units.
+        options: Options of the recursion at each link.
+        length_unit: Length unit of the equations, m.
+        residual: Largest change of a constant, by snapping.
+        torque_residual: Largest change of a torque or an acceleration by snapping and round-off,
+            relative to the largest, at random states.
+    """
+
+    robot: Robot
+    options: tuple[RecursionOptions, ...]
+    length_unit: float
+    residual: Residual
+    torque_residual: float = 0.0
+
+    def inverse_dynamics(
+        self, robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wrenches
+    ) -> Array:
+        """Compute joint efforts: a formulation to use in place of `augmented_body`.
+
+        Args:
+            robot: `self.robot`, possibly with another gravity or with a payload added to its
+                bodies, as numbers or symbols.
+            q: Joint positions, shape (n,), rad or m.
+            qd: Joint velocities, shape (n,).
+            qdd: Joint accelerations, shape (n,).
+            wrenches: Force and moment that links of `robot` exert on their surroundings.
+
+        Returns:
+            Joint efforts, shape (n,), N m or N.
+        """
+        unit = self.length_unit
+        per_unit = np.array([1.0 if j.type.rotates else 1.0 / unit for j in robot.joints])
+        tau = inverse_dynamics(
+            in_length_unit(robot, unit),
+            q * per_unit,
+            qd * per_unit,
+            qdd * per_unit,
+            {i: (force * unit, moment) for i, (force, moment) in wrenches.items()},
+            self.options,
+        )
+        return tau * per_unit

@@ -27,14 +27,12 @@ import numpy as np
 from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.foundation.arrays import Array, Value, frozen
 from robot_dynamics.foundation.text_tables import html_table, joint_table
-from robot_dynamics.robot.joint import Joint, JointLimits, JointType
 from robot_dynamics.robot.joint_axes import PARALLEL, Line, perpendicular
-from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.kinematic_tree import Frame, Joint, JointLimits, JointType, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
-from robot_dynamics.spatial.rotation import cosine_and_sine
+from robot_dynamics.spatial import Inertia, Pose, cosine_and_sine
 
 CONVENTIONS = ("classic", "modified")
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 Wrenches = Mapping[int, tuple[Array, Array]]
 """By index of a link: force (3,), N, and moment (3,), N m, about the link origin that the link

@@ -14,7 +14,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import outward_bodies, regroup
-from robot_dynamics.spatial.rigid_body import first_moment_size, second_mass_moment
+from robot_dynamics.spatial import first_moment_size, second_mass_moment
 
 PARALLEL = 1e-9
 """Sine of an angle, or distance in m, below which lines count as parallel or coincident.

@@ -19,9 +19,9 @@ import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint_axes import FrameCandidates, perpendicular
-from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.kinematic_tree import Frame, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, Pose, first_moment_size, second_mass_moment
+from robot_dynamics.spatial import Inertia, Pose, first_moment_size, second_mass_moment
 
 SUFFIX = " (joint frame)"
 """Suffix of a link whose frame has moved; the old name remains as a named frame."""

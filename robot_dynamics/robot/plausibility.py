@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import Joint, JointType, joint_pose
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, joint_pose
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import skew
+from robot_dynamics.spatial import Pose, skew
 
 HEAVY_KG = 2000.0
 """Mass of a link, kg, above which it is probably given in grams."""

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from robot_dynamics.robot import transforms
 from robot_dynamics.robot.kinematic_tree import STANDARD_GRAVITY, KinematicTree
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 
 __all__ = ["STANDARD_GRAVITY", "Robot"]
 

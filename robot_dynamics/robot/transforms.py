@@ -13,11 +13,23 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import RobotError, shown
 from robot_dynamics.foundation.arrays import Array, numbers
-from robot_dynamics.robot.joint import Joint, JointLimits, JointType, joint_pose
-from robot_dynamics.robot.kinematic_tree import KinematicTree
-from robot_dynamics.robot.link import Frame, Link
-from robot_dynamics.spatial.rigid_body import Inertia, Pose, body_of, homogeneous, pseudo_inertia
-from robot_dynamics.spatial.rotation import rotation_from_rpy
+from robot_dynamics.robot.kinematic_tree import (
+    Frame,
+    Joint,
+    JointLimits,
+    JointType,
+    KinematicTree,
+    Link,
+    joint_pose,
+)
+from robot_dynamics.spatial import (
+    Inertia,
+    Pose,
+    body_of,
+    homogeneous,
+    pseudo_inertia,
+    rotation_from_rpy,
+)
 
 AnyRobot = TypeVar("AnyRobot", bound=KinematicTree)
 """A robot; the result has the same type."""

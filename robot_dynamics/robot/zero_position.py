@@ -21,7 +21,7 @@ from robot_dynamics.foundation.arrays import Array, Value, frozen
 from robot_dynamics.robot.joint_frames import in_frames
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,12 +1,10 @@
 """Simulate the motion of a robot under joint efforts."""
 
-from robot_dynamics.simulation.closed_loop import Controller, Log, simulate
+from robot_dynamics.simulation.closed_loop import Controller, LawController, Log, simulate
 from robot_dynamics.simulation.integrators import INTEGRATORS, integrate
-from robot_dynamics.simulation.law_controller import LawController
-from robot_dynamics.simulation.perturbation import perturbed, with_mass_scaled
-from robot_dynamics.simulation.physical import check_physical
 from robot_dynamics.simulation.plant import Plant
 from robot_dynamics.simulation.sensors import Imperfections, Reading, Sensor
+from robot_dynamics.simulation.simulated_robot import check_physical, perturbed, with_mass_scaled
 
 __all__ = [
     "INTEGRATORS",

@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from robot_dynamics.compiler.native.loop.loop_steps import Step
 from robot_dynamics.compiler.native.loop.native_loop import NativeLoop
-from robot_dynamics.control.effort_limits import Limited, saturate
+from robot_dynamics.control.limits import Limited, saturate
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, BackendError
 from robot_dynamics.foundation.arrays import Array, vector
-from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.plant import Plant
+from robot_dynamics.simulation.simd.compiled_loop import plant_parameters
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import Stage, fused
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
@@ -73,23 +74,11 @@ class CompiledPlant(Plant):
 
         loop = NativeLoop(sizes, steps, f"limited {key}")
         memory = loop.memory(1)
-        parameters: dict[str, npt.ArrayLike] = {
-            "body": inertias.values(self.robot),
-            "gravity": self.robot.gravity,
-            "h": self.step_time,
-            "limit": self.limit,
-            "viscous": friction.viscous,
-            "coulomb": friction.coulomb,
-            "stiction": friction.stiction,
-            "stribeck": friction.stribeck,
-            "lower": self._lower,
-            "upper": self._upper,
-            "rotor": np.zeros(n) if self._rotors is None else self._rotors.diagonal(),
-        }
-        if uneven:
-            parameters |= {"load": friction.load, "offset": friction.offset}
-        for name, values in parameters.items():
-            loop.set(memory, name, np.asarray(values))
+        parameters = plant_parameters(inertias, friction, stops=self._stops, step=self.step_time)
+        parameters["limit"] = self.limit
+        parameters["rotor"] = np.zeros(n) if self._rotors is None else self._rotors.diagonal()
+        for name in parameters.keys() & sizes.keys():
+            loop.set(memory, name, parameters[name])
         arrays = ("q", "qd", "p", "alive", "next_q", "next_qd")
         self._arrays = {name: loop.array(memory, name)[0] for name in arrays}
         self._wanted, self._alive = loop.array(memory, "wanted")[0], self._arrays["alive"]

@@ -98,13 +98,6 @@ INTEGRATORS: Mapping[str, Callable[[], Integrator]] = {
 }
 """Makers of a fresh integrator, by name."""
 
-ORDER: Mapping[str, int] = {
-    "semi_implicit_euler": 1,
-    "runge_kutta": 4,
-    "adams_bashforth_moulton": 4,
-}
-"""Order of accuracy: halving the step divides the error by 2 to this power."""
-
 
 def integrate(
     f: Acceleration,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.control.effort_limits import effort_limits, saturate
 from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.limits import effort_limits, saturate
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.errors import ArgumentError, SimulationError, check_known
@@ -79,7 +79,7 @@ class Plant:
         self.friction = friction or Friction.of(robot)
         self.step_time = step
         self.limit = effort_limits(robot) if limit_effort else np.full(n, np.inf)
-        unbounded = np.full(n, np.inf)
+        unbounded, self._stops = np.full(n, np.inf), stops
         self._lower = robot.limits.lower if stops else -unbounded
         self._upper = robot.limits.upper if stops else unbounded
         self._can_hold = self.friction.is_dry or stops

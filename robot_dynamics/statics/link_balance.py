@@ -17,7 +17,7 @@ from robot_dynamics.foundation.scalars import lowered
 from robot_dynamics.kinematics.forward_kinematics import tree_positions
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rotation import cross
+from robot_dynamics.spatial import cross
 
 
 class CouplingForces(NamedTuple):

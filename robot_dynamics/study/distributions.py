@@ -1,4 +1,4 @@
-"""Distributions: how far a quantity may be from what it should be, and numbers drawn from that."""
+"""Distributions of varying quantities, and samples of them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ UNITS = {
     "kg": {"kg": 1.0, "g": 1e-3},
     "Hz": {"Hz": 1.0, "kHz": 1e3},
 }
-"""Units that a distribution of an SI unit may be given in, in that SI unit."""
+"""Accepted units of distributions by SI unit, in that unit."""
 
 SAMPLINGS = ("random", "latin", "sobol", "grid")
-"""Ways to fill the space of all that varies."""
+"""Sampling methods."""
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _WITH_UNIT = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z]+(?:/s)?|%|)\s*", re.ASCII)
@@ -40,7 +40,7 @@ class Distribution:
 
     Args:
         kind: "uniform" between two numbers, "normal" of mean and standard deviation, or
-            "values", each as often as every other.
+            "values", with equal probability.
         numbers: The two numbers, or the values.
 
     Raises:
@@ -65,7 +65,7 @@ class Distribution:
             raise ArgumentError(f"standard deviation is {self.numbers[1]:g}; give zero or more")
 
     def at(self, u: Array) -> Array:
-        """Values at points u in [0, 1), any shape: the quantile function."""
+        """Return the quantile function at u in [0, 1), any shape."""
         a, b = self.numbers[0], self.numbers[-1]
         if self.kind == "uniform":
             return a + (b - a) * u
@@ -75,23 +75,9 @@ class Distribution:
         index = np.minimum((u * len(self.numbers)).astype(int), len(self.numbers) - 1)
         return np.asarray(self.numbers)[index]
 
-    @property
-    def least(self) -> float:
-        """The smallest value; minus infinity for a normal distribution."""
-        if self.kind == "normal":
-            return -np.inf if self.numbers[1] else self.numbers[0]
-        return min(self.numbers)
-
-    def scaled(self, factor: float, offset: float = 0.0) -> Distribution:
-        """The distribution of factor x + offset."""
-        a, b = self.numbers[0], self.numbers[-1]
-        if self.kind == "normal":
-            return Distribution("normal", (factor * a + offset, abs(factor) * b))
-        return Distribution(self.kind, tuple(factor * x + offset for x in self.numbers))
-
 
 def distribution_of(name: str, text: str | float, *, symmetric: bool = False) -> Distribution:
-    """Read a distribution as a user writes it.
+    """Parse a distribution.
 
     Args:
         name: Of the quantity, which defines the units: "payload" or "--payload".
@@ -100,7 +86,7 @@ def distribution_of(name: str, text: str | float, *, symmetric: bool = False) ->
         symmetric: Whether one number x means the range from -x to x.
 
     Raises:
-        ArgumentError: If it is none of these, or of a unit of another quantity.
+        ArgumentError: If the text has another form, or a unit of another quantity.
     """
     text = f"{text:.17g}" if isinstance(text, (int, float)) else text
     if ".." in text:
@@ -137,17 +123,17 @@ def _numbers(name: str, text: str, parts: Sequence[str]) -> tuple[float, ...]:
 
 
 def unit_samples(sampling: str, count: int, dimensions: int, seed: int) -> Array:
-    """Points that fill the unit cube, shape (count, dimensions); a grid may have fewer.
+    """Return points that fill the unit cube, shape (count, dimensions); a grid may have fewer.
 
     Args:
         sampling: One of `SAMPLINGS`.
-        count: How many.
-        dimensions: Of the cube.
+        count: Number of points.
+        dimensions: Dimension of the cube.
         seed: The same seed gives the same points.
 
     Raises:
         UnknownNameError: If there is no such sampling.
-        ArgumentError: If a grid of so few points has but one of them along an axis.
+        ArgumentError: If a grid has fewer than two points along an axis.
     """
     check_known("sampling", sampling, "a study", SAMPLINGS)
     if not dimensions:
@@ -166,7 +152,7 @@ def unit_samples(sampling: str, count: int, dimensions: int, seed: int) -> Array
     qmc = imported("scipy.stats").qmc
     if sampling == "latin":
         return np.asarray(qmc.LatinHypercube(dimensions, seed=seed).random(count))
-    # A whole power of two keeps the balance of the sequence; what is too much is left out
+    # A power of two keeps the balance of the sequence; excess points are left out
     return np.asarray(qmc.Sobol(dimensions, seed=seed).random_base2(_power(count))[:count])
 
 

@@ -14,11 +14,11 @@ from robot_dynamics.compiler.native.loop.normals import mixed
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import MODES
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.kinematic_tree import robot_digest
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.simd.compiled_loop import BATCH_INTEGRATORS
+from robot_dynamics.simulation.simd.law_stages import BATCH_INTEGRATORS
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, unit_samples
 from robot_dynamics.study.quantities import QUANTITIES, check_values
 from robot_dynamics.trajectory.interpolation import interpolate
@@ -163,7 +163,7 @@ class StudyPlan:
 
     @property
     def has_integral(self) -> bool:
-        """Whether the law has an integral part."""
+        """True if the law has an integral part."""
         own = isinstance(self.gains, Gains) and self.gains.has_integral
         return own or bool(self.integral)
 

@@ -11,7 +11,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
-from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
+from robot_dynamics.spatial import Inertia, inertial_parameters
 
 Parameters = dict[str, Array]
 
@@ -72,22 +72,15 @@ def bodies(robot: Robot) -> list[str]:
     return [x.name for x in robot.links if moved[x.name] and x.inertia.mass > 0.0]
 
 
-def _of_bodies(robot: Robot, rows: Callable[[Inertia], list[Array]]) -> Array:
-    """Return inertial parameters of all links per dimension of a quantity, (10 links, dims)."""
-    names, blocks = bodies(robot), []
-    for k, link in enumerate(robot.links):
-        if link.name in names:
-            for change in rows(link.inertia):
-                column = np.zeros(10 * len(robot.links))
-                column[10 * k : 10 * k + 10] = change
-                blocks.append(column)
-    return np.array(blocks).T
-
-
 def _mass(setting: Setting, values: Array) -> None:
     """Scale mass and inertia of every link by the same factor."""
-    inertias = setting.inertias
-    per_link = _of_bodies(inertias.robot, lambda body: [inertial_parameters(body)])
+    inertias, links = setting.inertias, setting.inertias.robot.links
+    names = bodies(inertias.robot)
+    per_link = np.zeros((10 * len(links), len(names)))
+    for k, link in enumerate(links):
+        if link.name in names:
+            own = inertial_parameters(link.inertia)
+            per_link[10 * k : 10 * k + 10, names.index(link.name)] = own
     rows = setting.rows("body", len(values))
     rows += values @ (inertias.matrix @ per_link).T
 
@@ -100,16 +93,9 @@ def _com(setting: Setting, values: Array) -> None:
     for k, link in enumerate(inertias.robot.links):
         if link.name not in names:
             continue
-        moved = np.array(
-            [
-                inertial_parameters(
-                    Inertia.from_com(
-                        link.inertia.mass, link.inertia.com + d, link.inertia.about_com
-                    )
-                )
-                for d in values[:, at : at + 3]
-            ]
-        )
+        mass, com, about_com = link.inertia.mass, link.inertia.com, link.inertia.about_com
+        bodies_moved = (Inertia.from_com(mass, com + d, about_com) for d in values[:, at : at + 3])
+        moved = np.array([inertial_parameters(body) for body in bodies_moved])
         change = moved - inertial_parameters(link.inertia)
         rows += change @ inertias.matrix[:, 10 * k : 10 * k + 10].T
         at += 3

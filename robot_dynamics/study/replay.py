@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.effort_limits import effort_limits
+from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import continuous_joints
-from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.closed_loop import Log
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import Chunk, runner
@@ -23,41 +22,23 @@ class Replay(NamedTuple):
     """Record of one run.
 
     Args:
-        t: Times of the steps, shape (N,), s.
-        q: Positions, shape (N, n), rad or m.
-        qd: Velocities, shape (N, n).
-        tau: Efforts that acted, shape (N, n), N m or N.
-        q_d: Desired positions, shape (N, n).
-        qd_d: Desired velocities, shape (N, n).
+        log: Every step, in the form of the scalar simulation.
         table: Row of the run in the table of the study.
     """
 
-    t: Array
-    q: Array
-    qd: Array
-    tau: Array
-    q_d: Array
-    qd_d: Array
+    log: Log
     table: StudyTable
-
-    @property
-    def log(self) -> Log:
-        """The run in the form of the scalar simulation."""
-        robot = self.table.plan.robot
-        saturated = np.abs(self.tau) >= effort_limits(robot)
-        columns = (self.t, self.q, self.qd, self.q_d, self.qd_d, self.tau, saturated)
-        return Log(robot.joint_names, *columns, continuous_joints(robot))
 
     def waypoints(self, rate: float = 100.0) -> Waypoints:
         """Return the motion as waypoints at a rate in Hz.
 
         A run may end in motion but a trajectory must not, so it brakes for `BRAKING_S` s more.
         """
-        step = max(1, round(1.0 / (rate * (self.t[1] - self.t[0])))) if len(self.t) > 1 else 1
-        at = slice(None, None, step)
-        t, q, qd = self.t[at], self.q[at], self.qd[at]
+        log = self.log
+        step = max(1, round(1.0 / (rate * (log.t[1] - log.t[0])))) if len(log.t) > 1 else 1
+        t, q, qd = log.t[::step], log.q[::step], log.qd[::step]
         return Waypoints(
-            self.table.plan.robot.joint_names,
+            log.joint_names,
             np.append(t, t[-1] + BRAKING_S),
             np.vstack([q, q[-1] + 0.5 * BRAKING_S * qd[-1]]),
             np.vstack([qd, np.zeros_like(qd[-1])]),
@@ -77,9 +58,18 @@ def replay(plan: StudyPlan, run: int, mode: str = "") -> Replay:
     result = own.run(run, run + 1, record=True)
     chunk = Chunk(plan.modes.index(mode), run, run + 1)
     table = table_of(plan, {chunk: dict(result.statistics)})
-    n = plan.robot.dof
+    robot, n = plan.robot, plan.robot.dof
     reference = own.references[run % len(plan.motions)]
-    q_d, qd_d = reference[:, :n], reference[:, n : 2 * n]
-    t = np.arange(plan.steps) * plan.plant_step
-    kept = {name: values[:, 0] for name, values in result.record.items()}
-    return Replay(t, kept["q"], kept["qd"], kept["tau"], q_d, qd_d, table)
+    q, qd, tau = (result.record[name][:, 0] for name in ("q", "qd", "tau"))
+    log = Log(
+        robot.joint_names,
+        np.arange(plan.steps) * plan.plant_step,
+        q,
+        qd,
+        reference[:, :n],
+        reference[:, n : 2 * n],
+        tau,
+        np.abs(tau) >= effort_limits(robot),
+        continuous_joints(robot),
+    )
+    return Replay(log, table)

@@ -13,24 +13,26 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains, ideal_gains
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.tuning import gains_for
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.kinematic_tree import robot_digest
-from robot_dynamics.simulation.simd.batch_parameters import (
+from robot_dynamics.simulation.simd.compiled_loop import (
+    BatchResult,
+    CompiledLoop,
     first_efforts,
     model_parameters,
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.simd.compiled_loop import BatchResult, CompiledLoop, LoopStructure
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.simulation.simd.law_stages import LoopStructure
+from robot_dynamics.spatial import Inertia
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES, Setting
 
 CHUNK = 512
 """Number of runs that are executed, sent and stored together."""
 
-_MOST_LOOPS = 8
+_MOST_KEPT = 16
 
 
 class Chunk(NamedTuple):
@@ -160,7 +162,17 @@ def _periods(plan: StudyPlan) -> float:
     return float(max(np.rint(1.0 / (plan.rate * plan.plant_step)), 1.0))
 
 
-_loops: OrderedDict[tuple[str, LoopStructure], CompiledLoop] = OrderedDict()
+_cache: OrderedDict[Any, Any] = OrderedDict()
+"""Compiled loops and runners of this process, the last used ones at the end."""
+
+
+def _cached(key: object, make: Callable[[], Any]) -> Any:
+    if key not in _cache:
+        _cache[key] = make()
+        while len(_cache) > _MOST_KEPT:
+            _cache.popitem(last=False)
+    _cache.move_to_end(key)
+    return _cache[key]
 
 
 def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
@@ -179,25 +191,14 @@ def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
         shared=len(plan.motions) == 1,
     )
     key = robot_digest(plan.robot), structure
-    if key not in _loops:
-        _loops[key] = CompiledLoop(plan.robot, structure)
-        while len(_loops) > _MOST_LOOPS:
-            _loops.popitem(last=False)
-    _loops.move_to_end(key)
-    return _loops[key]
-
-
-_runners: OrderedDict[tuple[str, str], Runner] = OrderedDict()
+    loop: CompiledLoop = _cached(key, lambda: CompiledLoop(plan.robot, structure))
+    return loop
 
 
 def runner(plan: StudyPlan, mode: str) -> Runner:
     """Return the runner of a plan, cached per process."""
-    key = plan.digest(), mode
-    if key not in _runners:
-        _runners[key] = Runner(plan, mode)
-        while len(_runners) > _MOST_LOOPS:
-            _runners.popitem(last=False)
-    return _runners[key]
+    own: Runner = _cached((plan.digest(), mode), lambda: Runner(plan, mode))
+    return own
 
 
 Columns = dict[str, Array]

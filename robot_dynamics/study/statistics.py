@@ -1,4 +1,4 @@
-"""What a table of runs says: parts with their intervals, distributions, what costs most."""
+"""Statistics of a table of runs: shares with confidence intervals, quantiles, Sobol indices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from robot_dynamics.study.runs import runner
 from robot_dynamics.study.study_table import CRITERIA, StudyTable
 
 CONFIDENCE = 0.95
-"""Of every interval."""
+"""Confidence level of every interval."""
 
 
 class Part(NamedTuple):
-    """A part of the runs: count, of how many, and the interval that holds the true part."""
+    """A share of the runs: their number, that of all runs, and the confidence interval."""
 
     held: int
     runs: int
@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The part itself."""
+        """Number of these runs over that of all."""
         return self.held / self.runs
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 def part(held: Array) -> Part:
-    """Return the part of the runs for which `held`, with Wilson's interval of `CONFIDENCE`."""
+    """Return the share of the runs for which `held` is true, with Wilson's interval."""
     runs, count = len(held), int(np.count_nonzero(held))
     found = imported("scipy.stats").binomtest(count, runs)
     low, high = found.proportion_ci(CONFIDENCE, method="wilson")
@@ -43,13 +43,13 @@ def part(held: Array) -> Part:
 
 
 def parts(table: StudyTable) -> dict[str, Part]:
-    """The part that holds each limit, and all of them."""
+    """Return the share of runs within each limit, and within all limits."""
     found = {name: part(table[f"ok[{name}]"]) for name in CRITERIA}
     return {**found, "all": part(~table["failed"])}
 
 
 def quantiles(table: StudyTable, kind: str, levels: Sequence[float] = (0.5, 0.95, 1.0)) -> Array:
-    """Quantiles of what each joint did, shape (n, levels).
+    """Return quantiles of a result of each joint, shape (n, levels).
 
     Args:
         table: The runs.
@@ -61,18 +61,18 @@ def quantiles(table: StudyTable, kind: str, levels: Sequence[float] = (0.5, 0.95
 
 
 def first_order(table: StudyTable, result: str = "error") -> dict[str, float]:
-    """Part of the variance of a result that each quantity alone explains.
+    """Return the share of the variance of a result that each quantity alone explains.
 
     First-order Sobol indices from the runs at hand: the variance of the means of the result in
-    bins of equal count, along each dimension, over its whole variance; less what chance alone
-    gives. Quantities of several dimensions are summed.
+    bins of equal count, along each dimension, over its whole variance, less the
+    expectation of independent data. Quantities of several dimensions are summed.
 
     Args:
         table: Runs of one mode.
         result: A column.
     """
     y = np.where(np.isfinite(table[result]), table[result], np.nan)
-    y = np.clip(y, None, np.nanquantile(y, 0.99))  # a run that ran away would be all there is
+    y = np.clip(y, None, np.nanquantile(y, 0.99))  # a diverged run would dominate the variance
     found: dict[str, float] = {}
     total = np.nanvar(y)
     bins = max(2, min(20, int(np.sqrt(len(y) / 5))))
@@ -90,14 +90,14 @@ def first_order(table: StudyTable, result: str = "error") -> dict[str, float]:
 
 
 class Indices(NamedTuple):
-    """Sobol indices by dimension: alone, and with all interactions."""
+    """Sobol indices by dimension: first order, and total with all interactions."""
 
     first: dict[str, float]
     total: dict[str, float]
 
 
 def sobol_indices(plan: StudyPlan, count: int = 1024, *, mode: str = "") -> Indices:
-    """Sobol indices of the largest error, by runs of their own: count (dimensions + 2) of them.
+    """Return Sobol indices of the largest error, from count (dimensions + 2) further runs.
 
     Args:
         plan: The study.

@@ -1,13 +1,5 @@
 """Motions of the joints: waypoints in, positions, velocities and accelerations out."""
 
-from robot_dynamics.trajectory.cartesian.pose_following import FollowedPath, Remark, follow_poses
-from robot_dynamics.trajectory.cartesian.pose_paths import (
-    PosePath,
-    circle,
-    pose_spline,
-    read_poses,
-    straight_line,
-)
 from robot_dynamics.trajectory.follower import Follower
 from robot_dynamics.trajectory.interpolation import interpolate
 from robot_dynamics.trajectory.motions import (
@@ -16,6 +8,14 @@ from robot_dynamics.trajectory.motions import (
     excitation,
     polynomial_345,
     random_poses,
+)
+from robot_dynamics.trajectory.pose_following import FollowedPath, Remark, follow_poses
+from robot_dynamics.trajectory.pose_paths import (
+    PosePath,
+    circle,
+    pose_spline,
+    read_poses,
+    straight_line,
 )
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Point, Waypoints, read_points

@@ -360,7 +360,9 @@ class Goals:
         progress = judge(
             self.joint_names, past, moment.position_error, moment.velocity_error, goal.tolerances
         )
-        if past >= 0.0 and self._blind(goal, moment):
+        if past >= 0.0 and goal._measurements is None:
+            goal._measurements = moment.measurements
+        if past >= 0.0 and moment.measurements == goal._measurements:  # not measured since the end
             progress = UNDER_WAY
             if past > goal.tolerances.goal_time:
                 progress = Progress(
@@ -373,9 +375,3 @@ class Goals:
             return None
         self.end(*progress)
         return progress
-
-    def _blind(self, goal: Goal, moment: Moment) -> bool:
-        """Return whether no state has been measured since the end."""
-        if goal._measurements is None:
-            goal._measurements = moment.measurements
-        return moment.measurements == goal._measurements

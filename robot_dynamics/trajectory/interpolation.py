@@ -16,7 +16,7 @@ import numpy as np
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN
-from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
+from robot_dynamics.trajectory.trajectory import MOMENT_S, ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 
@@ -122,11 +122,11 @@ def _through(waypoints: Waypoints, start: State | None, continuous: Array) -> tu
     qdd = absent if waypoints.accelerations is None else waypoints.accelerations
     if start is not None:
         q = nearest_turn(q, start.q, continuous)
-        if t[0] > 0.0:
+        if t[0] > MOMENT_S:
             t = np.concatenate(([0.0], t))
             q, qd, qdd = (np.vstack((x, y)) for x, y in zip(start, (q, qd, qdd), strict=True))
     if len(t) == 1:  # a single point at its own time: hold there
-        t = np.array([t[0], t[0] + 1e-9])
+        t = np.array([t[0], t[0] + MOMENT_S])
         q = np.repeat(q, 2, axis=0)
         return t, quintic(np.diff(t), _rest(q[:1]), _rest(q[1:]))
     from_start = start is not None and len(t) > len(waypoints.times)
@@ -161,7 +161,7 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
     first.qdd[cubic] = ((6.0 * slope - 4.0 * first.qd - 2.0 * last.qd) / h)[cubic]
     last.qdd[cubic] = ((-6.0 * slope + 2.0 * first.qd + 4.0 * last.qd) / h)[cubic]
 
-    for i, j in _runs(~both):  # points i to j have positions only between them
+    for i, j in runs(~both):  # points i to j have positions only between them
         v = [qd[i] if has_velocity[i] else 0.0, qd[j] if has_velocity[j] else 0.0]
         a = [
             qdd[i] if has_acceleration[i] else last.qdd[i - 1] if i > 0 else 0.0,
@@ -173,10 +173,10 @@ def _segments(t: Array, q: Array, qd: Array, qdd: Array, *, smooth_first: bool) 
     return quintic(h[:, 0], first, last)
 
 
-def _runs(marked: Array) -> list[tuple[int, int]]:
+def runs(marked: Array) -> list[tuple[int, int]]:
     """Return first and one past the last index of every run of True."""
-    edges = np.diff(np.concatenate(([0], marked.astype(int), [0])))
-    starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
+    steps = np.diff(np.concatenate(([0], marked.astype(int), [0])))
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
     return [(int(i), int(j)) for i, j in zip(starts, ends, strict=True)]
 
 

@@ -147,7 +147,8 @@ def excitation(
     half = _half_ranges(robot, c)
     cycles = 1.0 + np.arange(robot.dof) % 3  # three frequencies keep neighbours apart
     t = _grid(duration, rate)[:, None]
-    e, ed, edd = _sine_squared(np.pi / duration, t)
+    k = np.pi / duration
+    e, ed, edd = np.sin(k * t) ** 2, k * np.sin(2.0 * k * t), 2.0 * k**2 * np.cos(2.0 * k * t)
     w = 2.0 * np.pi * cycles / duration
     s, sd, sdd = np.sin(w * t), w * np.cos(w * t), -(w**2) * np.sin(w * t)
     shape, shape_d, shape_dd = e * s, ed * s + e * sd, edd * s + 2.0 * ed * sd + e * sdd
@@ -222,11 +223,6 @@ def _half_ranges(robot: Robot, centre: Array) -> Array:
         for joint in robot.independent_joints
     ]
     return np.where(np.isfinite(half), half, free)
-
-
-def _sine_squared(k: float, t: Array) -> tuple[Array, Array, Array]:
-    """Return sin^2(k t) and its first two derivatives."""
-    return np.sin(k * t) ** 2, k * np.sin(2.0 * k * t), 2.0 * k**2 * np.cos(2.0 * k * t)
 
 
 def _grid(duration: float, rate: float) -> Array:

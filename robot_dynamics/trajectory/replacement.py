@@ -15,7 +15,7 @@ from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN
 from robot_dynamics.trajectory.interpolation import interpolate, quintic
-from robot_dynamics.trajectory.trajectory import ORDER, State, Trajectory
+from robot_dynamics.trajectory.trajectory import MOMENT_S, ORDER, State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
 
 DEFAULT_BLEND_S = 0.2
@@ -218,10 +218,12 @@ def _fade(joint_names: tuple[str, ...], gap: State, given: Array, T: float) -> T
 
 
 def _union(*breaks: Sequence[float] | Array) -> Array:
-    """Merge break times from zero on; times closer than a nanosecond become one."""
+    """Merge break times from zero on into two or more; times closer than `MOMENT_S` become one."""
     merged = np.unique(np.concatenate([np.asarray(b, dtype=float) for b in breaks]))
     merged = merged[merged >= 0.0]
-    return merged[np.concatenate(([True], np.diff(merged) > 1e-9))]
+    merged = merged[np.concatenate(([True], np.diff(merged) > MOMENT_S))]
+    # A motion that is over at once still needs one piece
+    return merged if len(merged) > 1 else np.append(merged, merged[-1] + MOMENT_S)
 
 
 def _middles(breaks: Array) -> Array:

@@ -18,6 +18,9 @@ from robot_dynamics.foundation.arrays import Array, frozen
 ORDER = 6
 """Coefficients per polynomial of degree five, which fits three derivatives at both ends."""
 
+MOMENT_S = 1e-9
+"""Duration of a motion that is a single point, s."""
+
 _POWERS = np.arange(ORDER)
 
 
@@ -52,8 +55,8 @@ class Trajectory:
                 f"trajectory: coefficients of shape {self.coefficients.shape} for {m} pieces of "
                 f"{n} joints; expected {(m, n, ORDER)}"
             )
-        if not np.all(np.diff(self.breaks) > 0.0):
-            raise TrajectoryError("trajectory: breaks must increase")
+        if m < 1 or not np.all(np.diff(self.breaks) > 0.0):
+            raise TrajectoryError("trajectory: two or more breaks that increase are needed")
         self._times: list[float] = self.breaks.tolist()
         self._last = m  # of the breaks
         # One product per sample: rows give q, then qd, then qdd; columns are powers of time
@@ -76,7 +79,7 @@ class Trajectory:
         """Return a motion at rest at q, shape (n,), for all times."""
         c = np.zeros((1, len(joint_names), ORDER))
         c[0, :, 0] = q
-        return Trajectory(joint_names, np.array([-1e-9, 0.0]), c)  # ends at time zero
+        return Trajectory(joint_names, np.array([-MOMENT_S, 0.0]), c)  # ends at time zero
 
     @property
     def start(self) -> float:

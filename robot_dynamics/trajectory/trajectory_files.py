@@ -25,7 +25,6 @@ def read_trajectory(
     path: str | Path,
     known: Sequence[str] | None = None,
     *,
-    allow_partial: bool = True,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
     """Read waypoints from a .yaml or .csv file.
@@ -33,7 +32,6 @@ def read_trajectory(
     Args:
         path: The file; its suffix selects the format.
         known: Names of all joints of the robot; by default the names in the file.
-        allow_partial: Accept a motion of some of the joints.
         allow_end_velocity: Accept a motion that does not end at rest.
 
     Raises:
@@ -57,7 +55,6 @@ def read_trajectory(
             names,
             points,
             names if known is None else known,
-            allow_partial=allow_partial,
             allow_end_velocity=allow_end_velocity,
         )
     except TrajectoryError as error:

@@ -128,15 +128,11 @@ class Waypoints:
         if moving:
             return self
         absent = np.full_like(self.positions, np.nan)
-        first = np.where(np.arange(len(self.times)) == 0, 0.0, np.nan)[:, None]
-        qd = absent if self.velocities is None else self.velocities
-        qdd = absent if self.accelerations is None else self.accelerations
-        first = np.broadcast_to(first, self.positions.shape)
-        return replace(
-            self,
-            velocities=np.where(first == 0.0, 0.0, qd),
-            accelerations=np.where(first == 0.0, 0.0, qdd),
+        qd, qdd = (
+            np.array(absent if x is None else x) for x in (self.velocities, self.accelerations)
         )
+        qd[0] = qdd[0] = 0.0
+        return replace(self, velocities=qd, accelerations=qdd)
 
     def without_overshoot(self) -> Waypoints:
         """Add velocities and accelerations that keep each joint between neighbouring points.

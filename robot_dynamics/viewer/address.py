@@ -17,7 +17,7 @@ class PortError(RobotDynamicsError, OSError):
 
 
 def address(host: str, port: int) -> str:
-    """Where a browser finds a page."""
+    """Return the URL of a page."""
     name = socket.gethostname() if host in ("0.0.0.0", "::") else host
     return f"http://{name}:{port}"
 
@@ -38,8 +38,8 @@ def check_free(host: str, port: int) -> None:
     Raises:
         PortError: If the port is taken or may not be used.
     """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
+    protocol = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(protocol, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))

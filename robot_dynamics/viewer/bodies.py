@@ -29,7 +29,7 @@ class Bodies:
     """The bodies of a robot below one node.
 
     Args:
-        scene: Where they are shown.
+        scene: Scene of the page.
         root: Name of the node of the root link, such as "/robot".
         tree: The robot without fixed joints.
     """
@@ -55,14 +55,14 @@ class Bodies:
         self._shown = np.zeros(len(self._nodes))
 
     def _wxyz(self, values: Array | None = None) -> Array:
-        """Turns of the bodies in their parents as quaternions, shape (m, 4)."""
+        """Return rotations of the bodies in their parents as quaternions, shape (m, 4)."""
         turned = np.array([[joint.type.rotates] for joint in self._joints]).reshape(-1, 1)
         angles = turned * (0.0 if values is None else values[:, None])
         turns = self._origins * Rotation.from_rotvec(angles * self._axes)
         return np.roll(turns.as_quat(), 1, axis=1)
 
     def add(self, body: int, shapes: Iterable[Shape], opacity: float | None = None) -> list[Any]:
-        """Give a body its shapes; body 0 is the root link.
+        """Add shapes to a body; body 0 is the root link.
 
         Returns:
             A handle for each shape.
@@ -98,7 +98,7 @@ class Bodies:
         self._shown[moved] = values[moved]
 
     def show(self, visible: bool) -> None:
-        """Show or hide all of them."""
+        """Show or hide all bodies."""
         self._root.visible = visible
 
 

@@ -44,8 +44,7 @@ class EffortSplitter:
     Args:
         robot: The robot.
         dynamics: Its compiled equations.
-        frame: Link or frame that carries the payload and exerts the wrench; none for a robot that
-            does neither.
+        frame: Link or frame that carries the payload and exerts the wrench, or None without them.
 
     Attributes:
         links: Names of the bodies that cause efforts, rows of `EffortCauses.by_link`.
@@ -80,7 +79,7 @@ class EffortSplitter:
                 e.gravity,
             ]
         )
-        # Columns are joints, followers of mimic joints among them, which their leaders feel
+        # Columns are joints, including followers of mimic joints, which act on their leaders
         felt = tables @ coupling.matrix
         alone = self._dynamics.inverse(q, qd, qdd)
         carried, exerted = (
@@ -91,7 +90,7 @@ class EffortSplitter:
         return EffortCauses(by_cause, felt.sum(axis=0))
 
     def _load(self, payload: Inertia | None, wrench: Array | None) -> dict[str, Any]:
-        """Arguments of `Dynamics.inverse` for what is at the tool."""
+        """Return arguments of `Dynamics.inverse` for the load at the tool."""
         load: dict[str, Any] = {}
         if self._frame is not None and payload is not None and payload.mass:
             load["payload"] = payload

@@ -1,12 +1,17 @@
-"""Shapes of the links of a robot: coloured triangles in the frame of their link."""
+"""Shapes of the links of a robot: coloured triangles in the frame of their link.
+
+Meshes are found by `package://`, `file://` and relative paths.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import trimesh
@@ -15,9 +20,7 @@ from robot_dynamics.errors import UrdfError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
-from robot_dynamics.spatial.rotation import rotation_from_rpy
-from robot_dynamics.viewer.package_paths import mesh_path
+from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 
 Colour = tuple[int, int, int]
 
@@ -25,7 +28,7 @@ GREY: Colour = (200, 203, 208)
 STAND_IN: Colour = (150, 160, 190)
 
 DENSITY = 1500.0
-"""Of a stand-in without a size of its own, kg/m^3: between plastic and aluminium."""
+"""Density of a stand-in without a size, kg/m^3: between plastic and aluminium."""
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +57,8 @@ class LinkShapes(NamedTuple):
 def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
     """Load the shapes of all links.
 
-    A mesh that is missing or cannot be read gives way to the collision shapes of its link, and
-    where there are none, to an ellipsoid of the link's inertia. One warning names all such meshes.
+    The collision shapes of its link replace a missing or unreadable mesh; without any, an ellipsoid
+    of the inertia does. One warning counts all such meshes.
 
     Args:
         robot: The robot.
@@ -84,13 +87,13 @@ def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
 
 
 def outlines(source: str | os.PathLike[str]) -> dict[str, Array]:
-    """Points of the collision shapes of every link, or of its looks where it has none.
+    """Return points of the collision shapes of every link, or of its visual shapes without any.
 
     Args:
         source: Path or text of a URDF.
 
     Returns:
-        Shape (v, 3) by link, m, in its frame; nothing of links whose meshes are missing.
+        Shape (v, 3) by link, m, in its frame; links with missing meshes are left out.
     """
     document = open_document(source)
     loader = _Loader(document, _folder(source))
@@ -225,7 +228,7 @@ class _Loader:
 
 
 class _MissingMeshError(Exception):
-    """A mesh that is not there or cannot be read."""
+    """A missing or unreadable mesh."""
 
 
 def _reason(path: Path, error: Exception) -> str:
@@ -235,7 +238,7 @@ def _reason(path: Path, error: Exception) -> str:
 
 
 def _own_colour(part: Any) -> Colour | None:
-    """The colour that the file gives a mesh; None for the default of the reader."""
+    """Return the colour of a mesh in its file; None for the default of the reader."""
     material = getattr(part.visual, "material", None)
     if material is None:
         return None
@@ -270,3 +273,49 @@ def _pose(document: Document, origin: Element | None) -> Pose:
     if rpy.shape != (3,) or xyz.shape != (3,):
         raise UrdfError(f"{document.name}:{origin.sourceline}: <origin> needs three numbers each")
     return Pose(rotation_from_rpy(rpy), xyz)
+
+
+PACKAGE_SCHEMES = ("package://", "model://")
+
+
+def mesh_path(uri: str, folder: Path | None = None) -> Path | None:
+    """Find the file of a mesh; nothing is fetched.
+
+    Args:
+        uri: Attribute `filename` of a <mesh>.
+        folder: Folder of the URDF, or None for a URDF given as text.
+
+    Returns:
+        The file, or None if there is none.
+    """
+    for scheme in PACKAGE_SCHEMES:
+        if uri.startswith(scheme):
+            package, _, rest = unquote(uri[len(scheme) :]).partition("/")
+            return _first_file(share / rest for share in _shares(package, folder))
+    path = Path(unquote(uri.removeprefix("file://")))
+    return _first_file([path] if folder is None else [folder / path])
+
+
+def _first_file(paths: Iterator[Path] | list[Path]) -> Path | None:
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _shares(package: str, folder: Path | None) -> Iterator[Path]:
+    """Return candidate folders of a package: those of ROS in its order, then near the URDF."""
+    for prefix in _entries("AMENT_PREFIX_PATH"):
+        yield prefix / "share" / package
+    for entry in _entries("ROS_PACKAGE_PATH"):
+        yield entry / package
+        if entry.name == package:
+            yield entry
+    if folder is not None:
+        for parent in (folder.resolve(), *folder.resolve().parents):
+            yield parent / package
+            if parent.name == package:
+                yield parent
+    for prefix in (*(Path(entry) / "cmeel.prefix" for entry in sys.path), Path(sys.prefix)):
+        yield prefix / "share" / package
+
+
+def _entries(variable: str) -> list[Path]:
+    return [Path(entry) for entry in os.environ.get(variable, "").split(os.pathsep) if entry]

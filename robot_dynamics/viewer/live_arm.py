@@ -27,8 +27,8 @@ from robot_dynamics.trajectory import Follower, Waypoints, excitation, random_po
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
-BY_HAND, SWING, POSES, FROM_FILE = "by hand", "all joints swing", "random poses", "from a file"
-STILL = "hold still"
+BY_HAND, EXCITATION, POSES = "by hand", "all joints together", "random poses"
+FROM_FILE, STILL = "from a file", "hold still"
 
 CYCLE_S = 1e-3
 """Time of a control cycle and of a step of the plant, s."""
@@ -43,7 +43,7 @@ OBSERVED_EVERY = 5
 """Cycles between two calls of the observer."""
 
 LOAD_DENSITY = 3000.0
-"""Of the ball that stands for a payload, kg/m^3."""
+"""Density of the ball that represents a payload, kg/m^3."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class ArmSettings:
         hand: Positions by hand, shape (n,), rad or m.
     """
 
-    motion: str = SWING
+    motion: str = EXCITATION
     mode: str = "feedforward"
     feedforward: bool = True
     payload: float = 0.0
@@ -72,22 +72,22 @@ class ArmSettings:
 
 
 class LiveArm:
-    """A simulated arm under control, moved on by `advance`.
+    """A simulated arm under control, advanced by `advance`.
 
     Args:
         robot: The robot.
-        waypoints: A motion of the user's, offered as `FROM_FILE`.
+        waypoints: Motion from a file, offered as `FROM_FILE`.
 
     Raises:
         RobotError: If it has bodies that cannot be simulated, or joints that move no inertia.
 
     Attributes:
         frame: Link or frame that carries the payload and is pushed.
-        motions: What `ArmSettings.motion` may be.
-        motion: The one that it follows; empty before the first.
-        time: s, since it was made.
-        observe: Told of every `OBSERVED_EVERY`-th cycle: the moment, desired velocities and efforts
-            of feedforward, shape (n,) each, or None by hand.
+        motions: Valid values of `ArmSettings.motion`.
+        motion: The current motion; empty before the first.
+        time: Time since creation, s.
+        observe: Called in every `OBSERVED_EVERY`-th cycle with the snapshot, desired velocities and
+            efforts of feedforward, shape (n,) each, or None by hand.
     """
 
     observe: Callable[[Snapshot, Array | None, Array | None], None] | None = None
@@ -105,25 +105,25 @@ class LiveArm:
         self._plant = Plant(robot, middle, dynamics=stops, stops=True, step=CYCLE_S)
         self._follower = Follower(robot.joint_names, middle, continuous=self._model.continuous)
         self._motions = {
-            SWING: excitation(robot, 8.0, share=0.5, speed_share=0.5, rate=25.0),
+            EXCITATION: excitation(robot, 8.0, share=0.5, speed_share=0.5, rate=25.0),
             POSES: random_poses(robot, seed=1),
         }
         if waypoints is not None:
             self._motions = {FROM_FILE: waypoints, **self._motions}
         self.motions = (*self._motions, STILL, BY_HAND)
         self.motion = ""
-        self._wishes = ArmSettings()
+        self._settings = ArmSettings()
         self.time = 0.0
 
     def advance(self, seconds: float, settings: ArmSettings) -> None:
-        """Move on.
+        """Simulate for a time.
 
         Args:
-            seconds: Time that passes; at most `LONGEST_STEP_S` of it counts.
-            settings: What holds from now on.
+            seconds: Time to simulate, s; at most `LONGEST_STEP_S`.
+            settings: Settings from now on.
 
         Raises:
-            SimulationError: If the arm ran away; it is then where `reset` puts it.
+            SimulationError: If the motion diverged; the arm is then reset.
         """
         self._take_up(settings)
         cycles = round(min(seconds, LONGEST_STEP_S) / CYCLE_S)
@@ -151,10 +151,10 @@ class LiveArm:
     @property
     def payload(self) -> Inertia:
         """Payload of the tool."""
-        return ball(self._wishes.payload)
+        return ball(self._settings.payload)
 
     def snapshot(self) -> Snapshot:
-        """The arm as it is now."""
+        """Return the present state."""
         plant, by_hand = self._plant, self.motion == BY_HAND
         return Snapshot(
             self.time,
@@ -164,11 +164,11 @@ class LiveArm:
             self._loaded.bias(plant.q, plant.qd) if by_hand else plant.tau,
             None if by_hand else self._follower.sample(self.time).q,
             self.payload,
-            np.array(self._wishes.push),
+            np.array(self._settings.push),
         )
 
     def _take_up(self, settings: ArmSettings) -> None:
-        self._wishes = settings
+        self._settings = settings
         self._loaded.load(1.0 + settings.mass_error, self.payload)
         known = settings.payload > 0.0 and settings.payload_known
         self._known = replace(
@@ -202,16 +202,16 @@ class LiveArm:
         measured = Measured(self._plant.q, self._plant.qd)
         reference = Reference(desired.q, desired.qd, self._known.feedforward(*desired))
         command = saturate(self._law(self._known, reference, measured), self.limit).tau
-        self._loaded.push(np.array(self._wishes.push), self._plant.q)
+        self._loaded.push(np.array(self._settings.push), self._plant.q)
         self._plant.step(command)
         self.time += CYCLE_S
         return reference
 
 
 class _LoadedArm:
-    """Equations of the arm as it really is: heavier than its model, loaded and pushed.
+    """Equations of the true arm: heavier than its model, loaded and pushed.
 
-    Masses all scaled by f scale M and b by f; so do efforts that are divided by it.
+    Scaling all masses by f scales M and b by f, so efforts are divided by f instead.
     """
 
     def __init__(self, dynamics: Dynamics, frame: str) -> None:
@@ -261,6 +261,6 @@ class _LoadedArm:
 
 
 def ball(mass: float) -> Inertia:
-    """A solid ball of a mass, kg, about its centre."""
+    """Return a solid ball of a mass, kg, at the origin."""
     radius = (3.0 * mass / (4.0 * np.pi * LOAD_DENSITY)) ** (1.0 / 3.0)
     return Inertia.from_com(mass, np.zeros(3), 0.4 * mass * radius**2 * np.eye(3))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
 from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
-from robot_dynamics.viewer.page import Page, tick_until
+from robot_dynamics.viewer.page import Page
 
 if TYPE_CHECKING:  # needs rosbags
     from robot_dynamics.recordings.simulated_runs import SimulatedRecording
@@ -22,11 +21,11 @@ class LiveView:
     """The page of a simulated robot.
 
     Args:
-        page: Where it is shown.
+        page: The page.
         name: Name of a known robot, or path of a URDF.
         load: Reads a robot by its name.
-        waypoints: A motion of the user's for this robot.
-        recording: Makes a recording of a robot, by its name and equations: of each its own.
+        waypoints: Motion from a file, for this robot.
+        recording: Makes a new recording of a robot, from its name and equations.
     """
 
     def __init__(
@@ -54,15 +53,10 @@ class LiveView:
         self._record()
 
     def _record(self) -> None:
-        self._end_recording()
+        self.close()
         if self._new_recording is not None:
             self._recording = self._new_recording(self.name, self.arm.dynamics)
             self.arm.observe = self._recording.add
-
-    def _end_recording(self) -> None:
-        if self._recording is not None:
-            self._recording.close()
-        self._recording = None
 
     def tick(self, seconds: float) -> None:
         """Advance by a time, s, and show the arm."""
@@ -90,16 +84,15 @@ class LiveView:
         )
 
     def _change(self, name: str) -> None:
-        """Show another robot; one that cannot be simulated is named, and this one stays."""
+        """Show another robot, or an error if it cannot be simulated."""
         try:
             self._open(name)
         except RobotDynamicsError as error:
             self.controls.robot.value = self.name
             self.controls.message.content = f"**{error}**"
 
-    def run(self, ended: threading.Event) -> None:
-        """Tick until the event is set."""
-        try:
-            tick_until(ended, self.tick)
-        finally:
-            self._end_recording()
+    def close(self) -> None:
+        """End the recording."""
+        if self._recording is not None:
+            self._recording.close()
+        self._recording = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -26,11 +27,10 @@ from robot_dynamics.viewer.scene import RobotScene
 from robot_dynamics.viewer.snapshot import Snapshot
 
 RATE_HZ = 25.0
-"""Moments shown a second."""
+"""Updates of the page per second."""
 
 DRAW_EVERY = 3
-"""Moments between two drawings of the plots, and between two that are taken apart by cause: a curve
-of ten seconds hardly changes in one."""
+"""Updates per drawing of the plots, because a curve of ten seconds hardly changes in one update."""
 
 RESIDUAL_SHARE = 0.1
 """Residual over the effort limit at which a link is fully red."""
@@ -59,7 +59,7 @@ class Page:
     def __init__(self, host: str = LOOPBACK, port: int = PORT) -> None:
         check_free(host, port)
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # of browsers that leave
-        with redirect_stdout(io.StringIO()):  # we say it in one line
+        with redirect_stdout(io.StringIO()):  # `announcement` says it in one line
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
         self.host = host
         self._shown: _Shown | None = None
@@ -67,12 +67,12 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """URL of the page."""
         return address(self.host, self.server.get_port())
 
     @property
     def watched(self) -> bool:
-        """Whether any browser is connected."""
+        """True while a browser is connected."""
         return bool(self.server.get_clients())
 
     def announcement(self) -> str:
@@ -85,7 +85,7 @@ class Page:
 
         Args:
             robot: The robot.
-            source: Path or text of its URDF, for what it looks like.
+            source: Path or text of its URDF, for its shapes.
             dynamics: Its compiled equations.
             limit: Effort limits, shape (n,), N m or N; infinite for none.
         """
@@ -121,9 +121,9 @@ class Page:
         """Show a moment.
 
         Args:
-            now: What is shown.
-            residual: Whether colours tell how far efforts are from those of the model, instead of
-                how near to their limits.
+            now: The moment.
+            residual: Whether colours show the difference from the efforts of the model, instead of
+                the share of the limits.
             ellipsoid: Whether to show the ellipsoid of the tool's velocities.
         """
         assert self._shown is not None
@@ -151,6 +151,13 @@ class Page:
             self._shown.scene.forget_path()
             self._shown.plots.clear()
 
+    def serve(self, tick: Callable[[float], None]) -> None:
+        """Print the address, and call `tick` as `tick_until` does, until SIGTERM or Ctrl-C."""
+        ended = threading.Event()
+        signal.signal(signal.SIGTERM, lambda *_: ended.set())
+        print(self.announcement(), flush=True)
+        tick_until(ended, tick)
+
     def close(self) -> None:
         """Stop serving the page."""
         with redirect_stdout(io.StringIO()):
@@ -158,7 +165,7 @@ class Page:
 
 
 def tick_until(ended: threading.Event, tick: Callable[[float], None]) -> None:
-    """Let time pass at `RATE_HZ`: tick gets the seconds since it was last called, one at most."""
+    """Call `tick` at `RATE_HZ` with the seconds since its last call, at most one."""
     last = time.monotonic()
     while not ended.wait(max(0.0, last + 1.0 / RATE_HZ - time.monotonic())):
         now = time.monotonic()
@@ -167,6 +174,6 @@ def tick_until(ended: threading.Event, tick: Callable[[float], None]) -> None:
 
 
 def _sky() -> npt.NDArray[np.uint8]:
-    """A background that white links stand out from, darker towards the ground."""
+    """Return a background that contrasts with white links, darker towards the ground."""
     rows = np.linspace([226, 232, 240], [176, 186, 200], 64).astype(np.uint8)
     return np.repeat(rows[:, None], 2, axis=1)

@@ -21,14 +21,14 @@ COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8
            "#e377c2", "#7f7f7f", "#bcbd22")  # fmt: skip
 
 MOST_CURVES = 10
-"""Joints or links that a plot has room for: the first ones."""
+"""Largest number of joints or links in a plot; the first ones are shown."""
 
 
 class _Curves:
     """The last seconds of some signals, distributed over several plots.
 
     Args:
-        plots: Each with how many of the numbers are its curves, in order.
+        plots: Each plot with its number of curves, in order.
     """
 
     def __init__(self, plots: Sequence[tuple[Any, int]]) -> None:
@@ -36,7 +36,7 @@ class _Curves:
         self._rows: list[Array] = []
 
     def add(self, time: float, *parts: Array) -> None:
-        """Take up the numbers of a time, s; one that lies back begins another motion."""
+        """Add the numbers of a time, s; an earlier time than the last begins a new motion."""
         if self._rows and time < self._rows[-1][0]:
             self.clear()
         self._rows.append(np.concatenate([[time], *parts]))
@@ -44,7 +44,7 @@ class _Curves:
             del self._rows[0]
 
     def draw(self) -> None:
-        """Send them to the browsers."""
+        """Send the curves to the browsers."""
         if len(self._rows) < 2:
             return
         table = np.ascontiguousarray(np.array(self._rows).T)
@@ -54,7 +54,7 @@ class _Curves:
             at += width
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all points."""
         self._rows.clear()
 
 
@@ -62,7 +62,7 @@ class Plots:
     """Five plots in a panel beside the scene.
 
     Args:
-        server: Where they are shown.
+        server: Server of the page.
         robot: The robot.
         links: Rows of `EffortCauses.by_link`.
         limit: Effort limits, shape (n,), N m or N; infinite for none.
@@ -95,7 +95,7 @@ class Plots:
         self._parts = _Curves([(causes, len(parts)), (by_link, len(links))])
 
     def add(self, now: Snapshot) -> None:
-        """Take up a moment; `draw` shows it."""
+        """Add a moment; `draw` shows it."""
         few = slice(self._few)
         desired = now.q if now.q_d is None else now.q_d
         bounded = np.isfinite(self._limit)
@@ -114,7 +114,7 @@ class Plots:
         self._parts.draw()
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all points."""
         self._motion.clear()
         self._parts.clear()
 

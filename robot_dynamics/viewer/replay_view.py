@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 
 from robot_dynamics.control import effort_limits
@@ -11,7 +9,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.recordings.recorded_motion import RecordedMotion
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.page import Page, tick_until
+from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot
 
 SLOPE_S = 0.02
@@ -22,13 +20,13 @@ class ReplayView:
     """The page of a recording.
 
     Args:
-        page: Where it is shown.
+        page: The page.
         motion: The recording.
-        robot: The robot that was recorded.
+        robot: The recorded robot.
         source: Path or text of its URDF.
 
     Raises:
-        RecordingError: If it holds no joint_states of this robot.
+        RecordingError: If it has no joint_states of this robot.
     """
 
     def __init__(self, page: Page, motion: RecordedMotion, robot: Robot, source: str) -> None:
@@ -83,7 +81,3 @@ class ReplayView:
         self.page.show(
             self.snapshot(), residual=self.residual.value, ellipsoid=self.ellipsoid.value
         )
-
-    def run(self, ended: threading.Event) -> None:
-        """Tick until the event is set."""
-        tick_until(ended, self.tick)

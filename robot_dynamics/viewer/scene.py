@@ -13,7 +13,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
-from robot_dynamics.statics.ellipsoids import velocity_ellipsoid
+from robot_dynamics.statics.hand_statics import velocity_ellipsoid
 from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.viewer.bodies import Bodies, by_colour, grown
 from robot_dynamics.viewer.link_shapes import Colour, LinkShapes, Shape
@@ -28,7 +28,7 @@ PUSH: Colour = (240, 110, 20)
 WRENCH: Colour = (200, 40, 120)
 
 SHADES = 12
-"""Steps of the colour of load: only a new step is sent to the browser."""
+"""Steps of the colour of a link; only a new step is sent to the browser."""
 
 PATH_POINTS = 250
 """Points of the tool's path that stay visible: ten seconds of 25 a second."""
@@ -41,18 +41,18 @@ MOMENT_SCALE = 0.1
 
 
 class RobotScene:
-    """A robot in a viser scene, with what surrounds it.
+    """A robot in a viser scene, with ground, arrows, load and path.
 
     Args:
-        server: Where it is shown.
+        server: Server of the page.
         robot: The robot.
         dynamics: Its compiled equations.
-        shapes: What its links look like.
+        shapes: Shapes of its links.
 
     Attributes:
-        tool: The frame whose path is shown, and that carries loads.
-        middle: Middle of where the robot reaches, shape (3,), m.
-        size: How far it reaches across, m.
+        tool: The frame that carries loads and whose path is shown.
+        middle: Middle of the workspace, shape (3,), m.
+        size: Diameter of the workspace, m.
     """
 
     def __init__(
@@ -121,9 +121,8 @@ class RobotScene:
         """Show a moment.
 
         Args:
-            now: What is shown.
-            share: Part of its limit that each joint uses, 0 to 1 and beyond, shape (n,): colour of
-                the body that the joint carries.
+            now: The moment.
+            share: Share of the limit that each joint uses, shape (n,), for the colour of its body.
         """
         self._bodies.place(now.q)
         self._ghost.show(now.q_d is not None)
@@ -148,7 +147,7 @@ class RobotScene:
         self._ellipsoid.position = self._dynamics.pose(q, self.tool).position
 
     def forget_path(self) -> None:
-        """Begin the tool's path anew."""
+        """Remove the path of the tool."""
         self._points = np.zeros((0, 3))
 
     def _colour(self, share: Array) -> None:
@@ -196,7 +195,7 @@ class RobotScene:
             self._path.points = lines
 
     def _on_bodies(self, shapes: Mapping[str, list[Shape]]) -> list[list[Shape]]:
-        """The shapes of links in the frames of the bodies that they are fixed to."""
+        """Return the shapes of links in the frames of the bodies that they are fixed to."""
         gathered: list[list[Shape]] = [[] for _ in self._tree.links]
         for name, parts in shapes.items():
             place = self._tree.frame(name)

@@ -16,9 +16,9 @@ class Snapshot:
         time: s, on any clock.
         q: Measured positions, shape (n,), rad or m.
         qd: Measured velocities, shape (n,).
-        qdd: Accelerations, as well as they are known, shape (n,).
-        tau: Efforts that act, or are measured, shape (n,), N m or N; NaN if unknown.
-        q_d: Desired positions, shape (n,), or None while nothing is desired.
+        qdd: Estimated accelerations, shape (n,).
+        tau: Acting or measured efforts, shape (n,), N m or N; NaN if unknown.
+        q_d: Desired positions, shape (n,), or None without a reference.
         payload: Load that the tool carries, or None.
         push: Force on the tool from outside, shape (3,), N, axes of the root link, or None.
         wrench: Force (N) over moment (N m) that the tool is to exert, about its origin and in its
@@ -37,9 +37,9 @@ class Snapshot:
 
 
 def tool_frame(robot: Robot) -> str:
-    """The frame that carries a load: the tip, or the last link before the tips part.
+    """Return the frame that carries a load: the tip, or the last link common to all tips.
 
-    A robot whose tips part at its root has the first of them.
+    If the tips have only the root in common, the first tip carries the load.
     """
     tree = merge_fixed(robot)
     if len(tree.tips) == 1:

@@ -11,7 +11,7 @@ from robot_dynamics.algorithms.articulated_body import factorise_mass_matrix, fo
 from robot_dynamics.algorithms.composite_body import elimination_parents, mass_matrix, solve
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import random_state, random_wrenches, robots, seeds
 
 

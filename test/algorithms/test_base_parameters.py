@@ -19,12 +19,11 @@ from robot_dynamics.algorithms.base_parameters import base_parameters, independe
 from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.formulations.regressor import Regressor, regressor
-from robot_dynamics.robot.joint import Joint, JointType, Mimic
 from robot_dynamics.robot.joint_frames import joint_frames
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link, Mimic
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import PARAMETERS, Inertia, Pose
+from robot_dynamics.spatial import PARAMETERS, Inertia, Pose
 from strategies import random_inertia, random_state, robots, seeds
 
 # Relative to the largest torque: coefficients come from least squares, which loses digits where

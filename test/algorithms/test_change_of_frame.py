@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.robot.joint import Joint, JointType, joint_motion
-from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import AxisRotation, skew, symmetric, turns_of
+from robot_dynamics.compiler.graph.trace import operation_count, trace
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, joint_motion
+from robot_dynamics.spatial import AxisRotation, Pose, skew, symmetric, turns_of
 from strategies import random_axis, random_inertia, random_rotation, robots, seeds
 
 # float64, entries of order one; worst of 2000 random cases 1e-15

@@ -11,7 +11,7 @@ from robot_dynamics.algorithms.composite_body import mass_matrix
 from robot_dynamics.algorithms.derivatives import forward_derivatives, inverse_derivatives
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import random_inertia, random_state, random_wrenches, robots, seeds
 
 STEP = 1e-30  # complex step: no difference is taken, so nothing cancels, however small the step

@@ -6,7 +6,7 @@ import pytest
 from benchmark.operation_counts.closed_forms import closed_form_count
 from benchmark.operation_counts.strict_count import Operand, Tally, strict_count
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
-from robot_dynamics.spatial.rotation import cross, rotation_about
+from robot_dynamics.spatial import cross, rotation_about
 
 
 def operands(tally, *shape, ready=False):

@@ -16,7 +16,7 @@ import pytest
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.cli import main
 from robot_dynamics.robot import find_robot
-from robot_dynamics.spatial.rigid_body import Inertia, inertial_parameters
+from robot_dynamics.spatial import Inertia, inertial_parameters
 
 ROOT = Path(__file__).parents[2]
 STATE = np.array([0.3, 0.9]), np.array([0.7, -1.1]), np.array([1.5, -0.4])

@@ -58,10 +58,10 @@ def test_info_shows_what_a_mimic_joint_follows(capsys):
     assert "1 x panda_finger_joint1" in out
 
 
-def test_info_says_what_is_doubtful(capsys):
+def test_info_prints_warnings(capsys):
     _, out, _ = run(capsys, "info", "puma_gupta")
-    assert "doubtful\n  link 'link_4': inertia breaks the triangle inequality" in out
-    assert "doubtful" not in run(capsys, "info", "planar_2r")[1]
+    assert "warnings\n  link 'link_4': inertia breaks the triangle inequality" in out
+    assert "warnings" not in run(capsys, "info", "planar_2r")[1]
 
 
 def test_info_has_the_denavit_hartenberg_table_of_a_chain(capsys):

@@ -11,8 +11,7 @@ from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
-from robot_dynamics.spatial.rotation import rotation_from_rpy
+from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 
 # Two joints about y, the second 0.4 m out; a tool fixed 0.3 m further, turned; a sensor on the base
 ARM = """

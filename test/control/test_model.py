@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from robot_dynamics.control import Model
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ShapeError
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 LOAD = Inertia.from_com(0.8, (0.1, 0.02, 0.0), 0.002 * np.eye(3))
 TURNED = np.array([1.0, -2.0, -9.0])
@@ -25,7 +25,7 @@ def random_state(seed):
 
 @pytest.fixture(scope="module")
 def loaded(model):
-    return replace(model, payload=LOAD, frame="fore", free_fall=TURNED).prepare()
+    return replace(model, payload=LOAD, frame="fore", gravity_vector=TURNED).prepare()
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def test_rotors_add_their_inertia_to_the_diagonal(model, seed):
 
 
 def test_hardware_that_compensates_gravity_is_not_given_it_twice(model):
-    weightless = replace(model, free_fall=np.zeros(3))
+    weightless = replace(model, gravity_vector=np.zeros(3))
     q = np.array([0.3, -0.7])
     np.testing.assert_allclose(weightless.gravity(q), 0.0, atol=ROUND_OFF)
     np.testing.assert_allclose(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.control.setpoint import ReferenceHistory
+from robot_dynamics.control.setpoint import KEPT, ReferenceHistory
 
 # Round-off of numbers around one
 EXACT = 1e-12
@@ -15,9 +15,9 @@ def desired_at(history, time):
     return None if segment is None else segment.desired()
 
 
-def filled(count=50, step=0.01, **options):
+def filled(count=50, step=0.01):
     """A motion q = t^2 / 2, sampled."""
-    history = ReferenceHistory(0.1, **options)
+    history = ReferenceHistory(0.1)
     for k in range(count):
         t = 10.0 + k * step
         history.add(t, np.array([[0.5 * t**2], [t]]))
@@ -62,11 +62,11 @@ def test_without_entries_there_is_nothing_to_compare_with():
 
 
 def test_old_entries_are_dropped_and_the_newest_kept():
-    history = filled(count=1000, length=16)
+    history = filled(count=1000)
     assert desired_at(history, 10.0) is None
-    assert (
-        desired_at(history, 10.0 + 960 * 0.01)[0][0] < 0.5 * 19.7**2
-    )  # known no more: 16 are kept
+    oldest = 10.0 + 2 * KEPT * 0.01
+    q, _ = desired_at(history, oldest - 0.5)  # extrapolated from the oldest by 0.1 s at most
+    np.testing.assert_allclose(q[0], 0.5 * oldest**2 - 0.1 * oldest, rtol=EXACT)
     q, _ = desired_at(history, 10.0 + 990 * 0.01)
     np.testing.assert_allclose(q[0], 0.5 * 19.9**2, rtol=EXACT)
 

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.control import SoftLimits, Watchdog
-from robot_dynamics.control.safety import Brakes, all_finite, excessive_error
+from robot_dynamics.control.controller import all_finite
+from robot_dynamics.control.limits import excessive_error
+from robot_dynamics.control.status import Brakes
 from robot_dynamics.control.transitions import Fade, smooth_step
 
 

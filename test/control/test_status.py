@@ -1,18 +1,10 @@
 """The table of statuses: what a controller does, and where a motion starts."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from robot_dynamics.control import Settings, Status
-from robot_dynamics.control.status import AT_REST, TABLE, Start, Supervisor, markdown, start_of
-
-PAGE = Path(__file__).parents[2] / "docs" / "nodes.md"
-
-
-def test_the_documentation_shows_the_table_as_it_is():
-    assert markdown() in PAGE.read_text(encoding="utf-8")
+from robot_dynamics.control.status import AT_REST, TABLE, Start, Supervisor, start_of
 
 
 def test_every_status_has_one_row_but_that_of_a_controller_that_commands_nothing():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from robot_dynamics.papers.model_comparison import compare_on_the_circle, markdown_table
+from docs.paper_figures.lee_1982 import compare_on_the_circle, markdown_table
 
 TABLE = re.compile(r"^\| (?:[^|]+ \| )+test \|\n(?:\|.*\n)+", re.M)
 

@@ -30,7 +30,7 @@ from robot_dynamics.errors import (
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.papers.simplified_models import simplified_model
 from robot_dynamics.robot import find_robot, merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds, urdf_text
 
 # float64 on both sides; the worst of all examples is 3e-11 (rounded angles of a URDF, which

@@ -16,7 +16,7 @@ from oracles import (
     relative_error,
 )
 from robot_dynamics.algorithms import articulated_body
-from robot_dynamics.dynamics.kernels import forward
+from robot_dynamics.dynamics.kernels import equations_of
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.formulations import (
     FORMULATIONS,
@@ -74,7 +74,7 @@ def test_formulations_agree_under_any_gravity_and_a_wrench_at_any_link(robot, se
 def routes(robot):
     """Forward dynamics by every route, as functions of q, qd, tau."""
     tree = merge_fixed(robot)
-    by_name = {name: forward(tree, name).function for name in FORMULATIONS}
+    by_name = {name: equations_of("forward", tree, name).function for name in FORMULATIONS}
     for name in FORMULATIONS:
         by_name[f"{name}, uncompiled"] = functools.partial(
             forward_dynamics, robot, formulation=name

@@ -15,11 +15,10 @@ from benchmark.operation_counts.augmented_body_count import (
 )
 from oracles import example_folder, pin_model, relative_error
 from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.transforms import regroup
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.spatial.rigid_body import Inertia
-from robot_dynamics.spatial.rotation import skew
+from robot_dynamics.spatial import Inertia, skew
 from strategies import random_state, random_wrenches, robots, seeds, state_of
 
 # float64, sums in another order, relative to the largest torque: 2000 random trees of up to seven

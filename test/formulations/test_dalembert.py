@@ -8,21 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from robot_dynamics.algorithms.efforts_by_cause import effects
-from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
-from robot_dynamics.formulations import lagrange, newton_euler
-from robot_dynamics.formulations.dalembert import structured_equations
-from robot_dynamics.papers.puma_three_link import (
+from benchmark.operation_counts.puma_three_link import (
     PumaThreeLink,
     printed_h_3_coefficients,
     printed_h_tran,
 )
+from robot_dynamics.algorithms.efforts_by_cause import effects
+from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
+from robot_dynamics.formulations import lagrange, newton_euler
+from robot_dynamics.formulations.dalembert import structured_equations
 from robot_dynamics.papers.simplified_models import velocity_coefficients
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 from strategies import robots, seeds, state_of
 
 # float64, sums in another order: 2000 random trees stay below 2e-14 of the largest entry, or of

@@ -21,7 +21,7 @@ from robot_dynamics.formulations.kane import (
     translations,
 )
 from robot_dynamics.papers.paper_arms import stanford_arm
-from robot_dynamics.robot.joint import joint_motion
+from robot_dynamics.robot.kinematic_tree import joint_motion
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import random_state, robots, seeds
 

@@ -17,7 +17,7 @@ from robot_dynamics.formulations.lagrange_euler import (
 )
 from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import robots, seeds, state_of
 
 ROUND_OFF = 1e-11  # float64, sums in another order; one wrong sign gives 1e-2 and more

@@ -12,9 +12,8 @@ from robot_dynamics.errors import ShapeError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.formulations.newton_euler import BaseMotion, inverse_dynamics_on_moving_base
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
+from robot_dynamics.spatial import Pose
 from strategies import random_state, robots, seeds
 
 ROUND_OFF = 1e-11  # float64, sums in another order; one wrong sign gives 1e-2 and more

@@ -29,7 +29,7 @@ from robot_dynamics.papers.paper_arms import puma_type_arm
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.simulation.integrators import integrate
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds
 
 forward_dynamics = functools.partial(by_any_route, formulation="zero_reference")

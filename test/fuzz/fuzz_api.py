@@ -16,7 +16,7 @@ from bounded import REFUSED, bounded, main
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 ROUND_OFF = 1e-9  # relative, of native code and of Python; single precision has its own
 METHODS = {

@@ -18,10 +18,9 @@ from robot_dynamics.papers.paper_arms import (
 )
 from robot_dynamics.robot import JointType, find_robot, read_urdf
 from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
-from robot_dynamics.robot.joint import Joint
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 
 
 def arm_of(types, a, alpha, d, theta=None):

@@ -17,7 +17,7 @@ import pytest
 
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.spatial.rotation import RIGHT_ANGLE
+from robot_dynamics.spatial import RIGHT_ANGLE
 from strategies import urdf_text
 
 

@@ -5,10 +5,9 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import select
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.formulations.newton_euler import inverse_dynamics
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 from strategies import random_axis, random_inertia, random_rotation
 
 

@@ -8,7 +8,7 @@ from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction
 from robot_dynamics.identification import Recording
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 
 def heavier(robot, seed=1, error=0.4):

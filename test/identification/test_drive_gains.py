@@ -10,7 +10,7 @@ from robot_dynamics.cli import main
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.identification import Recording, identify_drive_gains
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 COM, INERTIA = np.array([0.05, 0.1, 0.08]), 0.01 * np.eye(3)
 
@@ -50,7 +50,7 @@ def test_gains_of_coupled_motors_are_those_of_the_motors():
 def test_a_load_that_is_too_light_is_refused():
     robot, empty, loaded = currents("planar_2r", np.array([10.0, 20.0]), mass=1e-4)
     load = Inertia.from_com(1e-4, COM, 0.0 * INERTIA)
-    with pytest.raises(RecordingError, match="does not tell the gain of drive 'joint_"):
+    with pytest.raises(RecordingError, match="does not determine the gain of drive 'joint_"):
         identify_drive_gains(robot, empty, loaded, load, robot.tips[0])
 
 

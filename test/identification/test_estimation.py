@@ -13,7 +13,7 @@ from robot_dynamics.identification import Recording, identify, validate
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.link_inertias import LinkInertias
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.spatial.rigid_body import pseudo_inertia
+from robot_dynamics.spatial import pseudo_inertia
 
 NOISE = 0.02  # of the largest effort of each joint, in every sample
 

@@ -10,9 +10,8 @@ import pytest
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Gains, Model, effort_limits
 from robot_dynamics.identification import Recording, identify
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
-from robot_dynamics.identification.online.residuals import Residuals, unexplained
+from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.identification.signals import signals
 from robot_dynamics.robot import find_robot, read_urdf
 

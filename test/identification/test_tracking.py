@@ -5,8 +5,8 @@ from robot_dynamics import Dynamics
 from robot_dynamics.control import Friction, Model, gains_for
 from robot_dynamics.identification import identify
 from robot_dynamics.simulation import simulate
+from robot_dynamics.simulation.closed_loop import LawController
 from robot_dynamics.simulation.compiled_plant import fastest_plant
-from robot_dynamics.simulation.law_controller import LawController
 from robot_dynamics.trajectory import excitation, interpolate
 
 

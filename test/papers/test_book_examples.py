@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from arms import planar_two_link
+from docs.paper_figures.singular_track import singular_track, unit_arm_rates
 from robot_dynamics.formulations import inverse_dynamics, lagrange, newton_euler
 from robot_dynamics.kinematics import (
     frame_jacobian,
@@ -17,14 +18,16 @@ from robot_dynamics.kinematics import (
     mobility,
     resolved_rates,
 )
-from robot_dynamics.papers.book_examples import polar_arm, singular_track, unit_arm_rates
-from robot_dynamics.papers.drive_coordinates import absolute_angles, remote_drives
-from robot_dynamics.papers.endpoint_coordinates import endpoint_coordinates
+from robot_dynamics.papers.generalized_coordinates import (
+    absolute_angles,
+    endpoint_coordinates,
+    remote_drives,
+)
 from robot_dynamics.papers.paper_arms import five_revolute_one_prismatic_arm
 from robot_dynamics.papers.transformed_equations import transformed_equations
-from robot_dynamics.robot.denavit_hartenberg import TOOL
-from robot_dynamics.spatial.rigid_body import Pose
-from robot_dynamics.spatial.rotation import rotation_about
+from robot_dynamics.robot.denavit_hartenberg import TOOL, DHRow, Table
+from robot_dynamics.robot.kinematic_tree import JointType
+from robot_dynamics.spatial import Pose, rotation_about
 from robot_dynamics.statics import joint_efforts, moved_wrench
 
 Z = np.array([0.0, 0.0, 1.0])
@@ -92,6 +95,17 @@ def test_infinitesimal_rotations_commute_and_add():
         assert np.abs(A @ B - together).max() < size**2
     finite_A, finite_B = (Rotation.from_rotvec(v).as_matrix() for v in (a, b))
     assert np.abs(finite_A @ finite_B - finite_B @ finite_A).max() > 0.1
+
+
+def polar_arm():
+    """The arm of example 3-1, figure 3-5: two revolute joints and one prismatic."""
+    right = np.pi / 2.0
+    rows = (
+        DHRow(JointType.REVOLUTE, 0.0, -right, 0.0, 0.0),
+        DHRow(JointType.REVOLUTE, 0.0, right, 0.0, 0.0),
+        DHRow(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
+    )
+    return Table(rows, name="polar arm").to_robot()
 
 
 def test_example_3_1_jacobian_of_the_polar_arm():

@@ -11,9 +11,9 @@ from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.papers.joint_reactions import joint_reactions
 from robot_dynamics.papers.paper_arms import puma_type_arm, stanford_arm
 from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds
 
 ROUND_OFF = 1e-10  # float64 on both sides; worst of 2000 random trees 5e-14

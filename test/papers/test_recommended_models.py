@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
+from docs.paper_figures.lee_1982 import compare_on_the_circle, markdown_table
 from robot_dynamics.cli import main
-from robot_dynamics.papers.model_comparison import (
-    compare_on_the_circle,
-    markdown_table,
-    recommended_models,
-)
 from robot_dynamics.papers.paper_arms import puma_type_arm
+from robot_dynamics.papers.simplified_models import recommended_models
 
 
 @pytest.fixture(scope="module")

@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.operation_counts.puma_three_link import PumaThreeLink
 from oracles import relative_error
-from robot_dynamics.compiler.graph.count import operation_count
+from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.errors import ArgumentError, EmptyModelError, ShapeError, UnknownNameError
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.formulations.dalembert import structured_equations
-from robot_dynamics.papers.model_comparison import compare_models, model_program
-from robot_dynamics.papers.puma_three_link import PumaThreeLink
-from robot_dynamics.papers.simplified_models import TERMS, simplified_model
+from robot_dynamics.papers.simplified_models import (
+    TERMS,
+    compare_models,
+    model_program,
+    simplified_model,
+)
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds, state_of
 

@@ -21,19 +21,19 @@ from robot_dynamics.errors import (
     UnknownNameError,
 )
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.papers.drive_coordinates import (
+from robot_dynamics.papers.generalized_coordinates import (
+    ENDPOINT,
     absolute_angles,
+    endpoint_coordinates,
     gear_coordinates,
     remote_drives,
 )
-from robot_dynamics.papers.endpoint_coordinates import ENDPOINT, endpoint_coordinates
 from robot_dynamics.papers.transformed_equations import transformed_equations
 from robot_dynamics.robot.actuator_coordinates import LinearCoordinates, transmission_coordinates
-from robot_dynamics.robot.joint import Joint, JointType, Mimic
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link, Mimic
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.transmissions import Transmission
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 from strategies import chains, random_state, robots, seeds
 
 PLANAR = json.loads((Path(__file__).parents[1] / "data" / "planar_two_link.json").read_text())

@@ -8,8 +8,7 @@ pytest.importorskip("rosbags")
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import effort_limits
-from robot_dynamics.recordings.joint_rows import JointRows
-from robot_dynamics.recordings.recorded_motion import RecordedMotion
+from robot_dynamics.recordings.recorded_motion import JointRows, RecordedMotion
 from robot_dynamics.robot import find_robot
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.replay_view import ReplayView

@@ -1,7 +1,5 @@
 """simulate --record: the file holds what was simulated, and opens where recordings do."""
 
-from threading import Event
-
 import numpy as np
 import pytest
 
@@ -119,13 +117,12 @@ def test_efforts_by_cause_sum_to_the_model_of_the_motion(motion, robot, log):
 
 def test_every_robot_that_is_chosen_on_the_page_has_a_recording_of_its_own(tmp_path, free_port):
     pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
-    page, recordings, over = Page(port=free_port), Recordings(tmp_path / "run.mcap"), Event()
+    page, recordings = Page(port=free_port), Recordings(tmp_path / "run.mcap")
     live = LiveView(page, "planar_2r", recording=recordings)
     live.tick(0.1)
     live.controls.robot.value = "ur5"
     live.tick(0.1)
-    over.set()
-    live.run(over)
+    live.close()
     page.close()
     assert [path.name for path in recordings.made] == ["run.mcap", "run_2.mcap"]
     for path, name in zip(recordings.made, ("planar_2r", "ur5"), strict=True):

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from arms import renaud_6r
 from oracles import relative_error
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import augmented_body, newton_euler
@@ -19,13 +18,11 @@ from robot_dynamics.reduction.augmented_body_columns import (
     inertial_moment,
     inverse_dynamics,
 )
-from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.joint_frames import joint_frames
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import regroup
-from robot_dynamics.spatial.rigid_body import Pose, second_mass_moment
-from robot_dynamics.spatial.rotation import to_child, to_parent
+from robot_dynamics.spatial import Pose, second_mass_moment, to_child, to_parent
 from strategies import random_inertia, random_rotation, random_wrenches, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1

@@ -19,18 +19,16 @@ from oracles import (
     relative_error,
 )
 from robot_dynamics.algorithms.composite_body import mass_matrix
-from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.optimize import PASSES, gather_multiples, optimize
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.formulations import newton_euler
 from robot_dynamics.reduction import HARMLESS, reduce
 from robot_dynamics.robot.endpoint import wrench_on_link
-from robot_dynamics.robot.joint import Joint, JointType
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 from strategies import random_inertia, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1

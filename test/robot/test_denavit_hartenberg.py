@@ -16,12 +16,12 @@ from robot_dynamics.errors import ArgumentError, RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.papers.zero_reference_hand import hand_position
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, DHRow, Table, denavit_hartenberg
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 from strategies import chains, random_rotation, random_state, seeds
 
 R, P = JointType.REVOLUTE, JointType.PRISMATIC

@@ -7,7 +7,6 @@ from hypothesis import assume, given
 from arms import renaud_6r
 from oracles import example_robot, example_urdfs, relative_error
 from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
-from robot_dynamics.robot.joint import Joint, JointType
 from robot_dynamics.robot.joint_axes import FrameCandidates, Line, common_normal
 from robot_dynamics.robot.joint_frames import (
     Placement,
@@ -18,10 +17,10 @@ from robot_dynamics.robot.joint_frames import (
     snapped,
     zxz_angles,
 )
-from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.kinematic_tree import Frame, Joint, JointType, Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 from strategies import random_inertia, random_rotation, robots, seeds, state_of
 
 # float64; 2000 random trees stay below 1e-12 of the largest torque, a wrong sign gives 1e-1

@@ -14,9 +14,9 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.formulations import augmented_body, newton_euler
 from robot_dynamics.robot.joint_frames import joint_frames
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.transforms import CLEARABLE, outward_bodies, regroup
-from robot_dynamics.spatial.rigid_body import (
+from robot_dynamics.spatial import (
     PARAMETERS,
     Inertia,
     Pose,

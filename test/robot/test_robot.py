@@ -10,11 +10,9 @@ from numpy.testing import assert_allclose
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.errors import RobotError, UnknownNameError
-from robot_dynamics.robot.joint import Joint, JointLimits, JointType, Mimic
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Joint, JointLimits, JointType, Link, Mimic
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
-from robot_dynamics.spatial.rotation import rotation_from_rpy
+from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
 from strategies import random_inertia, random_rotation, robots, seeds
 
 # -- poses --------------------------------------------------------------------------------------

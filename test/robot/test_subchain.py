@@ -7,10 +7,9 @@ from scipy.spatial.transform import Rotation
 from oracles import pin_model, relative_error
 from robot_dynamics.errors import RobotError, UnknownNameError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.joint import Joint, JointType, Mimic
-from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.kinematic_tree import Frame, Joint, JointType, Link, Mimic
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 
 # float64 on both sides: worst of 1000 random trees 3e-12; one wrong sign gives 1e-1
 ROUND_OFF = 1e-10

@@ -10,11 +10,18 @@ from scipy.spatial.transform import Rotation
 from oracles import pin_model, relative_error
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.joint import Joint, JointLimits, JointType, Mimic, joint_pose
-from robot_dynamics.robot.link import Frame, Link
+from robot_dynamics.robot.kinematic_tree import (
+    Frame,
+    Joint,
+    JointLimits,
+    JointType,
+    Link,
+    Mimic,
+    joint_pose,
+)
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Inertia, Pose
+from robot_dynamics.spatial import Inertia, Pose
 from strategies import random_inertia, random_rotation, random_state, robots, seeds
 
 # float64 on both sides: worst of 1000 random trees 3e-12; one wrong sign gives 1e-1

@@ -12,7 +12,7 @@ from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.robot.urdf.reader import read_urdf
 from robot_dynamics.robot.zero_position import ZeroReference
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import random_state, robots, seeds
 
 ROUND_OFF = 1e-12  # a few rotations of numbers near 1; the worst of 200 trees is 3e-15

@@ -16,7 +16,7 @@ from robot_dynamics.errors import (
     SingularMassMatrixError,
 )
 from robot_dynamics.simulation import Plant, integrate
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from strategies import robots
 
 G = 9.81

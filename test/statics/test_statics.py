@@ -10,7 +10,7 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.kinematics import frame_jacobian, mobility
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 from robot_dynamics.statics import (
     balancing_wrench,
     endpoint_compliance,

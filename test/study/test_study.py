@@ -101,7 +101,7 @@ def test_a_replayed_run_is_the_run_bit_for_bit(plan, table):
         again = replay(plan, run, mode)
         for name, values in again.table.columns.items():
             assert values[0] == table[name][row], name
-        error = np.abs(again.q_d - again.q).max()
+        error = np.abs(again.log.q_d - again.log.q).max()
         assert error == table["error"][row]
 
 

@@ -100,6 +100,29 @@ def test_replacing_a_running_motion_makes_no_step(seed, first, velocities, names
         np.testing.assert_allclose(at_end.q[columns], w.positions[-1], rtol=0.0, atol=1e-9)
 
 
+@given(
+    moving=st.booleans(),
+    time=st.sampled_from([0.0, 1e-12, 1e-10, 1e-9, 2e-9, 1e-8, 1e-6, 1e-3]),
+    gap=st.sampled_from([0.0, 1e-10, 1e-8, 2e-8, 1e-6]),
+    stamped=st.booleans(),
+    later=st.sampled_from([0.0, 1e-9, 0.1]),
+)
+def test_a_single_point_at_the_present_position_holds_the_arm_there(
+    moving, time, gap, stamped, later
+):
+    now, f = 0.9, follower()
+    if moving:
+        f.accept(move(7), now=0.0)
+    there = f.sample(now).q + gap
+    f.accept(Waypoints(NAMES, np.array([time]), there[None]), now, now if stamped else 0.0)
+    after = now + max(f.blend, f.stop_time) + 0.1
+    assert not f.moving(after)
+    np.testing.assert_allclose(f.sample(after).q, there, rtol=0.0, atol=1e-9)
+    f.ahead(now + later)
+    f.stop(now + later)
+    assert all(np.isfinite(x).all() for x in f.sample(now + later))
+
+
 def test_joints_that_a_new_motion_does_not_name_go_on_with_the_old_one():
     f = follower()
     first = move(3)

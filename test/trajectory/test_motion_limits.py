@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
-from robot_dynamics.robot.joint import JointLimits
+from robot_dynamics.robot.kinematic_tree import JointLimits
 from robot_dynamics.trajectory import Follower, Waypoints, interpolate, polynomial_345
 from robot_dynamics.trajectory.motion_limits import check_limits, slowed_to_fit, violations
 

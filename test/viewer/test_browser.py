@@ -20,7 +20,7 @@ Image = pytest.importorskip("PIL.Image")
 from robot_dynamics.viewer.address import PortError  # noqa: E402
 from robot_dynamics.viewer.live_arm import BY_HAND  # noqa: E402
 from robot_dynamics.viewer.live_view import LiveView  # noqa: E402
-from robot_dynamics.viewer.page import Page  # noqa: E402
+from robot_dynamics.viewer.page import Page, tick_until  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,7 +42,7 @@ def view(free_port):
     page = Page(port=free_port)
     view = LiveView(page, "planar_2r")
     ended = threading.Event()
-    thread = threading.Thread(target=view.run, args=(ended,), daemon=True)
+    thread = threading.Thread(target=tick_until, args=(ended, view.tick), daemon=True)
     thread.start()
     yield view
     ended.set()

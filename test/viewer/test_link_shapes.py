@@ -9,8 +9,11 @@ import pytest
 trimesh = pytest.importorskip("trimesh")
 
 from robot_dynamics.robot import Inertia, read_urdf  # noqa: E402
-from robot_dynamics.viewer.link_shapes import link_shapes, stand_in  # noqa: E402
-from robot_dynamics.viewer.package_paths import mesh_path  # noqa: E402
+from robot_dynamics.viewer.link_shapes import (  # noqa: E402
+    link_shapes,
+    mesh_path,
+    stand_in,
+)
 
 ROUND_OFF = 1e-9  # coordinates of a metre in float64
 FACETS = 0.05  # an icosphere of 320 triangles has 3 % less inertia than the ball about it

@@ -22,9 +22,9 @@ from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
 from robot_dynamics.nodes.viewer_requests import SHARE, ViewerRequests
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
+from robot_dynamics.viewer.controls import UNCHANGED
 from robot_dynamics.viewer.effort_causes import CAUSES
-from robot_dynamics.viewer.live_arm import BY_HAND, STILL, SWING, ball
-from robot_dynamics.viewer.stack_controls import UNCHANGED
+from robot_dynamics.viewer.live_arm import BY_HAND, EXCITATION, STILL, ball
 from ros_system import Peer, lasting_node, wait_for
 
 SLIDER_STEP = 0.02  # rad: a five hundredth of a range of two turns is 0.025, and it rounds
@@ -97,7 +97,7 @@ def test_payload_of_the_page_is_shown_and_sent_to_the_nodes(nodes, viewer):
 def test_motion_that_is_chosen_on_the_page_is_followed_until_it_is_to_hold_still(nodes, viewer):
     desired = viewer._desired
     before = desired.position.copy()
-    viewer._controls.motion.value = SWING
+    viewer._controls.motion.value = EXCITATION
     wait_for(lambda: np.abs(desired.position - before).max() > 0.02, "motion")
     viewer._controls.motion.value = STILL
     wait_for(lambda: not desired.velocity.any(), "rest")
@@ -109,7 +109,7 @@ def test_motion_of_the_page_gives_an_arm_that_is_far_away_the_time_to_its_start(
     heard = peer.listen(JointTrajectory, "far/joint_trajectory")
     requests = ViewerRequests(asker, robot.tips[0], lambda _: None)
     wait_for(lambda: asker.count_subscribers("joint_trajectory"), "a subscriber")
-    requests.choose(SWING, robot, np.zeros(2))
+    requests.choose(EXCITATION, robot, np.zeros(2))
     requests.keep_moving(np.array([0.0, 40.0]), robot)
     wait_for(lambda: heard, "a motion")
     peer.close()

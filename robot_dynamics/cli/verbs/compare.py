@@ -1,4 +1,4 @@
-"""The formulations beside each other on one robot: whether they agree, their size and speed.
+"""Compare the formulations on one robot: agreement, operations and time.
 
     robot-dynamics compare ur5
     robot-dynamics compare talos --formulations newton_euler augmented_body
@@ -20,8 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.formulations import FORMULATIONS, inverse_dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -31,7 +30,7 @@ CLOSED_FORMS = ("lagrange", "dalembert", "lagrange_euler")
 """Formulations whose operations grow with the third or fourth power of the number of joints."""
 
 MOST_JOINTS = 12
-"""Joints from which on closed forms are left out unless they are asked for: they take minutes."""
+"""Largest number of joints with closed forms by default; with more they take minutes."""
 
 REFERENCE = "newton_euler"
 
@@ -73,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         left_out = [name for name in names if name in CLOSED_FORMS]
         names = [name for name in names if name not in CLOSED_FORMS]
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.dof))
-    console = Console(width=None if Console().is_terminal else 120)
+    console = wide_console()
     rows = {}
     with Console(stderr=True).status("") as status:
         status.update("computing the reference")
@@ -87,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(table_of(robot, rows))
     if left_out:
         console.print(
-            f"left out, as they grow with a power of the {robot.dof} joints: "
+            f"left out, because they grow with a power of the {robot.dof} joints: "
             f"{', '.join(left_out)}; name them with --formulations"
         )
     return 0
@@ -129,7 +128,7 @@ def measured(robot: Robot, name: str, states: Array, expected: Array) -> Compari
 
 
 def table_of(robot: Robot, rows: dict[str, ComparisonRow]) -> Table:
-    """The rows for the terminal."""
+    """Return the table for the terminal."""
     operations = ("multiplications", "additions", "sines, cosines")
     table = plain_table(
         f"inverse dynamics of {robot.name}, {robot.dof} joints",

@@ -1,4 +1,4 @@
-"""A simulated robot follows a motion over ROS 2 topics, with feedforward and by PD.
+"""Let a simulated robot follow a motion over ROS 2 topics, with feedforward and by PD.
 
     robot-dynamics demo                                   a Panda
     robot-dynamics demo ur5 --view                        with a page in the browser
@@ -19,14 +19,18 @@ from typing import TYPE_CHECKING
 from rich.console import Console, Group
 from rich.table import Table
 
-from robot_dynamics.cli.arguments import add_motion, add_server, load_robot, positive
-from robot_dynamics.cli.destinations import new_recording, output_folder
+from robot_dynamics.cli.arguments import (
+    add_motion,
+    add_server,
+    load_robot,
+    new_recording,
+    output_folder,
+    positive,
+)
 from robot_dynamics.cli.following import follow, progress_bar
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.picture import draw
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
-from robot_dynamics.cli.tables import plain_table
-from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
+from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import announcement, check_free
@@ -97,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         ) from None
 
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = wide_console(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
     domain = own_domain() if arguments.domain is None else arguments.domain
@@ -170,12 +174,12 @@ def _compare(
                 logs[mode], timing = follow(nodes, f"{name}, mass x {factor:g}", progress)
                 timings.append(timing)
             comparisons.append(Comparison(title, **logs))
-    nodes.set(nodes.controller, mode="feedforward")  # by PD alone it would sag on until the end
+    nodes.set(nodes.controller, mode="feedforward")  # by PD alone it would sag until the end
     return comparisons, timings
 
 
 def _go_on(nodes: Composed, console: Console) -> None:
-    """Follow the motion again and again, for the page."""
+    """Repeat the motion for the page."""
     nodes.set(nodes.trajectory, repeat=True)
     nodes.trajectory.send()
     console.print("the motion goes on for the page; Ctrl-C ends it")
@@ -184,7 +188,7 @@ def _go_on(nodes: Composed, console: Console) -> None:
 
 
 TIMES = ("late_median", "late_p99", "late_max", "busy_median", "busy_p99")
-"""Of a cycle, s."""
+"""Reported times of a cycle, s."""
 
 
 def _rates(timings: list[dict[str, TimingReport]]) -> dict[str, dict[str, float]]:

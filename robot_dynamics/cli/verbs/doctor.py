@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.nodes.machine import Finding, cache_findings, realtime_findings
 

@@ -1,4 +1,4 @@
-"""The same trajectory with the effort that each point takes filled in.
+"""Add the effort of each point to a trajectory.
 
     robot-dynamics effort motion.csv panda                       -> motion_with_effort.csv
     robot-dynamics effort motion.yaml arm.urdf --output out.csv
@@ -6,11 +6,11 @@
     robot-dynamics effort run.mcap panda                         -> run_with_effort.mcap
     robot-dynamics effort arm_only.csv panda --lock panda_finger_joint1=0.02
 
-A bag (.mcap, .db3 or its folder) gives the same bag as .mcap with the efforts of its trajectories;
-one without any gets that of what its joints were to follow, on joint_trajectory_with_effort.
+A bag (.mcap, .db3 or its folder) is copied to an .mcap, and its trajectories get efforts. A bag
+without trajectories gets one of the desired motion, on joint_trajectory_with_effort.
 Friction of the URDF is part of the effort. A controller that interpolates effort by straight lines,
-as joint_trajectory_controller does, needs more points than the motion has: they are added where a
-line would be off by more than --tolerance.
+as joint_trajectory_controller does, needs more points than the motion has. Points are added where
+the error of a line would exceed --tolerance.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import (
@@ -28,13 +27,13 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     joint_units,
     load_robot,
+    new_file,
+    output_file,
     positive,
     say,
 )
-from robot_dynamics.cli.destinations import new_file, output_file
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.recordings import add_lock, locked
-from robot_dynamics.cli.tables import plain_table
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
@@ -78,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the file, and say how near to the limits it comes."""
+    """Write the file, and print the peak efforts beside the limits."""
     robot = locked(load_robot(arguments.robot), arguments.lock)
     source = arguments.trajectory
     bag = source.suffix in (".mcap", ".db3") or source.is_dir()
@@ -100,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"output": str(output), "trajectories": [_peaks(robot, w) for w in written]})
         return 0
-    console = Console(width=None if Console().is_terminal else 120)
+    console = wide_console()
     for filled in written:
         console.print(peak_table(robot, filled))
     points = sum(len(filled.times) for filled in written)
@@ -109,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class _Filler:
-    """Gives waypoints their efforts, as the options say."""
+    """Adds efforts to waypoints according to the options."""
 
     def __init__(self, robot: Robot, arguments: argparse.Namespace) -> None:
         self._source, self._names = arguments.trajectory, robot.joint_names
@@ -152,7 +151,7 @@ def _peaks(robot: Robot, filled: Waypoints) -> dict[str, object]:
 
 
 def peak_table(robot: Robot, filled: Waypoints) -> Table:
-    """The largest effort of each joint, when it comes, and how much of the limit it takes."""
+    """Return a table of the largest effort of each joint, its time and its share of the limit."""
     table = plain_table(None, ["joint"], ["peak effort", "at", "limit", ""])
     limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
     tau = np.abs(np.asarray(filled.effort))

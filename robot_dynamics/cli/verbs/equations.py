@@ -22,8 +22,8 @@ from rich.progress import (
 )
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.source.languages import LANGUAGES
+from robot_dynamics.compiler.graph.trace import operation_count
+from robot_dynamics.compiler.source import LANGUAGES
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
 from robot_dynamics.dynamics.compiled_robot import source_name
 from robot_dynamics.dynamics.dynamics import Dynamics

@@ -1,4 +1,4 @@
-"""A motion that shows everything there is to identify, within the limits of this arm.
+"""Find an exciting motion for identification, within the limits of an arm.
 
     robot-dynamics excite arm.urdf --duration 30 --out excitation.csv
     robot-dynamics excite panda --lock panda_finger_joint1=0 --box=-0.6,-0.6,0.05,0.8,0.6,1.2
@@ -24,11 +24,11 @@ from robot_dynamics.cli.arguments import (
     duration,
     joint_values,
     load_robot,
+    output_file,
     positive,
     take_negative_lists,
 )
-from robot_dynamics.cli.destinations import output_file
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.foundation.arrays import Array
@@ -86,12 +86,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search, write, and say what the motion shows."""
+    """Search for a motion, write it and print its condition number."""
     robot = locked(load_robot(arguments.robot), arguments.lock)
     if arguments.out.suffix not in (".csv", ".yaml", ".yml"):
         raise ArgumentError(f"{arguments.out}: unknown kind of file; use .csv or .yaml")
     if arguments.box is None:
-        print("WARNING: without --box the floor and all that stands around are not looked at",
+        print("WARNING: without --box the floor and the surroundings are ignored",
               file=sys.stderr)  # fmt: skip
     shapes = _shapes(arguments, robot)
     found = _searched(arguments, robot, shapes)
@@ -115,7 +115,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
-    """Meshes of the links, where they count and are there; else a line that says so."""
+    """Return the meshes of the links if they are needed; warn about missing ones."""
     if arguments.box is None and not arguments.clearance:
         return {}
     shapes: Mapping[str, Array] = {}
@@ -128,11 +128,11 @@ def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
         shapes = outlines(find_robot(arguments.robot))
     except MissingPackageError as error:
         why = str(error)
-    lacking = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))
+    missing = sorted({link.name for link in robot.links if link.inertia.mass} - set(shapes))
     if not shapes:
         print(f"WARNING: links count as straight lines: {why}", file=sys.stderr)
-    elif lacking:
-        print(f"WARNING: no mesh of {', '.join(lacking)}, which count as nothing", file=sys.stderr)
+    elif missing:
+        print(f"WARNING: no mesh of {', '.join(missing)}, which count as nothing", file=sys.stderr)
     return shapes
 
 

@@ -1,19 +1,19 @@
-"""Bodies and friction that fit a recorded motion, written into your URDF.
+"""Fit inertias and friction to a recorded motion, and write them into your URDF.
 
     robot-dynamics identify arm.urdf run.mcap                       -> arm_identified.urdf
     robot-dynamics identify arm.urdf run.mcap --out fits.urdf --report report.html
     robot-dynamics identify panda run.mcap --lock panda_finger_joint1=0
     robot-dynamics identify arm.urdf currents.csv --loaded with_load.csv --load 5,0,0,0.1
 
-Where efforts are currents, --loaded is the same or another motion with a load of known mass and
-mass centre: it tells the drive gains.
+If efforts are currents, --loaded is the same or another motion with a load of known mass and mass
+centre, from which the drive gains are identified.
 
 Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF cannot hold, as
 parameters of controller_node and feedforward_node. Judge the result by another recording:
 `robot-dynamics validate`.
 
-Exit status 0 says good, 3 anything less. Of a robot that the verdict says not to use only the
-report is written, unless --anyway is given.
+Exit status 0 means good, 3 anything less. If the verdict is not to use the model, only the report
+is written, unless --anyway is given.
 """
 
 from __future__ import annotations
@@ -25,9 +25,14 @@ from pathlib import Path
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import add_robot, load_robot, say, take_negative_lists
-from robot_dynamics.cli.destinations import output_file
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.arguments import (
+    add_robot,
+    load_robot,
+    output_file,
+    say,
+    take_negative_lists,
+)
+from robot_dynamics.cli.output import add_json, print_json
 from robot_dynamics.cli.recordings import (
     NOT_GOOD,
     actuators_of,
@@ -52,7 +57,7 @@ from robot_dynamics.identification.export.html_report import html_report
 from robot_dynamics.identification.signals import joined, signals
 from robot_dynamics.robot import Robot, find_robot
 from robot_dynamics.robot.endpoint import only_tip
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--any-bodies",
         action="store_true",
-        help="least squares alone: report, without a URDF, as no bodies may have what it finds",
+        help="least squares alone: only a report, as inertias may be physically impossible",
     )
     parser.add_argument(
         "--loaded",
@@ -90,7 +95,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Identify, write, and say how well it fits."""
+    """Identify, write the files and print the verdict."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
     source = find_robot(arguments.robot)
     out = arguments.out or Path(f"{Path(arguments.robot).stem}_identified.urdf")
@@ -104,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     found = identify(
         robot,
         recordings,
-        cutoff=arguments.edge,
+        cutoff=arguments.cutoff,
         physical=not arguments.any_bodies,
         actuators=actuators if coupled else None,
     )
@@ -146,19 +151,19 @@ def _not_written(out: Path) -> str:
 
 
 def _by_joint(found: Identification, recordings: Sequence[Recording]) -> Friction:
-    """Friction of coupled drives by joint, as URDF and nodes say it; warns how far off that is."""
+    """Return friction of coupled drives by joint, as a URDF has it, and warn about the error."""
     friction, robot = Friction.of(found.robot), found.robot
     model = EffortModel.of(robot, friction, found.rotor_inertia)
     motion = joined([signals(recording, found.cutoff) for recording in recordings])
     efforts = found.model.efforts(motion)
     off = np.linalg.norm(model.efforts(motion) - efforts, axis=0)
     off /= np.maximum(np.linalg.norm(efforts, axis=0), np.finfo(float).tiny)
-    told = ", ".join(
+    errors = ", ".join(
         f"{name} {100.0 * part:.1f} %" for name, part in zip(robot.joint_names, off, strict=True)
     )
     print(
         "WARNING: drives move several joints, and a URDF and nodes know friction and rotors of "
-        f"single joints; beside the report their efforts are off by, of the effort: {told}",
+        f"single joints; beside the report their efforts are off by, of the effort: {errors}",
         file=sys.stderr,
     )
     return friction
@@ -170,7 +175,7 @@ def _efforts(
     recordings: list[Recording],
     actuators: Actuators | None,
 ) -> list[Recording]:
-    """Recordings of currents as recordings of efforts, by a known load."""
+    """Convert recordings of currents to efforts by a known load."""
     if not (arguments.loaded and arguments.load):
         raise ArgumentError("--loaded and --load belong together; give both")
     if arguments.drive_gains is not None:
@@ -182,12 +187,12 @@ def _efforts(
         _load(arguments.load),
         arguments.load_frame or only_tip(robot),
         actuators=actuators,
-        cutoff=arguments.edge,
+        cutoff=arguments.cutoff,
     )
-    told = zip(gains.values, gains.deviation, strict=True)
+    found = zip(gains.values, gains.deviation, strict=True)
     print(
         "drive gains (N m or N per unit): "
-        + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in told)
+        + ", ".join(f"{gain:.5g} +- {deviation:.1g}" for gain, deviation in found)
         + f"\nfor later: --drive-gains={','.join(f'{gain:.7g}' for gain in gains.values)}",
         file=sys.stderr if arguments.json else sys.stdout,
     )

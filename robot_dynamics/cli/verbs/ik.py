@@ -1,4 +1,4 @@
-"""All joint positions that bring a frame to a pose, or why there are none.
+"""Print all joint positions that bring a frame to a pose, or the reason for none.
 
 robot-dynamics ik ur5 --position 0.4,0.1,0.3
 robot-dynamics ik ur5 --position=-0.4,0.1,0.3 --rpy 0,1.57,0 --json
@@ -10,12 +10,10 @@ import argparse
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from scipy.spatial.transform import Rotation
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, number_list, take_negative_lists
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.verbs.kinematics import add_frame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
@@ -73,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         for turned in ik.turns(q) if arguments.turns and found.within_limits[k] else [q]:
             cells = [f"{x:.6f}" for x in turned]
             table.add_row(found.branch[k], *cells, f"{found.residual[k]:.1e}", inside)
-    Console(width=None if Console().is_terminal else 160).print(table)
+    wide_console(160).print(table)
     for branch, self_motion in zip(found.branch, found.self_motion, strict=True):
         if self_motion is not None:
             print(f"{branch}: {self_motion}")

@@ -5,7 +5,7 @@
     robot-dynamics info arm.urdf --convention modified
 
 Joints with their limits; the Denavit-Hartenberg table where the robot is one chain; links without
-mass, inertias that no body has, limits that are missing or absurd; the size of the equations.
+mass, physically impossible inertias, missing or absurd limits; the size of the equations.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot, say
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.robot import Joint, Robot
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
@@ -29,7 +27,7 @@ from robot_dynamics.robot.plausibility import plausibility_warnings
 from robot_dynamics.robot.transforms import merge_fixed
 
 COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
-"""Kernels whose operations are shown."""
+"""Kernels whose operations are counted."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is known of the robot."""
+    """Print joints, chain, warnings and operation counts."""
     robot = load_robot(arguments.robot, moving=False)
     tip = arguments.tip or only_chain(robot)
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
@@ -59,10 +57,10 @@ def run(arguments: argparse.Namespace) -> int:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
         print_json(
-            {**about(robot), **rows, "doubtful": plausibility_warnings(robot), "operations": counts}
+            {**about(robot), **rows, "warnings": plausibility_warnings(robot), "operations": counts}
         )
         return 0
-    console = Console(width=None if Console().is_terminal else 130)
+    console = wide_console(130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
     console.print(
         f"[bold]{robot.name}[/]: {robot.dof} independent joints, {len(robot.links)} links, "
@@ -73,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(chain_table(chain, tip))
     found = list(plausibility_warnings(robot))
     if found:
-        console.print("doubtful")
+        console.print("warnings")
         for warning in found:
             console.print(f"  {warning}", soft_wrap=True, highlight=False, markup=False)
         console.print()
@@ -93,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def about(robot: Robot) -> dict[str, Any]:
-    """Masses, gravity and the moving joints, for a program."""
+    """Return masses, gravity and moving joints for programs."""
     return {
         "robot": robot.name,
         "mass": sum(float(link.inertia.mass) for link in robot.links),
@@ -114,7 +112,7 @@ def about(robot: Robot) -> dict[str, Any]:
 
 
 def joint_table(robot: Robot) -> Table:
-    """The moving joints, followers of mimic joints included."""
+    """Return the table of moving joints, including followers of mimic joints."""
     numbers = ("range", "velocity", "effort", "damping", "friction")
     table = plain_table("joints", ["name", "type"], numbers)
     for joint in robot.moving_joints:
@@ -137,7 +135,7 @@ def joint_table(robot: Robot) -> Table:
 
 
 def only_chain(robot: Robot) -> str | None:
-    """Last link of a robot that is one chain of joints that move by themselves, else None."""
+    """Return the last link if the robot is one chain without mimic joints, else None."""
     tree = merge_fixed(robot)
     serial = all(parent == k for k, parent in enumerate(tree.parents))
     if not tree.joints or not serial or any(joint.mimic is not None for joint in tree.joints):
@@ -146,7 +144,7 @@ def only_chain(robot: Robot) -> str | None:
 
 
 def chain_rows(chain: Chain) -> list[dict[str, Any]]:
-    """A Denavit-Hartenberg table for a program, in m and rad."""
+    """Return a Denavit-Hartenberg table for programs, in m and rad."""
     return [
         {"joint": row.name, "type": row.type.value}
         | {name: float(getattr(row, name)) for name in ("a", "alpha", "d", "theta")}
@@ -155,7 +153,7 @@ def chain_rows(chain: Chain) -> list[dict[str, Any]]:
 
 
 def chain_table(chain: Chain, tip: str | None) -> Table:
-    """The Denavit-Hartenberg table of the chain to a tip."""
+    """Return the Denavit-Hartenberg table of the chain to a tip."""
     table = plain_table(
         f"Denavit-Hartenberg table to {tip}, {chain.convention}",
         ["joint"],

@@ -1,4 +1,4 @@
-"""The chain to a frame: its Denavit-Hartenberg table, and what serves its inverse kinematics.
+"""Print the Denavit-Hartenberg table of the chain to a frame, and its inverse kinematics.
 
 robot-dynamics kinematics ur5
 robot-dynamics kinematics panda --json
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from rich.console import Console
-
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.verbs.info import chain_rows, chain_table
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenberg
@@ -32,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_frame(parser: argparse.ArgumentParser) -> None:
-    """Option for the frame that kinematics is about."""
+    """Add the option for the frame at the end of the chain."""
     parser.add_argument("--frame", help="link or named frame (default: the only tip)")
 
 
@@ -47,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         ways = {"structure": ik.structure, "redundant": ik.redundant, "branches": ik.branches}
         print_json({"robot": robot.name, **chain, **ways})
         return 0
-    console = Console(width=None if Console().is_terminal else 120)
+    console = wide_console()
     console.print(chain_table(table, frame))
     console.print(f"structure: {ik.structure}")
     solver = "damped Gauss-Newton" if ik.structure == "numeric" else "closed form"

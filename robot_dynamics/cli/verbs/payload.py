@@ -1,4 +1,4 @@
-"""The load that an identified arm carries, from a motion with it.
+"""Identify the payload of an identified arm from a motion with it.
 
     robot-dynamics payload arm_identified.urdf loaded.mcap --frame tool0
 
@@ -8,18 +8,22 @@ Friction and rotor inertia are read from the .yaml beside the URDF that `identif
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 
 from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.recordings import add_recordings, locked, read_recordings
+from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.recordings import (
+    add_parameters,
+    add_recordings,
+    drives_of,
+    locked,
+    read_recordings,
+)
 from robot_dynamics.control import Friction
-from robot_dynamics.identification import identify_payload, read_parameters
+from robot_dynamics.identification import identify_payload
 from robot_dynamics.identification.effort_model import EffortModel
 from robot_dynamics.identification.payload_estimation import SURE
-from robot_dynamics.robot import find_robot
 from robot_dynamics.robot.endpoint import only_tip
 
 
@@ -27,26 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
     add_recordings(parser)
-    parser.add_argument(
-        "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
-    )
+    add_parameters(parser)
     parser.add_argument("--frame", help="link or frame of the load (default: the only tip)")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the load, and how controller_node takes it."""
+    """Print mass, mass centre and inertia of the load."""
     robot = locked(load_robot(arguments.robot), arguments.lock)
-    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
-    parameters = arguments.parameters or (beside if beside.is_file() else None)
-    if parameters is None:
-        model = EffortModel.of(robot, Friction.of(robot))
-    else:
-        drives = read_parameters(parameters, robot)
-        model = EffortModel.of(robot, drives.friction, drives.rotor_inertia)
+    drives = drives_of(arguments, robot)
+    known = (Friction.of(robot),) if drives is None else (drives.friction, drives.rotor_inertia)
+    model = EffortModel.of(robot, *known)
     frame = arguments.frame or only_tip(robot)
     recordings = read_recordings(arguments, robot)
-    load = identify_payload(robot, model, recordings, frame, cutoff=arguments.edge)
+    load = identify_payload(robot, model, recordings, frame, cutoff=arguments.cutoff)
     if arguments.json:
         print_json({"found": load.found, **vars(load)})
         return 0

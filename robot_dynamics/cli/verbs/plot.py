@@ -1,4 +1,4 @@
-"""A recorded run as a picture: position, tracking error, and effort beside that of the model.
+"""Draw a recorded run: positions, tracking errors, and efforts beside those of the model.
 
 robot-dynamics plot run.mcap                     -> run.png
 robot-dynamics plot run.mcap --output out.pdf --robot ur5
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import load_robot, say
-from robot_dynamics.cli.destinations import output_file
+from robot_dynamics.cli.arguments import load_robot, output_file, say
+from robot_dynamics.cli.output import save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from robot_dynamics.recordings.recorded_motion import RecordedMotion
 
 MOST_POINTS = 4000
-"""Points of a curve: more than a printer tells apart."""
+"""Largest number of points of a curve, finer than print resolution."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw the picture."""
     from matplotlib.backend_bases import FigureCanvasBase  # noqa: PLC0415
 
-    from robot_dynamics.cli.picture import save  # noqa: PLC0415
     from robot_dynamics.recordings.recorded_motion import read_motion  # noqa: PLC0415
 
     output = arguments.output or arguments.recording.with_suffix(".png")
@@ -49,13 +48,13 @@ def run(arguments: argparse.Namespace) -> int:
     say("drawing")
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)
-    save(figure(motion, robot), output_file(output))
+    save_picture(figure(motion, robot), output_file(output))
     print(f"picture: {output}")
     return 0
 
 
 def figure(motion: RecordedMotion, robot: Robot) -> Figure:
-    """A row for each joint."""
+    """Return a figure with a row per joint."""
     from matplotlib.figure import Figure  # noqa: PLC0415
 
     names = robot.joint_names

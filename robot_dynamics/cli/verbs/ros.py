@@ -1,15 +1,15 @@
-"""Talk to running nodes where there is no `ros2` command.
+"""Control running nodes without the `ros2` command.
 
     robot-dynamics ros move joint_1=0.8,joint_2=-0.5 --time 2   send a goal
     robot-dynamics ros echo effort_command_named --count 1      what is commanded
     robot-dynamics ros mode pd_gravity                          another control mode
-    robot-dynamics ros payload 1.2 --com 0,0,0.05               tell of a load
+    robot-dynamics ros payload 1.2 --com 0,0,0.05               report a load
     robot-dynamics ros set simulator_node mass_factor 1.1
     robot-dynamics ros get controller_node mode
     robot-dynamics ros call simulator_node/reset
     robot-dynamics ros topics
 
-ROS_DOMAIN_ID and --namespace say whom to talk to.
+ROS_DOMAIN_ID and --namespace select the nodes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("topics", help="names and types of all topics")
     mode = actions.add_parser("mode", help="set the mode of controller_node")
     mode.add_argument("mode", choices=list(MODES))
-    payload = actions.add_parser("payload", help="tell the nodes of a payload; 0 puts it down")
+    payload = actions.add_parser("payload", help="report a payload to the nodes; 0 for none")
     payload.add_argument("mass", type=float, help="kg")
     payload.add_argument("--com", default="0,0,0", help="centre of mass, m (default: 0,0,0)")
     payload.add_argument("--frame", default="", help="link or frame (default: the endpoint)")
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the one thing that is asked for.
+    """Perform the action.
 
     Raises:
         RobotDynamicsError: If there is no rclpy, or no such node.
@@ -105,10 +105,10 @@ def _do(ros: Terminal, arguments: argparse.Namespace) -> None:
 
 
 def goal_of(text: str, seconds: float) -> Waypoints:
-    """A goal as typed, "elbow=0.2,wrist=1", for some joints or all.
+    """Parse a goal, "elbow=0.2,wrist=1", for some joints or all.
 
     Raises:
-        ArgumentError: If it is not that.
+        ArgumentError: If the text has another form.
     """
     names, positions = [], []
     for entry in text.split(","):

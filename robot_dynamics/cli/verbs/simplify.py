@@ -1,4 +1,4 @@
-"""Simplified models of a robot: what they save in operations, and what they cost in torque.
+"""Compare simplified models of a robot: operations saved and torque lost.
 
     robot-dynamics simplify puma_gupta --motion circle
     robot-dynamics simplify ur5 --keep shoulder_pan_joint=D_tran,G --others D_tran,D_rot,G
@@ -14,29 +14,29 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich import box
-from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.arguments import add_robot, load_robot, say
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.papers.model_comparison import (
+from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
+from robot_dynamics.papers.simplified_models import (
+    TERMS,
     ModelComparison,
+    SimplifiedModel,
     compare_models,
     recommended_models,
+    simplified_model,
 )
-from robot_dynamics.papers.paper_motions import CIRCLE_TIME_S, circle_motion
-from robot_dynamics.papers.simplified_models import TERMS, SimplifiedModel, simplified_model
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.trajectory import excitation, interpolate
 
 POINTS = 181
-"""Of the motion that models are compared along."""
+"""Points of the motion along which models are compared."""
 
 DURATION_S = 8.0
-"""Of the motion in which all joints swing, s."""
+"""Duration of the excitation, s."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--motion",
         choices=("excitation", "circle"),
         default="excitation",
-        help="all joints swing (default), or Gupta's circle, for arms like puma_gupta",
+        help="all joints move (default), or Gupta's circle, for arms like puma_gupta",
     )
     parser.add_argument(
         "--keep",
@@ -71,13 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
     models = recommended_models(robot)
     if arguments.keep or arguments.others is not None:
         models = {**models, "your choice": _chosen(robot, arguments)}
-    motion = _circle(robot) if arguments.motion == "circle" else _swing(robot)
+    motion = _circle(robot) if arguments.motion == "circle" else _excitation(robot)
     say("comparing models")
     comparison = compare_models(robot, models, *motion)
     if arguments.json:
         print_json({"robot": robot.name, **vars(comparison)})
         return 0
-    Console(width=None if Console().is_terminal else 120).print(_table(robot, comparison))
+    wide_console().print(_table(robot, comparison))
     return 0
 
 
@@ -97,21 +97,17 @@ def _circle(robot: Robot) -> tuple[Array, Array, Array]:
     return circle_motion(ZeroReference.from_robot(robot), np.linspace(0.0, CIRCLE_TIME_S, POINTS))
 
 
-def _swing(robot: Robot) -> tuple[Array, Array, Array]:
+def _excitation(robot: Robot) -> tuple[Array, Array, Array]:
     trajectory = interpolate(excitation(robot, DURATION_S, share=0.5, speed_share=0.5))
     return trajectory.sample(np.linspace(0.0, trajectory.end, POINTS))
 
 
 def _table(robot: Robot, comparison: ModelComparison) -> Table:
-    table = Table(
-        title=f"simplified models of {robot.name}: peak error along the motion",
-        box=box.SIMPLE_HEAD,
-        title_justify="left",
-        pad_edge=False,
+    table = plain_table(
+        f"simplified models of {robot.name}: peak error along the motion",
+        ["model"],
+        ["mult", "add", *comparison.joint_names],
     )
-    table.add_column("model")
-    for heading in ("mult", "add", *comparison.joint_names):
-        table.add_column(heading, justify="right")
     peak = comparison.peak_effort
     table.add_row("largest torque", "", "", *[f"{x:.3g}" for x in peak])
     for name, result in comparison.results.items():

@@ -13,11 +13,16 @@ import argparse
 from rich.console import Console
 from rich.progress import track
 
-from robot_dynamics.cli.arguments import add_motion, add_robot, load_robot, text_of_robot
-from robot_dynamics.cli.destinations import new_recording, output_folder
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.picture import draw
-from robot_dynamics.cli.tracking import CONTROL, Comparison, tracking_table
+from robot_dynamics.cli.arguments import (
+    add_motion,
+    add_robot,
+    load_robot,
+    new_recording,
+    output_folder,
+    text_of_robot,
+)
+from robot_dynamics.cli.output import add_json, print_json, wide_console
+from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import (
     MODES,
     Friction,
@@ -70,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         for mode in modes
     }
     comparison = Comparison(f"masses {arguments.mass_error:+g} %", **logs)
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = wide_console(stderr=arguments.json)
     if arguments.json:
         print_json(comparison.numbers(robot))
     else:
@@ -87,10 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def controller(model: Model, mode: str) -> Controller:
-    """One of the control laws about the desired motion, within the effort limits.
+    """Return a control law about the desired motion, within the effort limits.
 
     Args:
-        model: What the law knows about the robot.
+        model: The law's model of the robot.
         mode: One of `control.MODES`.
     """
     law, limit = MODES[mode].effort, effort_limits(model.dynamics.robot)

@@ -24,9 +24,8 @@ import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from robot_dynamics.cli.arguments import load_robot, text_of_robot
-from robot_dynamics.cli.destinations import new_recording, output_folder
-from robot_dynamics.cli.json_output import add_json, print_json
+from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
+from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, shown
@@ -47,10 +46,9 @@ from robot_dynamics.study import (
 )
 from robot_dynamics.study.bandwidth_search import largest_bandwidth
 from robot_dynamics.study.executor import Executor
-from robot_dynamics.study.gains_file import read_gains
 from robot_dynamics.study.replay import Replay, replay
 from robot_dynamics.study.runs import chunks_of, model_of
-from robot_dynamics.study.study_files import StudyFolder, read_options
+from robot_dynamics.study.study_files import StudyFolder, read_gains, read_options
 from robot_dynamics.study.study_table import table_of
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
@@ -135,7 +133,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run a study, or repeat one of its runs."""
-    console = Console(stderr=arguments.json, width=None if Console().is_terminal else 120)
+    console = wide_console(stderr=arguments.json)
     options = _options(arguments)
     plan = _plan(options)
     if arguments.output is None and arguments.robot.endswith((".yaml", ".yml")):

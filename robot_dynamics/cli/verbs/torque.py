@@ -1,10 +1,10 @@
-"""Joint torques of one state of motion, and what gravity, velocity, acceleration and friction take.
+"""Print joint torques of one motion state: gravity, velocity, acceleration and friction terms.
 
     robot-dynamics torque panda                                  at rest in the middle of its ranges
     robot-dynamics torque ur5 --q 0,-1,1,0,0,0 --qdd elbow_joint=2
     robot-dynamics torque ur5 --qd 0.1,0.1,0.1,0,0,0 --formulation kane
 
-Values that are not given are zero; positions then are the middle of the joint ranges.
+By default velocities and accelerations are zero, and positions are in the middle of the ranges.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from rich.console import Console
 
 from robot_dynamics.cli.arguments import (
     add_formulation,
@@ -22,8 +21,7 @@ from robot_dynamics.cli.arguments import (
     load_robot,
     take_negative_lists,
 )
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.tables import plain_table
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.control import Friction, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
@@ -94,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
             f"{_effort(effort)} {unit}{over}",
             f"{limits[i]:g}" if np.isfinite(limits[i]) else "none",
         )
-    Console(width=None if Console().is_terminal else 120).print(table)
+    wide_console().print(table)
     return 0
 
 

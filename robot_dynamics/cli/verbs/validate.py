@@ -4,31 +4,33 @@
     robot-dynamics validate arm.urdf run.mcap --report report.html     # before identification
 
 Friction and rotor inertia are read from the .yaml beside the URDF that `identify` has written.
-Exit status 0 says good, 3 anything less.
+Exit status 0 means good, 3 anything less.
 """
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from robot_dynamics.cli.arguments import add_robot, load_robot
-from robot_dynamics.cli.destinations import output_file
-from robot_dynamics.cli.json_output import add_json, print_json
-from robot_dynamics.cli.recordings import NOT_GOOD, add_recordings, locked, read_recordings
+from robot_dynamics.cli.arguments import add_robot, load_robot, output_file
+from robot_dynamics.cli.output import add_json, print_json
+from robot_dynamics.cli.recordings import (
+    NOT_GOOD,
+    add_parameters,
+    add_recordings,
+    drives_of,
+    locked,
+    read_recordings,
+)
 from robot_dynamics.foundation.user_files import write_whole
-from robot_dynamics.identification import read_parameters, validate
+from robot_dynamics.identification import validate
 from robot_dynamics.identification.export.html_report import html_report
-from robot_dynamics.robot import find_robot
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
     add_recordings(parser)
-    parser.add_argument(
-        "--parameters", type=Path, help=".yaml of friction and rotors (default: beside the URDF)"
-    )
+    add_parameters(parser)
     parser.add_argument("--report", type=output_file, help="report to write, .html")
     add_json(parser)
 
@@ -36,15 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the verdict."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
-    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
-    parameters = arguments.parameters or (beside if beside.is_file() else None)
-    drives = None if parameters is None else read_parameters(parameters, robot)
+    drives = drives_of(arguments, robot)
     report = validate(
         robot,
         read_recordings(arguments, robot),
         friction=None if drives is None else drives.friction,
         rotor_inertia=None if drives is None else drives.rotor_inertia,
-        cutoff=arguments.edge,
+        cutoff=arguments.cutoff,
     )
     if arguments.report is not None:
         write_whole(arguments.report, html_report(report).encode())

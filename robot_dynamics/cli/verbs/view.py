@@ -1,4 +1,4 @@
-"""A robot in the browser, simulated without ROS: watch it move, drag it, load it.
+"""Simulate a robot in the browser without ROS: watch it move, drag it, load it.
 
     robot-dynamics view panda                   then open the address that is printed
     robot-dynamics view arm.urdf --port 8090
@@ -6,7 +6,7 @@
     robot-dynamics view panda --record run.mcap  for replay, plot, Foxglove, ros2 bag
 
 Plots beside the robot show efforts by cause and by the link that causes them. The page needs no
-network, and only this machine sees it unless --host says otherwise. Ctrl-C ends it.
+network and is visible on this machine only, unless --host opens it. Ctrl-C ends it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from robot_dynamics.cli.arguments import (
     add_robot,
     add_server,
     load_robot,
+    new_recording,
     say,
     text_of_robot,
 )
-from robot_dynamics.cli.destinations import new_recording
-from robot_dynamics.cli.serving import serve
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.recordings.bag_reader import is_bag
 from robot_dynamics.robot import Robot
@@ -42,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--motion",
         type=Path,
         metavar="FILE",
-        help="a .csv or .yaml trajectory to follow, or a recording of one; joints that it leaves "
-        "out stand still",
+        help="a .csv or .yaml trajectory to follow, or a recording of one; joints without "
+        "values stand still",
     )
     add_server(parser)
     parser.add_argument(
@@ -68,7 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         with closing(Page(arguments.host, arguments.port)) as page:
             say("reading meshes, compiling")
             view = LiveView(page, arguments.robot, load_robot, waypoints, recordings)
-            serve(page, view.run)
+            with closing(view):
+                page.serve(view.tick)
     finally:  # Ctrl-C, as a rule
         if recordings is not None and recordings.made:
             print(f"recording: {', '.join(map(str, recordings.made))}")
@@ -84,14 +84,14 @@ def _waypoints(path: Path, robot: Robot) -> Waypoints:
 
 
 class Recordings:
-    """A file for every robot that is looked at: run.mcap, then run_2.mcap, and so on."""
+    """Makes a file for every robot that is shown: run.mcap, then run_2.mcap, and so on."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.made: list[Path] = []
 
     def __call__(self, name: str, dynamics: Dynamics) -> SimulatedRecording:
-        """A new file for a robot."""
+        """Open a new file for a robot."""
         from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
 
         path, k = self._path, 1

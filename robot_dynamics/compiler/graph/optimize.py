@@ -14,7 +14,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.expression import Expression, add, multiply, negate
 from robot_dynamics.compiler.graph.operations import ADD, MULTIPLY, SUBTRACT
 from robot_dynamics.compiler.graph.trace import (
@@ -22,10 +21,12 @@ from robot_dynamics.compiler.graph.trace import (
     Rewritten,
     factors,
     nary_operations,
+    operation_count,
     rebuilt,
     rewrite,
     use_counts,
 )
+from robot_dynamics.compiler.kernel import OperationCount
 
 Pass = Callable[[Program], Program]
 

@@ -1,4 +1,4 @@
-"""Equations become a program: the live nodes of an expression graph, in order.
+"""Equations become a program: the live nodes of an expression graph, in order, and their count.
 
 `trace` calls a function with arrays of symbols; the arrays that it returns are
 the outputs. Every pass takes and returns a `Program`, and every back end reads
@@ -12,6 +12,7 @@ import hashlib
 import keyword
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -32,12 +33,15 @@ from robot_dynamics.compiler.graph.expression import (
 from robot_dynamics.compiler.graph.operations import (
     ADD,
     CONSTANT,
+    COS,
     INPUT,
     MULTIPLY,
     NEGATE,
     RECIPROCAL,
+    SIN,
     SUBTRACT,
 )
+from robot_dynamics.compiler.kernel import OperationCount
 from robot_dynamics.errors import ArgumentError, TraceError
 from robot_dynamics.foundation.lazy import cached_property
 
@@ -240,7 +244,10 @@ def check_identifier(name: str) -> None:
     """
     plain = name.isidentifier() and name.isascii() and not name.startswith("_")
     if not plain or keyword.iskeyword(name):
-        raise ArgumentError(f"'{name}' is not a name; use letters, then digits and underscores")
+        raise ArgumentError(
+            f"'{name}' is not a name; use an ASCII identifier that is no keyword and has no "
+            "leading underscore"
+        )
     if _RESERVED.fullmatch(name):
         raise ArgumentError(f"the name '{name}' is used by generated code; choose another")
 
@@ -308,3 +315,20 @@ def factors(term: Expression, uses: dict[int, int]) -> tuple[Expression, ...]:
     if term.op != MULTIPLY or uses[term.index] > 1:
         return (term,)
     return tuple(f for operand in term.args for f in factors(operand, uses))
+
+
+# -- operation counts -----------------------------------------------------------------------------
+
+
+def operation_count(program: Program) -> OperationCount:
+    """Count the operations of a program."""
+    ops = Counter(node.op for node in program.nodes)
+    free = ops[INPUT] + ops[CONSTANT] + ops[NEGATE]
+    multiplications = ops[MULTIPLY]
+    additions = ops[ADD] + ops[SUBTRACT]
+    sines_cosines = ops[SIN] + ops[COS]
+    divisions = ops[RECIPROCAL]
+    known = free + multiplications + additions + sines_cosines + divisions
+    return OperationCount(
+        multiplications, additions, sines_cosines, divisions, len(program.nodes) - known
+    )

@@ -189,7 +189,7 @@ def _say_once(message: str) -> None:
 
 PACKAGES = (
     *("foundation", "dynamics"),
-    *("spatial", "robot", "algorithms", "formulations", "papers", "reduction"),
+    *("robot", "algorithms", "formulations", "papers", "reduction"),
     *("compiler", "kinematics", "control", "simulation"),
 )
 """Packages whose sources can change an equation or its machine code; root modules count too."""

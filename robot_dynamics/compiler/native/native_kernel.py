@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
-from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
+from robot_dynamics.compiler.kernel import Given, Kernel, OperationCount, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
@@ -314,13 +313,18 @@ class _Builder:
 def _better_in_order(program: Program) -> bool:
     """Return whether the code of one sample is faster in the order of the equations."""
     matrix = any(len(output.shape) == 2 for output in program.outputs.values())
-    divides = operation_count(program).divisions > 0
+    divides = _operation_count(program).divisions > 0
     return matrix and not divides and len(program.nodes) > _NODES_UNSCHEDULED
 
 
 def _writer() -> Any:
     """Import the writer of code; a kernel that is found on disk does without it."""
     return imported("robot_dynamics.compiler.native.kernel_ir")
+
+
+def _operation_count(program: Program) -> OperationCount:
+    count: OperationCount = imported("robot_dynamics.compiler.graph.trace").operation_count(program)
+    return count
 
 
 _SCALARS = {"d": "double", "f": "float"}
@@ -332,7 +336,7 @@ def _about(program: Program) -> dict[str, Any]:
         "name": program.name,
         "inputs": dict(program.inputs),
         "outputs": {name: output.shape for name, output in program.outputs.items()},
-        "operations": dataclasses.asdict(operation_count(program)),
+        "operations": dataclasses.asdict(_operation_count(program)),
     }
 
 

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.operations import ARCTAN2, FLOOR, SELECT
-from robot_dynamics.compiler.graph.trace import Program, Shape, array_of
+from robot_dynamics.compiler.graph.trace import Program, Shape, array_of, operation_count
 from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import check_arguments, check_threads
 from robot_dynamics.compiler.source.straight_line import (

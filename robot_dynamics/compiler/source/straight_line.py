@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from robot_dynamics.compiler.graph.count import operation_count
 from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import (
     ABS,
@@ -30,7 +29,7 @@ from robot_dynamics.compiler.graph.operations import (
     SUBTRACT,
     TANH,
 )
-from robot_dynamics.compiler.graph.trace import Program, use_counts
+from robot_dynamics.compiler.graph.trace import Program, operation_count, use_counts
 from robot_dynamics.errors import BackendError
 
 # Binding strength of a piece of text; a weaker one needs parentheses inside a stronger one

@@ -37,7 +37,7 @@ MOVES = 0.01
 
 
 class DeadReckoning:
-    """Efforts and states of the last moments of an arm of n joints.
+    """Latest efforts and states of an arm of n joints.
 
     Args:
         n: Number of joints.
@@ -53,7 +53,7 @@ class DeadReckoning:
         self.forget()
 
     def forget(self) -> None:
-        """Start again."""
+        """Forget all efforts and states."""
         self._efforts.clear()
         self._states.clear()
         self.disturbance = self._qd = self._none

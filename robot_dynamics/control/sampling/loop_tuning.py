@@ -32,7 +32,7 @@ BELIEVED_FOR_S = 0.3
 """Time for new gains to end an oscillation, s."""
 
 FASTEST_SHARE = 0.75
-"""Part of the period that is asked for after which a state is answered at the earliest."""
+"""Earliest answer to a state, in desired periods after the last one."""
 
 FASTER_FOR_S = 2.0
 """Time for which states come faster before gains rise; doubled with each rise."""
@@ -41,25 +41,25 @@ LONGEST_WAIT_S = 120.0
 """Longest such time, s."""
 
 EQUAL = 0.01
-"""Largest relative difference of gains that is none."""
+"""Relative difference up to which gains count as equal."""
 
 
 class LoopTuning:
-    """Feedback that fits how a loop is sampled, as far as that is known.
+    """Feedback that fits the measured sampling of a loop.
 
-    Gains of the joints where the loop bears them; otherwise feedback by the mass matrix, with the
-    bandwidth that it bears. Until states have been measured it fits the slowest loop. `feed` and
-    `watch` belong to the loop, all else to any other thread.
+    It uses the gains of the joints if the loop is stable with them, otherwise the mass matrix with
+    a stable bandwidth. Before states have been measured it fits the slowest loop. The loop calls
+    `feed` and `watch`; other threads call the rest.
 
     Args:
         dynamics: Equations of the arm.
-        wanted: Gains to use where the loop bears them.
-        bandwidth: Natural frequency under computed torque, where it bears that, rad/s.
-        period: Time from a state to the next that is asked for, s.
+        wanted: Desired gains.
+        bandwidth: Desired natural frequency under computed torque, rad/s.
+        period: Desired period of the states, s.
 
     Attributes:
-        lowered: Whether the bandwidth is less than was wanted, once states have been measured.
-        sampling: What the feedback in use fits.
+        lowered: Whether the bandwidth is less than desired, once states have been measured.
+        sampling: Sampling that the present feedback fits.
     """
 
     def __init__(self, dynamics: Dynamics, wanted: Gains, bandwidth: float, period: float) -> None:
@@ -76,7 +76,7 @@ class LoopTuning:
         self._tuner = Tuner(dynamics)
 
     def forget(self) -> None:
-        """Measure anew, as for another robot."""
+        """Forget all measurements."""
         self._meter.forget()
         self._meter.unmeasured_delay = 0.0
         self._detector.forget(self._none)
@@ -87,18 +87,18 @@ class LoopTuning:
         self.lowered = False
         self.sampling = SLOWEST
         self._does = ""
-        self._told: tuple[bool, bool] | None = None
+        self._reported: tuple[bool, bool] | None = None
 
     # -- in the loop ------------------------------------------------------------------------
 
     def feed(self, now: float, age: float, states: int = 1) -> None:
-        """Note that states have come; see `SamplingMeter.feed`."""
+        """Note the arrival of states; see `SamplingMeter.feed`."""
         self._now = now
         self._meter.feed(now, age, states)
 
     def watch(self, error: Array | None, now: float) -> None:
-        """Look at the position error of a cycle, shape (n,), rad or m; None where there is none."""
-        if error is None:  # what comes after it begins anew
+        """Monitor the position error of a cycle, shape (n,), rad or m; None without feedback."""
+        if error is None:
             self._detector.forget(self._none)
             return
         if self._oscillation is not None:
@@ -110,8 +110,8 @@ class LoopTuning:
     # -- beside it --------------------------------------------------------------------------
 
     def model(self, base: Model) -> Model:
-        """A model with the gains and the bandwidth that fit."""
-        usual = Sampling.of(DEFAULT_PERIOD_S)  # that default gains fit, and somewhat less
+        """Return the model with gains and bandwidth that fit."""
+        usual = Sampling.of(DEFAULT_PERIOD_S)  # which default gains fit
         sampling = self.sampling if self.sampling.slower_than(usual) else usual
         gains = self._tuner.gains(self.wanted, sampling)
         kept = (_alike(gains.kd, self.wanted.kd) & _alike(gains.kp, self.wanted.kp)).all()
@@ -119,11 +119,11 @@ class LoopTuning:
         return replace(base, gains=self.wanted if kept else gains, bandwidth=w, coupled=not kept)
 
     def retune(self, base: Model) -> tuple[Model, str] | None:
-        """Look whether other feedback is due.
+        """Check whether other feedback is due.
 
         Returns:
-            A model with it, and a line that says why; None if there is none. The line is empty if
-            it says nothing new but numbers.
+            A model with it and a line with the reason, empty if only numbers are new; None if none
+            is due.
         """
         measured, oscillation = self._meter.measured, self._oscillation
         if measured is None:
@@ -144,8 +144,8 @@ class LoopTuning:
                 "the gains of the joints would oscillate, so feedback is by the mass matrix, at a "
                 f"bandwidth of {model.bandwidth:.3g} rad/s"
             )
-        before, self._told = self._told, (model.coupled, self.lowered)
-        return model, why + self.describe() if why or before != self._told else ""
+        before, self._reported = self._reported, (model.coupled, self.lowered)
+        return model, why + self.describe() if why or before != self._reported else ""
 
     def _is_due(self, measured: Sampling) -> bool:
         """Return whether other gains are due: lower ones at once, higher ones after a while."""
@@ -162,15 +162,15 @@ class LoopTuning:
     def recover(self) -> bool:
         """Drop the unmeasured delay of an oscillation; return whether there was one."""
         meter = self._meter
-        told, meter.unmeasured_delay = meter.unmeasured_delay, 0.0
-        if told and meter.measured is not None:
-            self._measured, self._told = False, None
-        return told > 0.0
+        unmeasured, meter.unmeasured_delay = meter.unmeasured_delay, 0.0
+        if unmeasured and meter.measured is not None:
+            self._measured, self._reported = False, None
+        return unmeasured > 0.0
 
     def describe(self) -> str:
         """Describe the sampling of the loop and the feedback that fits it."""
         if not self._measured:
-            return "how fast states come is not known yet"
+            return "the rate of the states is not known yet"
         unmeasured = 1e3 * self._meter.unmeasured_delay
         return (
             f"states come every {1e3 * self.sampling.period:.3g} ms and are answered within "
@@ -186,8 +186,8 @@ class LoopTuning:
     def _unmeasured_delay(self, oscillation: Oscillation, measured: Sampling) -> float:
         """Return the unmeasured delay, s: at its limit a loop oscillates at pi/2 per lag."""
         unmeasured = self._meter.unmeasured_delay
-        told = unmeasured + oscillation.lag - (measured.period / 2.0 + measured.delay)
-        return min(max(2.0 * unmeasured, told, LEAST_UNMEASURED_S), LONGEST_UNMEASURED_S)
+        shown = unmeasured + oscillation.lag - (measured.period / 2.0 + measured.delay)
+        return min(max(2.0 * unmeasured, shown, LEAST_UNMEASURED_S), LONGEST_UNMEASURED_S)
 
     def _line(self, oscillation: Oscillation) -> str:
         return (

@@ -1,4 +1,4 @@
-"""Oscillation: detects a loop that does not come to rest, for any gains."""
+"""Detection of a loop that oscillates instead of coming to rest, for any gains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST_SIZE = 1e-3
 
 
 class Rule(NamedTuple):
-    """Tells an oscillation from the response to a push.
+    """A rule that tells an oscillation from the response to a push.
 
     Args:
         turns: Turning points of an error in a row.
@@ -29,15 +29,15 @@ class Rule(NamedTuple):
 
 TURNS = 6
 RULES = (Rule(TURNS, 0.0, 1.0), Rule(4, 1.5, 0.3))
-"""A sustained oscillation, and one that grows fast, where there is no time to wait for more."""
+"""A sustained oscillation, and one that grows fast and must be found early."""
 
 STEADY = 0.8
 """Least size of all half waves relative to the first, and of the last relative to the largest, of
 an oscillation that does not die out."""
 
 UNEVEN = 0.5
-"""Share by which the times between turns may differ from their mean: a loop near its stability
-limit oscillates evenly, an arm that is pushed again and again does not."""
+"""Largest relative deviation of the times between turns from their mean: a loop near its stability
+limit oscillates evenly, an arm under repeated pushes does not."""
 
 SHORTEST_STEP_S = 4e-3
 """Time between two samples of the error, s."""
@@ -58,7 +58,7 @@ class Oscillation(NamedTuple):
 
     @property
     def lag(self) -> float:
-        """Delay of a loop that oscillates so, s: the phase of exp(s d) for s e = -mu e(t - d)."""
+        """Return the delay of such a loop, s: the phase of exp(s d) for s e = -mu e(t - d)."""
         growth = log(max(self.growth, 1.0))
         return self.half_period * (1.0 - atan2(pi, growth) / pi)
 

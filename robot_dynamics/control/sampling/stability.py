@@ -16,13 +16,13 @@ GAIN_MARGIN = 2.0
 """Factor by which the loop gain may be wrong before a mode becomes unstable: 6 dB."""
 
 LARGEST_LAG = 0.25
-"""Part of the lead kd/kp of PD that sampling and delay may take away."""
+"""Largest lag by sampling and delay, relative to the lead kd/kp of PD."""
 
 HALVINGS = 40
-"""Steps of bisection: float64 to a few digits less than it has."""
+"""Steps of bisection, to nearly the precision of float64."""
 
 INTERVALS = 256
-"""Number of parts of the frequencies; the first in which the lead is used up is halved on."""
+"""Number of intervals of frequency; the first one without lead is bisected."""
 
 
 def frequency_response(theta: Array, r: float, period: float, delay: float) -> tuple[Array, Array]:
@@ -44,7 +44,7 @@ def frequency_response(theta: Array, r: float, period: float, delay: float) -> t
     whole = int(delay / period)
     late = delay - whole * period
     z = np.exp(1j * theta)
-    # What a correction adds to e' and, at once, to e: in the cycle it begins in, and the next
+    # Effect of a correction on e' and e, in its cycle and the next one
     into_velocity = period - late + late / z
     into_position = ((period - late) ** 2 + (period**2 - (period - late) ** 2) / z) / 2.0
     # G (z - 1)^2 z^whole; (z - 1)^2 is -(2 sin(theta / 2))^2 z
@@ -61,8 +61,8 @@ def stability_limit(r: float, period: float, delay: float) -> float:
     lag = period / 2.0 + delay
     if r * lag >= 1.0:
         return 0.0
-    # The lead grows from zero to less than a quarter of a turn, and the lag eats it; a loop that
-    # is hardly late keeps it to the fastest oscillation, which turns at every sample
+    # The lead grows from zero to less than a quarter of a turn, less the lag; a loop with little
+    # delay keeps it up to the fastest oscillation, which turns at every sample
     last = min(np.pi, 2.0 * np.pi * period / lag)
     theta = np.linspace(0.0, last, INTERVALS + 1)[1:]
     gain, lead = frequency_response(theta, r, period, delay)
@@ -80,7 +80,7 @@ def stability_limit(r: float, period: float, delay: float) -> float:
 
 
 def largest_ratio(period: float, delay: float) -> float:
-    """Largest kp/kd that leaves PD its lead, 1/s."""
+    """Return the largest kp/kd with enough lead, 1/s."""
     return LARGEST_LAG / (period / 2.0 + delay)
 
 
@@ -112,7 +112,7 @@ def fitting_damping(kd: Array, r: float, inverses: Array, period: float, delay: 
 
 
 def fastest_mode(kd: Array, roots: Array) -> float:
-    """Largest eigenvalue of M^-1 Kd, 1/s, over poses.
+    """Return the largest eigenvalue of M^-1 Kd, 1/s, over poses.
 
     Args:
         kd: Velocity gains, shape (n,).

@@ -1,4 +1,4 @@
-"""Tuning: gains that fit the states that come, as they are asked for and as they are measured."""
+"""Tuning: gains that fit the desired and the measured sampling of the states."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
 
 DEFAULT_PERIOD_S = 1e-3
-"""Time from one state to the next that gains are made for where nothing is known."""
+"""Assumed period of the states before they are measured, s."""
 
 COMMAND_DELAY_S = 1e-3
-"""Time of a command on its way, which cannot be measured, s."""
+"""Transmission time of a command, which cannot be measured, s."""
 
 WINDOW_S = 0.2
-"""Time over which states are counted."""
+"""Time over which states are counted, s."""
 
 WINDOWS = 5
-"""Windows whose median counts."""
+"""Number of windows of which the median is used."""
 
 FEWEST_STATES = 8
-"""States that say how fast they come."""
+"""Fewest states for a measurement."""
 
 LONGEST_AGE_S = 0.5
-"""Age of a state from where on its stamp is of another clock."""
+"""Age of a state above which its stamp comes from another clock, s."""
 
 SLACK = 1.3
-"""By how much period or delay may differ before gains are fitted anew: the margin has more."""
+"""Factor on period or delay above which gains are fitted anew; the margin is larger."""
 
 
 class Sampling(NamedTuple):
@@ -65,7 +65,7 @@ class Sampling(NamedTuple):
     def of(period: float, age: float = 0.0) -> Sampling:
         """Sampling of states that come at a period.
 
-        A drive takes a command up a cycle after it has told the state, at worst.
+        At worst, a drive applies a command one cycle after it has sent the state.
 
         Args:
             period: Time from a state to the next, s.
@@ -83,7 +83,7 @@ SLOWEST = Sampling.of(0.02, 0.02)
 
 
 class SamplingMeter:
-    """Measures how states come. Reads no clock.
+    """Measures the sampling of states. Reads no clock.
 
     Args:
         fastest: Shortest period at which states are answered, s.
@@ -98,7 +98,7 @@ class SamplingMeter:
         self.forget()
 
     def forget(self) -> None:
-        """Measure anew."""
+        """Forget all measurements."""
         self._measured: Sampling | None = None
         self._windows: deque[tuple[float, float]] = deque(maxlen=WINDOWS)
         self._began: float | None = None
@@ -111,12 +111,12 @@ class SamplingMeter:
         return found and found._replace(delay=found.delay + self.unmeasured_delay)
 
     def feed(self, now: float, age: float, states: int = 1) -> None:
-        """Note that states have come.
+        """Note the arrival of states.
 
         Args:
-            now: When it was measured, or else when it came, s; back in time it starts anew.
-            age: How old it then was by its stamp, s.
-            states: How many have come since the last call.
+            now: Time of the last measurement, or of its arrival, s; starts anew if it goes back.
+            age: Age on arrival by its stamp, s.
+            states: Number of states since the last call.
         """
         if self._began is None or now < self._began:
             self._began, self._count, self._age = now, 0, 0.0
@@ -126,26 +126,26 @@ class SamplingMeter:
         passed = now - self._began
         if passed >= WINDOW_S and self._count >= FEWEST_STATES:
             self._windows.append((passed / self._count, self._age / self._count))
-            # The median: a stall of a busy machine says nothing about the time after it
+            # The median ignores a stall of a busy machine
             period, age = np.median(self._windows, axis=0).tolist()
             self._measured = Sampling.of(max(period, self._fastest), age)
             self._began, self._count, self._age = now, 0, 0.0
 
 
 class Tuner:
-    """Fits the gains of an arm to how it is sampled.
+    """Fits the gains of an arm to its sampling.
 
     Args:
-        dynamics: Equations of the arm, without the loads that only make it heavier.
+        dynamics: Equations of the arm without loads, which only make it heavier.
     """
 
     def __init__(self, dynamics: Dynamics) -> None:
         self._inverses = np.linalg.inv(dynamics.mass_matrix(sample_poses(dynamics.robot)))
 
     def gains(self, wanted: Gains, sampling: Sampling) -> Gains:
-        """The gains that are wanted, or as much of them as the loop can bear.
+        """Return the desired gains, reduced as far as the stability limit requires.
 
-        No joint's kp is more than its kd bears; kd keeps every mode within its stability limit.
+        kd keeps every mode within its stability limit, kp/kd is at most `largest_ratio`.
         """
         ratio = np.divide(wanted.kp, wanted.kd, out=np.zeros_like(wanted.kp), where=wanted.kd > 0.0)
         ratio = np.minimum(ratio, largest_ratio(*sampling))
@@ -156,7 +156,7 @@ class Tuner:
         )
 
     def bandwidth(self, wanted: float, damping_ratio: float, sampling: Sampling) -> float:
-        """The natural frequency under computed torque that is wanted, or that fits, rad/s."""
+        """Return the desired or largest stable natural frequency of computed torque, rad/s."""
         wanted = min(wanted, 2.0 * damping_ratio * largest_ratio(*sampling))
 
         def fits(w: float) -> bool:
@@ -172,7 +172,7 @@ class Tuner:
         return low
 
     def fitted(self, model: Model, wanted: Gains, bandwidth: float, sampling: Sampling) -> Model:
-        """A model whose gains and bandwidth fit; the same object if nothing changes."""
+        """Return the model with gains and bandwidth that fit."""
         gains = self.gains(wanted, sampling)
         w = self.bandwidth(bandwidth, model.damping_ratio, sampling)
         return replace(model, gains=gains, bandwidth=w)
@@ -186,10 +186,10 @@ def gains_for(
     period: float = DEFAULT_PERIOD_S,
     delay: float | None = None,
 ) -> Gains:
-    """Gains with which any robot works untuned, in a loop that is sampled.
+    """Return gains with which any robot works untuned in a sampled loop.
 
-    Those of `ideal_gains`, as far as the loop bears them: joints whose axes nearly coincide feel
-    far less when they move against each other, and there they would shake it. See docs/gains.md.
+    These are the `ideal_gains`, reduced to the stability limit: joints whose axes nearly coincide
+    feel little inertia when they move against each other. See docs/gains.md.
 
     Args:
         dynamics: Equations of the robot.

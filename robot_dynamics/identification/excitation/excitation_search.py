@@ -210,7 +210,7 @@ class _Search:
             for done in range(2, trials + 1):
                 if done < FIRST * trials:
                     new = self._try(random.normal(size=self.family.size), best.merit)
-                    best = max(best, new, key=_merit)
+                    best = max(best, new, key=lambda trial: trial.merit)
                 else:
                     change = random.normal(size=self.family.size)
                     change *= random.random(self.family.size) < 0.3
@@ -265,7 +265,3 @@ class _Search:
         columns[:, at, at] = states.qd
         columns[:, at, n + at] = np.tanh(states.qd / (CROSSING * speed))
         return columns
-
-
-def _merit(trial: _Trial) -> float:
-    return trial.merit

@@ -15,7 +15,7 @@ from scipy.linalg import null_space
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.robot.joint import JointType
+from robot_dynamics.robot.kinematic_tree import JointType
 from robot_dynamics.robot.robot import Robot
 
 FREE = np.pi
@@ -79,7 +79,7 @@ class MotionBounds:
         half = np.minimum(pose - self.lower, self.upper - pose)
         if (half <= 0.0).any():
             raise ArgumentError(
-                f"pose {np.round(pose, 3)} leaves no room to move: it is at or beyond the limits; "
+                f"pose {np.round(pose, 3)} leaves nowhere to move: it is at or beyond the limits; "
                 "give one inside"
             )
         return MotionBounds(pose - half, pose + half, self.velocity, self.acceleration)
@@ -125,7 +125,7 @@ class FourierSeries:
         self._fine = np.linspace(0.0, duration, 40 * harmonics, endpoint=False)
 
     def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
-        """As `Family`."""
+        """See `Family.states`."""
         a, b = self._coefficients(x)
         bounds, series = self.bounds, self._series(a, b, self._fine)
         span = np.maximum(np.ptp(series.q, axis=0), 1e-12)
@@ -170,7 +170,7 @@ class PointToPoint:
         self.size = self.n * (runs - 1)
 
     def states(self, x: Array, time: Array, scale: float = 1.0) -> States:
-        """As `Family`."""
+        """See `Family.states`."""
         bounds, each = self.bounds, self.duration / self.runs
         half = 0.5 * scale * (bounds.upper - bounds.lower)
         inner = bounds.middle + half * np.tanh(x.reshape(self.runs - 1, self.n))
@@ -194,7 +194,7 @@ class PointToPoint:
 
 
 def family(kind: str, bounds: MotionBounds, duration: float) -> Family:
-    """A family by name, of a size that suits the duration.
+    """Return a family by name, with a size that suits the duration.
 
     Raises:
         ArgumentError: If there is no such family, or the duration is too short.

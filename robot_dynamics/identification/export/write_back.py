@@ -11,11 +11,11 @@ from robot_dynamics.errors import RobotError, UrdfError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification.export.urdf_text import Element, UrdfText
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.urdf.document import open_document
 from robot_dynamics.robot.urdf.reader import read_urdf
-from robot_dynamics.spatial.rotation import rotation_from_rpy
+from robot_dynamics.spatial import rotation_from_rpy
 
 ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 

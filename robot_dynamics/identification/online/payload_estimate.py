@@ -16,12 +16,11 @@ import numpy as np
 
 from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
-from robot_dynamics.identification.online.residuals import unexplained
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.identification.online.residuals import FilteredMotion, unexplained
+from robot_dynamics.spatial import Inertia
 
 MODEL_ERROR = 0.003
-"""Standard deviation that a good model has at least, of the effort limit."""
+"""Least standard deviation of a good model, as a part of the effort limit."""
 
 PRIOR = np.array([30.0, 10.0, 10.0, 10.0])
 """Standard deviations of mass, kg, and first moments, kg m, of an unknown load."""
@@ -43,7 +42,7 @@ class Gathered(NamedTuple):
         A: Information on mass and first moments, shape (4, 4).
         b: A mu = b.
         square: Of the weighted efforts.
-        samples: How many efforts, those that do not depend on each other.
+        samples: Number of independent efforts.
     """
 
     A: Array
@@ -59,7 +58,7 @@ class EstimatedLoad:
     Args:
         frame: Link or frame that carries it.
         mass: kg, not negative.
-        com: Mass centre in `frame`, shape (3,), m; as near as can be where nothing has shown it.
+        com: Mass centre in `frame`, shape (3,), m; zero while the mass is not significant.
         deviation: Standard deviation of the mass, kg.
         com_deviation: Of the mass centre, shape (3,), m; infinite without a mass.
     """
@@ -72,7 +71,7 @@ class EstimatedLoad:
 
     @property
     def known(self) -> bool:
-        """Whether the mass is significant, or certainly close to zero."""
+        """True if the mass is significant, or certainly close to zero."""
         return bool(CLEAR * self.deviation < max(self.mass, NEXT_TO_NONE_KG))
 
     def __str__(self) -> str:
@@ -102,10 +101,10 @@ class PayloadEstimate:
         self._gathered = Gathered(self._prior, np.zeros(4), 0.0, 0.0)
 
     def update(self, model: Model, motion: FilteredMotion, dt: float) -> None:
-        """Take in a sample.
+        """Add a sample.
 
         Args:
-            model: Of the robot; the load that it has is put down first.
+            model: Model of the robot; its present load is removed first.
             motion: What was measured.
             dt: Time since the last sample, s.
         """
@@ -126,27 +125,29 @@ class PayloadEstimate:
         )
 
     def bare(self, model: Model) -> Model:
-        """The model without load."""
+        """Return the model without load."""
         return replace(model, payload=Inertia.zero(), frame=self.frame, wrench=None)
 
     @property
     def value(self) -> EstimatedLoad:
-        """The load by the samples so far."""
+        """Estimate from the samples so far."""
         A, b, square, samples = self._gathered
         mu = np.linalg.solve(A, b)
         misfit = max(float(square - b @ mu) / max(samples - len(b), 1.0), 1.0)
         deviation = np.sqrt(misfit * np.diag(np.linalg.inv(A)))
         mass = max(float(mu[0]), 0.0)
         if mass <= CLEAR * deviation[0]:
-            com, spread = np.zeros(3), np.full(3, np.inf)
+            com, com_deviation = np.zeros(3), np.full(3, np.inf)
         else:
-            com, spread = mu[1:] / mass, deviation[1:] / mass
-        return EstimatedLoad(self.frame, mass, com, float(deviation[0]), spread)
+            com, com_deviation = mu[1:] / mass, deviation[1:] / mass
+        return EstimatedLoad(self.frame, mass, com, float(deviation[0]), com_deviation)
 
 
 def load_columns(model: Model, motion: FilteredMotion) -> Array:
-    """Efforts per mass and first moments of a load at `model.frame`, shape (n, 4)."""
+    """Return efforts per mass and first moments of a load at `model.frame`, shape (n, 4)."""
     state = motion.q, motion.qd, motion.qdd
-    inverse = partial(model.dynamics.inverse, *state, frame=model.frame, gravity=model.free_fall)
+    inverse = partial(
+        model.dynamics.inverse, *state, frame=model.frame, gravity=model.gravity_vector
+    )
     none, *loaded = (inverse(payload=unit) for unit in UNITS)
     return np.column_stack(loaded) - none[:, None]

@@ -1,23 +1,94 @@
-"""Residuals of a model on the efforts of a running robot."""
+"""Residuals of a model on the efforts of a running robot, both through the same low-pass."""
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, pi
 from typing import NamedTuple
 
 import numpy as np
 
 from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
+
+SETTLED = 7.0
+"""Time constants after which less than 1 % of the initial state of two stages is left."""
+
+LONGEST_GAP = 2.0
+"""Longest gap between states, in time constants; after a longer one the filter restarts."""
+
+
+class FilteredMotion:
+    """Two low-passes in a row, the same for positions, velocities, accelerations and efforts.
+
+    Accelerations are slopes of the velocities, in the middle between two states; all other values
+    are taken there too. All values have the same delay, so that lag alone makes no residual.
+
+    Args:
+        cutoff: Of each low-pass, Hz.
+        continuous: Which joints turn without end, shape (n,): their positions may wrap.
+
+    Attributes:
+        time_constant: Of each low-pass, s.
+        longest_gap: Time without a state after which it restarts, s.
+        time: Of the last state, s.
+        q: Positions, shape (n,), rad or m.
+        qd: Velocities, shape (n,).
+        qdd: Accelerations, shape (n,).
+        tau: Measured efforts, shape (n,), N m or N.
+    """
+
+    def __init__(self, cutoff: float, continuous: Array) -> None:
+        self.time_constant = 1.0 / (2.0 * pi * cutoff)
+        self.longest_gap = LONGEST_GAP * self.time_constant
+        self._turn = np.where(continuous, 2.0 * pi, 0.0)
+        self._last: Array | None = None
+        self.time = self._since = 0.0
+        self.q, self.qd, self.qdd, self.tau = np.zeros((4, len(self._turn)))
+
+    @property
+    def settled(self) -> bool:
+        """True if the initial transient of the filter has decayed."""
+        return self.time - self._since > SETTLED * self.time_constant
+
+    def feed(self, time: float, q: Array, qd: Array, tau: Array) -> None:
+        """Add a state; one that is slightly older than the last is dropped.
+
+        Args:
+            time: s.
+            q: Positions, shape (n,).
+            qd: Velocities, shape (n,).
+            tau: Measured efforts, shape (n,).
+        """
+        jump = abs(time - self.time)  # backwards, too: the clock was set
+        if self._last is None or not jump <= self.longest_gap:
+            self._begin(time, np.array([q, qd, tau]))
+        elif time > self.time:
+            self._advance(time, np.array([q, qd, tau]), self._last)
+
+    def _begin(self, time: float, values: Array) -> None:
+        q, qd, tau = self._last = values
+        self.time = self._since = time
+        self._stages = np.array([[q, qd, np.zeros_like(qd), tau]] * 2)
+        self.q, self.qd, self.qdd, self.tau = self._stages[1]
+
+    def _advance(self, time: float, values: Array, last: Array) -> None:
+        dt = time - self.time
+        values[0] -= self._turn * np.round((values[0] - last[0]) / (2.0 * pi))
+        q, qd, tau = 0.5 * (values + last)
+        share = 1.0 - exp(-dt / self.time_constant)
+        signal = np.array([q, qd, (values[1] - last[1]) / dt, tau])
+        first = self._stages[0] + share * (signal - self._stages[0])
+        second = self._stages[1] + share * (first - self._stages[1])
+        self._last, self._stages, self.time = values, np.array([first, second]), time
+        self.q, self.qd, self.qdd, self.tau = second
 
 
 class Unexplained(NamedTuple):
-    """Efforts beside those of a model, shape (n,) each, N m or N.
+    """Efforts that a model does not explain, shape (n,) each, N m or N.
 
     Args:
         effort: Measured less model effort, friction included.
-        stuck: By how much that may be dry friction of a joint that rests and could be held by it.
+        stuck: Largest part of it that dry friction may hold while the joint rests.
     """
 
     effort: Array
@@ -39,9 +110,7 @@ def unexplained(model: Model, motion: FilteredMotion) -> Unexplained:
 
 
 class Residuals:
-    """Root mean square of the residuals over the last while, against the effort limits.
-
-    The past counts less and less, over an exponential window.
+    """Root mean square of the residuals over an exponential window, against the effort limits.
 
     Args:
         limit: Effort limits, shape (n,), N m or N; infinite for a joint that is not judged.
@@ -58,14 +127,14 @@ class Residuals:
         self._over = np.zeros(len(limit))
 
     def update(self, residual: Array, dt: float) -> None:
-        """Take in residuals, shape (n,), that have held for the last dt, s."""
+        """Add residuals, shape (n,), of the last dt, s."""
         self.last = residual
         self._mean_square += (1.0 - exp(-dt / self.window)) * (residual**2 - self._mean_square)
         self._over = np.where(self.shares > self.share, self._over + dt, 0.0)
 
     @property
     def rms(self) -> Array:
-        """Shape (n,), N m or N."""
+        """Root mean square of the residuals, shape (n,), N m or N."""
         return np.sqrt(self._mean_square)
 
     @property
@@ -75,5 +144,5 @@ class Residuals:
 
     @property
     def misfits(self) -> Array:
-        """Which joints the model has not fitted for a while, shape (n,), bool."""
+        """Joints that the model has not fitted for longer than the patience, shape (n,), bool."""
         return (self._over > 0.0) & (self._over >= self.patience)

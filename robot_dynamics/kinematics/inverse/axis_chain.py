@@ -6,14 +6,18 @@ sees which axes meet and which are parallel. Motions are written on any scalar, 
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.errors import RobotError
 from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.foundation.units import FULL_TURN
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
@@ -25,7 +29,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
 )
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
-from robot_dynamics.spatial.rigid_body import Pose
+from robot_dynamics.spatial import Pose
 
 ROUND_OFF = 1e-11
 """Components of axes and points this small are what is left of zero in a product of rotations."""
@@ -39,17 +43,17 @@ class Axis(NamedTuple):
     rotates: bool
 
     def vector(self, v: Vector, value: Any) -> Vector:
-        """A vector after the motion of the joint, a `Turn` or a displacement."""
+        """Return a vector after the motion of the joint, a `Turn` or a displacement."""
         return turned(self.h, value, v) if self.rotates else v
 
     def point(self, x: Vector, value: Any) -> Vector:
-        """A point after the motion of the joint."""
+        """Return a point after the motion of the joint."""
         if not self.rotates:
             return plus(x, times(value, self.h))
         return plus(self.p, turned(self.h, value, minus(x, self.p)))
 
     def back(self, value: Any) -> Any:
-        """The motion that undoes it."""
+        """Return the inverse motion."""
         return value.back if self.rotates else -value
 
 
@@ -61,11 +65,11 @@ class Displacement(NamedTuple):
     b: Vector
 
     def vector(self, v: Vector) -> Vector:
-        """R v."""
+        """Return R v."""
         return tuple(dot(row, v) for row in self.rows)
 
     def point(self, x: Vector) -> Vector:
-        """R (x - a) + b."""
+        """Return R (x - a) + b."""
         return plus(self.vector(minus(x, self.a)), self.b)
 
     def after(self, axis: Axis, motion: Any) -> Displacement:
@@ -81,7 +85,7 @@ class Displacement(NamedTuple):
 
     @property
     def inverse(self) -> Displacement:
-        """The displacement back."""
+        """Inverse displacement."""
         return Displacement(list(zip(*self.rows, strict=True)), self.b, self.a)
 
 
@@ -109,7 +113,7 @@ class AxisChain:
 
     @staticmethod
     def of(robot: Robot, frame: str) -> AxisChain:
-        """The chain from the root of a robot to a frame.
+        """Return the chain from the root of a robot to a frame.
 
         Raises:
             UnknownNameError: If there is no such frame.
@@ -149,17 +153,15 @@ class AxisChain:
 
     @property
     def axes(self) -> list[Axis]:
-        """The lines of the joints, as numbers that leave no operations where they are zero."""
+        """Lines of the joints, as numbers whose zeros leave no operations."""
         return [
             Axis(tuple(map(float, h)), tuple(map(float, p)), rotates)
             for h, p, rotates in zip(self.h, self.p, self.rotates, strict=True)
         ]
 
     def without(self, k: int) -> AxisChain:
-        """The chain without its first (0) or last (-1) joint, as if that stood at zero."""
-        return self._part(slice(1, None) if k == 0 else slice(0, -1))
-
-    def _part(self, kept: slice) -> AxisChain:
+        """Return the chain without its first (0) or last (-1) joint, which stays at zero."""
+        kept = slice(1, None) if k == 0 else slice(0, -1)
         return replace(
             self,
             names=self.names[kept],
@@ -188,3 +190,58 @@ def _clean(values: Array) -> Array:
 def as_turn(angle: Any) -> Turn:
     """Return cosine and sine of an angle in rad."""
     return Turn(np.cos(angle), np.sin(angle))
+
+
+MARGIN = 1e-9
+"""Tolerance of the limits, rad or m."""
+
+
+def within_limits(
+    chain: AxisChain, q: Sequence[Any], given: int | None = None
+) -> tuple[list[Any], Any]:
+    """Shift angles by multiples of 2 pi into the limits; return them, and 1 where within, else 0.
+
+    An angle stays in [-pi, pi] if it is within its limits, or if no shifted one is.
+
+    Args:
+        chain: The joints.
+        q: Position of every joint, of any scalar or arrays of N.
+        given: Joint that stays where it is, at any angle; or None.
+    """
+    q, margins = list(q), []
+    for k, rotates in enumerate(chain.rotates):
+        lower, upper = chain.lower[k] - MARGIN, chain.upper[k] + MARGIN
+        turns = rotates and k != given
+        if turns and lower <= -np.pi and np.pi <= upper:
+            continue
+        if turns and np.isfinite(lower) and np.isfinite(upper):
+            q[k] = _turned(q[k], lower, upper)
+        margins += [q[k] - lower] if np.isfinite(lower) else []
+        margins += [upper - q[k]] if np.isfinite(upper) else []
+    if not margins:
+        return q, 1.0
+    return q, select(functools.reduce(minimum, margins), 0.0, 0.0, 1.0)
+
+
+def _turned(q: Any, lower: float, upper: float) -> Any:
+    """Return the angle if it is within, else the first one above `lower` if that is."""
+    first = q - FULL_TURN * np.floor((q - lower) * (1.0 / FULL_TURN))
+    other = select(upper, first, q, first)
+    return select(q, lower, other, select(upper, q, other, q))
+
+
+def equivalent_positions(chain: AxisChain, q: Array) -> Array:
+    """Return every position within the limits that equals q up to multiples of 2 pi, (m, n).
+
+    Joints without limits stay as they are.
+    """
+    choices = []
+    for k, x in enumerate(q):
+        lower, upper = chain.lower[k] - MARGIN, chain.upper[k] + MARGIN
+        if not (chain.rotates[k] and np.isfinite(lower) and np.isfinite(upper)):
+            choices.append([x] if lower <= x <= upper else [])
+            continue
+        first = int(np.ceil((lower - x) / FULL_TURN))
+        last = int(np.floor((upper - x) / FULL_TURN))
+        choices.append([x + FULL_TURN * turn for turn in range(first, last + 1)])
+    return np.array(list(itertools.product(*choices))).reshape(-1, len(q))

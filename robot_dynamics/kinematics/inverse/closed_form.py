@@ -36,16 +36,16 @@ class ReversedEquations:
         self.equations, self.n, self.quartic = equations, n, equations.quartic
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints, counted from the root."""
+        """Return all motions of the joints, counted from the root."""
         found = self.equations.solve(target.inverse, free, given)
         return [self._seen_from_root(way) for way in found]
 
     def missed(self, way: Partial, target: Displacement) -> Any:
-        """As of the equations."""
+        """See `StructureEquations.missed`."""
         return self.equations.missed(self._seen_from_root(way), target.inverse)
 
     def _seen_from_root(self, way: Partial) -> Partial:
-        """Joints counted from the other end."""
+        """Count joints from the other end."""
         last = self.n - 1
         return Partial(
             {last - joint: value for joint, value in way.values.items()},
@@ -69,7 +69,7 @@ class ClosedForm:
 
 
 def find_structure(chain: AxisChain) -> ClosedForm | None:
-    """The closed form of a chain, found from its axes; None if there is none.
+    """Find the closed form of a chain from its axes; return None if there is none.
 
     Where several fit, one without a quartic comes first, and a wrist before parallel axes before a
     shoulder.
@@ -78,12 +78,12 @@ def find_structure(chain: AxisChain) -> ClosedForm | None:
 
 
 def find_structure_around(chain: AxisChain, given: int) -> ClosedForm | None:
-    """The closed form of a chain in which the motion of an inner joint is given; None without."""
+    """Find the closed form of a chain with the motion of an inner joint given, or None."""
     return _best([_wrist(chain, 3, backwards=back, given=given) for back in (False, True)])
 
 
 def arm_angle_structure(chain: AxisChain) -> ClosedForm | None:
-    """The closed form of an arm with an arm angle; None if the arm is another one."""
+    """Return the closed form of an arm with an arm angle; None for other arms."""
     try:
         equations = ArmAngleEquations(chain.axes)
     except NoClosedForm:
@@ -147,5 +147,5 @@ _CANDIDATES: tuple[Callable[[AxisChain], ClosedForm | None], ...] = (
 
 
 def _reversed(axes: Sequence[Axis]) -> list[Axis]:
-    """The axes of the displacement back: in reverse order, and pointing the other way."""
+    """Return the axes of the inverse displacement: in reverse order and direction."""
     return [Axis(times(-1.0, axis.h), axis.p, axis.rotates) for axis in reversed(axes)]

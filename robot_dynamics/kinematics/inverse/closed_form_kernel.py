@@ -7,23 +7,25 @@ turns that the limits ask for, the residual, and whether anything about a pose i
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import minimum, select
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.kernel import Backend
+from robot_dynamics.compiler.kernel import Backend, compile_program
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import cached_property
-from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, Displacement, as_turn
-from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
-from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
-    Partial,
+from robot_dynamics.kinematics.inverse.axis_chain import (
+    AxisChain,
+    Displacement,
+    as_turn,
+    within_limits,
 )
-from robot_dynamics.kinematics.inverse.equations.subproblems import Turn
+from robot_dynamics.kinematics.inverse.closed_form import ClosedForm
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partial
+from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross, dot
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
@@ -31,13 +33,13 @@ from robot_dynamics.kinematics.inverse.inverse_solutions import (
     reason_of,
     self_motion_of,
 )
-from robot_dynamics.kinematics.inverse.joint_limits import within_limits
-from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED
-from robot_dynamics.kinematics.inverse.pose_arguments import EXACT, deviation
+from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, stacked
 
 NOT_TURNED = np.array([1.0, 0.0, 1.0, 0.0])
 """Free angles by default: cosine and sine, of arm and hand."""
 
+EXACT = 1e-20
+"""Square of an error that counts as round-off."""
 
 SPECIAL, NO_ROTATION = -1.0, -2.0
 
@@ -50,8 +52,8 @@ class Branches(NamedTuple):
         residual: Distance from the pose, shape (s,).
         state: Shape (s,): 1 within the limits, else 0; and 2 more where a joint is free.
         regular: Shape (): 2 if all branches reach the pose within the limits, 1 if some are beyond
-            them, 0 if some branches miss it; `SPECIAL` if a joint is free, digits are lacking or
-            none reaches it; `NO_ROTATION` if the matrix is none but for its last digits.
+            them, 0 if some branches miss it; `SPECIAL` if a joint is free, a branch is inexact or
+            none reaches it; `NO_ROTATION` if the matrix is a rotation only approximately.
     """
 
     q: Array
@@ -184,13 +186,6 @@ class ClosedFormKernel:
         rotates = self.given is None or self.chain.rotates[self.given]
         return as_turn(redundant[0]) if rotates else redundant[0]
 
-    def _motions(self, way: Partial, redundant: Array | None) -> list[Any]:
-        """Return the motions of all joints."""
-        motions = [way.values[k] for k in range(len(way.values))]
-        if self._outside is not None and redundant is not None:
-            motions.insert(self._outside, self._motion(redundant))
-        return motions
-
     def _equations_of_pose(
         self, rotation: Array, position: Array, redundant: Array | None = None, free: Any = None
     ) -> dict[str, Array]:
@@ -206,26 +201,29 @@ class ClosedFormKernel:
             turns.append(select(lever, FREE, 2.0, 0.0))
             within.append(inside)
         return {
-            "q": _stacked(rows),
-            "residual": _stacked(residuals),
-            "state": _stacked([a + b for a, b in zip(within, turns, strict=True)]),
-            "regular": _stacked([self._regular(rotation, residuals, within, sum(turns))]),
+            "q": stacked(rows),
+            "residual": stacked(residuals),
+            "state": stacked([a + b for a, b in zip(within, turns, strict=True)]),
+            "regular": stacked([self._regular(rotation, residuals, within, sum(turns))]),
         }
 
     def _regular(self, rotation: Array, residuals: list[Any], within: list[Any], free: Any) -> Any:
         """Return `regular` of `Branches`."""
         all_within = select(sum(within), len(within) - 0.5, 1.0, 2.0)
         known = select(sum(residuals), POLISHED[0], all_within, 0.0)  # NaN is no number below
-        lacking = [select(POLISHED[0], x, select(x, POLISHED[1], 1.0, 0.0), 0.0) for x in residuals]
+        inexact = [select(POLISHED[0], x, select(x, POLISHED[1], 1.0, 0.0), 0.0) for x in residuals]
         nearest = functools.reduce(minimum, residuals, POLISHED[1])
-        known = select(0.0, sum(lacking) + free, SPECIAL, known)
+        known = select(0.0, sum(inexact) + free, SPECIAL, known)
         known = select(nearest, REACHED, known, SPECIAL)
-        return select(deviation(rotation), EXACT, known, NO_ROTATION)
+        return select(_rotation_error(rotation), EXACT, known, NO_ROTATION)
 
     def _positions(self, way: Partial, redundant: Array | None) -> tuple[list[Any], Any]:
         """Return joint positions, in the limits where possible, and 1 if they are within, or 0."""
-        motions = zip(self._motions(way, redundant), self.chain.rotates, strict=True)
-        q = [x.angle if rotates else x for x, rotates in motions]
+        motions = [way.values[k] for k in range(len(way.values))]
+        if self._outside is not None and redundant is not None:
+            motions.insert(self._outside, self._motion(redundant))
+        pairs = zip(motions, self.chain.rotates, strict=True)
+        q = [x.angle if rotates else x for x, rotates in pairs]
         if self.given is not None and redundant is not None:
             q[self.given] = redundant[0]
         return within_limits(self.chain, q, self.given)
@@ -235,17 +233,15 @@ def unusual(*_: Any) -> None:
     """Return None: the answer of an entry that declines its arguments."""
 
 
-def _stacked(rows: Sequence[Any]) -> Array:
-    """Return scalars, or scalars in rows, as an array."""
-    flat = [x for row in rows for x in (row if isinstance(row, list) else [row])]
-    shape = (len(rows), len(rows[0])) if isinstance(rows[0], list) else (len(rows),)
-    array = np.empty(len(flat), dtype=object)
-    array[:] = flat
-    return array.reshape(shape)
-
-
 def _branch_name(way: Partial) -> str:
     """Return a name such as "shoulder+ elbow- wrist+", in that order."""
     signs = {step.name: step.sign for step in way.steps if step.name}
     order = [name for name in ("shoulder", "elbow", "wrist") if name in signs]
     return " ".join(name + signs[name] for name in order) or "only"
+
+
+def _rotation_error(rotation: Array) -> Any:
+    """Return the error of a rotation matrix: squares of R^T R - 1 and of the determinant - 1."""
+    x, y, z = ([rotation[0, k], rotation[1, k], rotation[2, k]] for k in range(3))
+    units = [dot(v, v) - 1.0 for v in (x, y, z)] + [dot(x, cross(y, z)) - 1.0]
+    return sum((e * e for e in (*units, dot(x, y), dot(y, z), dot(z, x))), 0.0)

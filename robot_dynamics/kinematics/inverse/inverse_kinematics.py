@@ -13,9 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.compiler.kernel import Backend
-from robot_dynamics.errors import ArgumentError, RobotError, check_known, shown
+from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, check_known, shown
 from robot_dynamics.foundation.arrays import Array, vector
-from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
+from robot_dynamics.kinematics.inverse.axis_chain import (
+    AxisChain,
+    as_turn,
+    equivalent_positions,
+    within_limits,
+)
 from robot_dynamics.kinematics.inverse.closed_form import (
     ClosedForm,
     arm_angle_structure,
@@ -32,14 +37,15 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
 )
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
 from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
-from robot_dynamics.kinematics.inverse.joint_limits import equivalent_positions, within_limits
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, NumericSolver
-from robot_dynamics.kinematics.inverse.pose_arguments import checked_poses, nearest_rotations
 from robot_dynamics.kinematics.inverse.self_motion import free_angles_within_reach
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 
 SOLVERS = ("auto", "numeric")
+
+ROTATION = 1e-5
+"""Largest error of R^T R of an argument, which is then made a rotation matrix."""
 
 
 class InverseKinematics:
@@ -55,7 +61,7 @@ class InverseKinematics:
         solver: "auto", the closed form where there is one and else the search; or "numeric", always
             the search, for positions within the limits and without a redundant joint.
         cache: Keep the compiled equations on disk.
-        backend: One of `robot_dynamics.compiler.backends.BACKENDS`, or a function like them.
+        backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function like them.
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.
@@ -149,10 +155,10 @@ class InverseKinematics:
                 inside = self._all if regular == 2.0 else state == 1.0
                 fields = q, self.branches, residual, inside, self._all, None, self._none
                 return tuple.__new__(InverseSolutions, fields)  # without a frame of Python
-        R, p, one = checked_poses(rotation, position)
+        R, p, one = _checked_poses(rotation, position)
         given = self._redundant_positions(redundant, len(R))
         if self._closed is None:
-            solutions = self._search(nearest_rotations(R), p, start)
+            solutions = self._search(_nearest_rotations(R), p, start)
         else:
             solutions = self._solutions(self._closed, R, p, given, free)
         return solutions.one() if one else solutions
@@ -248,7 +254,7 @@ class InverseKinematics:
         found = closed(R, p, redundant, angles)
         least = found.regular.min(initial=0.0)
         if least <= NO_ROTATION:
-            return self._solutions(closed, nearest_rotations(R), p, given, free)
+            return self._solutions(closed, _nearest_rotations(R), p, given, free)
         q, residual, state, regular = found
         reasons, self_motions = np.empty(len(R), object), np.empty(residual.shape, object)
         if least <= SPECIAL:
@@ -317,3 +323,40 @@ class InverseKinematics:
             reason=reasons,
             self_motion=np.full(valid.shape, None, dtype=object),
         )
+
+
+def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:
+    """Return rotation matrices (N, 3, 3), positions (N, 3), and True for a single pose."""
+    try:
+        R, p = np.asarray(rotation, dtype=np.float64), np.asarray(position, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError("rotation and position must hold numbers") from None
+    one = R.ndim == 2
+    if R.shape[-2:] != (3, 3) or R.ndim not in (2, 3) or p.shape != (*R.shape[:-2], 3):
+        raise ShapeError(
+            "rotation must have shape (3, 3) or (N, 3, 3), and position (3,) or (N, 3); got "
+            f"{R.shape} and {p.shape}"
+        )
+    R, p = R.reshape(-1, 3, 3), p.reshape(-1, 3)
+    for name, array in (("rotation", R), ("position", p)):
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"{name} holds NaN or infinity; every entry must be finite")
+    return R, p, one
+
+
+def _nearest_rotations(R: Array) -> Array:
+    """Return the rotation matrices nearest to N matrices, which differ from them by round-off.
+
+    Raises:
+        ArgumentError: If a matrix is no rotation matrix.
+    """
+    off = np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2), initial=0.0)
+    bad = np.flatnonzero((off > ROTATION) | (np.linalg.det(R) < 0.0))
+    if bad.size:
+        raise ArgumentError(
+            f"rotation{'' if len(R) == 1 else f'[{bad[0]}]'} is no rotation matrix: its columns "
+            "must be unit vectors at right angles, right-handed (R^T R is off by "
+            f"{off[bad[0]]:.2g})"
+        )
+    U, _, V = np.linalg.svd(R)
+    return U @ V

@@ -7,10 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
-    Partial,
-    Step,
-)
+from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partial, Step
 
 REACHED = 1e-9
 """Residual up to which a solution reproduces its pose."""

@@ -7,16 +7,16 @@ ranges in the null space of the task.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.algorithms.composite_body import factorise, solve
-from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.piecewise import clip, select
 from robot_dynamics.compiler.graph.trace import trace
-from robot_dynamics.compiler.kernel import Backend, Kernel
+from robot_dynamics.compiler.kernel import Backend, Kernel, compile_program
 from robot_dynamics.foundation.arrays import Array, vector
 from robot_dynamics.foundation.lazy import cached_property, imported
 from robot_dynamics.kinematics.inverse.axis_chain import AxisChain, as_turn
@@ -79,7 +79,7 @@ class NumericSolver:
         self.clip = np.where(known, chain.lower, -np.inf), np.where(known, chain.upper, np.inf)
 
     def solve(self, R: Array, p: Array, start: npt.ArrayLike | None = None) -> tuple[Array, Array]:
-        """Positions within the limits that come nearest to N poses, (N, n), and residuals (N,)."""
+        """Find positions within the limits nearest to N poses, (N, n), and residuals (N,)."""
         n, N = len(self.chain), len(R)
         rng = imported("numpy.random").default_rng(0)
         best, least, left = np.zeros((N, n)), np.full(N, np.inf), np.arange(N)
@@ -98,7 +98,7 @@ class NumericSolver:
         return np.where(turns, np.arctan2(np.sin(best), np.cos(best)), best), least
 
     def _descend(self, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
-        """The best of the searches from q, shape (N, starts, n), for every pose."""
+        """Return the best of the searches from q, shape (N, starts, n), for every pose."""
         N, starts, n = q.shape
         best, least, left = q[:, 0].copy(), np.full(N, np.inf), np.arange(N)
         pose, at = (np.repeat(R, starts, axis=0), np.repeat(p, starts, axis=0)), q.reshape(-1, n)
@@ -120,7 +120,7 @@ class NumericSolver:
     def polish(
         self, q: Array, residual: Array, R: Array, p: Array, held: int | None = None
     ) -> None:
-        """Bring solutions of closed form, shape (N, s, n), to the last digits.
+        """Polish solutions of closed form, shape (N, s, n), to the last digits.
 
         Args:
             q: Positions; those of `residual` in the range `POLISHED` are changed.
@@ -202,7 +202,7 @@ LEAST_DAMPING = 1e-12
 
 
 def pose_and_jacobian(chain: AxisChain, q: Array) -> tuple[list[Vector], Vector, Array]:
-    """Columns of the frame's rotation, its position, and its Jacobian.
+    """Compute the columns of the frame's rotation, its position, and its Jacobian.
 
     Args:
         chain: The joints.
@@ -235,7 +235,7 @@ def pose_and_jacobian(chain: AxisChain, q: Array) -> tuple[list[Vector], Vector,
         (*cross(h, minus(position, p)), *h) if rotates else (*h, 0.0, 0.0, 0.0)
         for (h, p), rotates in zip(lines, chain.rotates, strict=True)
     ]
-    return tool, position, rows_of(zip(*J, strict=True))
+    return tool, position, stacked(list(zip(*J, strict=True)))
 
 
 def pose_error(
@@ -268,7 +268,7 @@ def search_step(
     position: Array,
     pull: Any,
 ) -> tuple[Array, Any]:
-    """One damped step towards a pose, within the limits: next positions, and residual of q.
+    """Make one damped step towards a pose within the limits; return positions, and residual of q.
 
     Levenberg-Marquardt with the damping of Sugihara, by the squared error. A joint at its limit
     that would go beyond is left out. `pull` times the damping draws to the middle of the ranges.
@@ -295,11 +295,10 @@ def search_step(
     return np.array(inside, dtype=object), residual
 
 
-def rows_of(rows: Any) -> Array:
-    """Return scalars of any kind, in rows, as an array of objects."""
-    table = [list(row) for row in rows]
-    array = np.empty((len(table), len(table[0])), dtype=object)
-    for i, row in enumerate(table):
-        for j, x in enumerate(row):
-            array[i, j] = x
-    return array
+def stacked(rows: Sequence[Any]) -> Array:
+    """Return scalars, or scalars in rows, as an array."""
+    flat = [x for row in rows for x in (row if isinstance(row, (list, tuple)) else [row])]
+    shape = (len(rows), len(rows[0])) if isinstance(rows[0], (list, tuple)) else (len(rows),)
+    array = np.empty(len(flat), dtype=object)
+    array[:] = flat
+    return array.reshape(shape)

@@ -1,9 +1,8 @@
 """controller_node: desired and measured motion in, effort commands out.
 
-It answers every joint_states message at once, in the control mode of its
-parameter `mode`, within the effort limits of the URDF and the limits that its
-parameters set for each joint. Without a reference, and while no node listens to
-its commands, it holds the joints where they are.
+It answers every joint_states message at once, in the control mode of its parameter `mode`, within
+the effort limits of the URDF and the limits of its parameters. Without a reference, and while no
+node receives its commands, it holds the joints.
 """
 
 from __future__ import annotations
@@ -35,51 +34,70 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.controller.controller_parameters import (
     REFUSE,
     ControllerParameters,
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
-from robot_dynamics.nodes.controller.direct_reader import DirectReader
-from robot_dynamics.nodes.controller.rest import wait_for_rest
 from robot_dynamics.nodes.controller.standby import Lease, Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
+from robot_dynamics.nodes.ros.message_bytes import DirectReader
 from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
-from robot_dynamics.nodes.ros.qos import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
+from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
+from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 
+STANDS_STILL = 0.01
+"""Speed below which a joint is at rest, rad/s or m/s."""
+
+LONGEST_STOP_S = 3.0
+"""Longest time to command an arm that does not come to rest when the node ends, s."""
+
+REST_CHECK_PERIOD_S = 0.01
+"""Period of checking for rest, s."""
+
 LAST_CYCLES_S = 1.0
-"""Time that the cycles in which efforts fade to zero may be late by."""
+"""Tolerated delay of the cycles in which efforts fade to zero, s."""
 
 PUBLISHER_CHECK_PERIOD_S = 1.0
-"""Time between two checks for other nodes that command the same joints, s."""
+"""Period of checking for other nodes that command the same joints, s."""
 
 MEASURING_PERIOD_S = 4e-3
-"""Time between two measurements of how states come and whether the arm oscillates, s."""
+"""Period of measuring the sampling of states and oscillations of the arm, s."""
 
 RETUNE_PERIOD_S = 0.1
-"""Time between two checks whether other feedback is due, s."""
+"""Period of checking whether other feedback is due, s."""
 
 MAX_EXTRAPOLATION_S = 0.02
-"""Time by which a reference is brought ahead to that of a newer state."""
+"""Longest extrapolation of a reference to the time of a newer state, s."""
 
 
-class ControllerNode(ControllerBase):
-    """Closes the loop around the robot."""
+class ControllerNode(RobotNode[ControllerParameters]):
+    """Closes the loop around the robot.
+
+    Attributes:
+        arm: The model with its loads.
+        tuning: Feedback that fits the sampling of the states.
+        standby: Monitors the commands of another controller; None in the primary controller.
+        lease: The right to command; None in a standby controller.
+        output: Names of the commands in their order, and the actuators if they are commanded.
+        saturated: Cycles in which the effort of each joint was cut at its limit, shape (n,).
+        cycles: Number of cycles with a command.
+        refusal: Reason for which references are not followed; empty if they are.
+    """
 
     NAME = "controller_node"
     PARAMETERS = ControllerParameters
 
     def configure(self) -> None:
-        """Work out the gains and open the topics."""
+        """Compute the gains and open the topics."""
         super().configure()
         parameters = self.parameters
         names = self.robot.joint_names
@@ -164,7 +182,7 @@ class ControllerNode(ControllerBase):
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
-            wait_for_rest(self)
+            self._wait_for_rest()
             if self.parameters.on_deactivate == ZERO_EFFORT:
                 end = monotonic() + self.controller.let_go() + LAST_CYCLES_S
                 while not self.controller.effortless and monotonic() < end:
@@ -172,8 +190,24 @@ class ControllerNode(ControllerBase):
         self.report.at_work = False
         super().deactivate()
 
+    def _wait_for_rest(self) -> None:
+        """Wait until the arm is measured at rest, but not where another node commands."""
+        end = monotonic() + LONGEST_STOP_S
+        while self.active and self.states.complete and self.listened_to and not self.inhibited:
+            speed = np.abs(self.states.velocity)
+            i = int(np.argmax(speed))
+            if not speed[i] > STANDS_STILL:
+                return
+            if monotonic() > end:
+                self.get_logger().error(
+                    f"commands end although joint '{self.robot.joint_names[i]}' still moves at "
+                    f"{speed[i]:.2g} rad/s or m/s"
+                )
+                return
+            sleep(REST_CHECK_PERIOD_S)
+
     def update_robot(self, robot: Robot) -> None:
-        """See `RobotNode.update_robot`: efforts pass over to the new equations over `fade`."""
+        """See `RobotNode.update_robot`: efforts fade to the new equations."""
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
         MODES[self.parameters.mode].prepare(replace(self.arm.base, dynamics=dynamics))
         self.robot = robot  # whose ranges the settings depend on
@@ -184,7 +218,7 @@ class ControllerNode(ControllerBase):
         self.output = output
 
     def _output_of(self, robot: Robot) -> tuple[tuple[str, ...], Actuators | None]:
-        """Of what the efforts of commands are, in their order; and actuators, if it is these."""
+        """Return the names in a command in order, and the actuators if these are commanded."""
         joints = tuple(robot.joint_names[i] for i in self._order)
         actuators = actuators_of(self.parameters, robot, joints, self._description.source)
         return joints if actuators is None else actuators.names, actuators
@@ -192,14 +226,14 @@ class ControllerNode(ControllerBase):
     # -- the fast work ----------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Publish the command for the last state and reference; all else comes after it."""
+        """Publish the command for the last state and reference, then measure."""
         now = monotonic()
         answered = self._answer(now)
         if self._unmeasured and now >= self._measure_at:
             self._measure_states(now, answered)
 
     def _answer(self, now: float) -> bool:
-        """Publish the command, if there is to be one; return whether there was."""
+        """Publish the command of this cycle, if any; return whether there was one."""
         self._take_up_changes(now)
         if self._fresh and self.states.complete:
             self._fresh = False
@@ -238,21 +272,21 @@ class ControllerNode(ControllerBase):
 
     @property
     def inhibited(self) -> bool:
-        """See `ControllerBase.inhibited`."""
+        """Return whether this node must not command because another one does."""
         if self.lease is not None:
             return self.lease.ended
         return self.standby is not None and not self.standby.commanding
 
     @property
     def listened_to(self) -> bool:
-        """See `ControllerBase.listened_to`."""
+        """Return whether a node receives commands: discovery may take seconds."""
         return (
             self.command.subscriber_count > self.report.standbys or self.named.subscriber_count > 0
         )
 
     def _command(self, now: float) -> Command | None:
-        """Return the command of this cycle, or None if there is to be none."""
-        if not self.listened_to:  # and followed no longer, or feedback would push at nothing
+        """Return the command of this cycle, if any."""
+        if not self.listened_to:  # feedback without effect would wind up
             self.controller.postpone(now)
         elif self.reference.complete:
             reference = self._reference_at_state()
@@ -260,7 +294,7 @@ class ControllerNode(ControllerBase):
         return self.controller.update(now)
 
     def _take_over(self, efforts: Array) -> None:
-        """Go on from the efforts that another node commanded last, come to rest and hold."""
+        """Start from the last efforts of the other controller, come to rest and hold."""
         actuators = self.output[1]
         tau = np.empty(len(efforts))
         tau[self._order] = efforts if actuators is None else actuators.to_joints(efforts)
@@ -268,7 +302,7 @@ class ControllerNode(ControllerBase):
         self.controller.halt()
 
     def _take_up_changes(self, now: float) -> None:
-        """Use what parameters and topics have changed; only the load passes over by itself."""
+        """Apply changed parameters and loads; loads are ramped, other changes fade."""
         model, wanted = self.arm.at(now), (self.arm.at, self._settings)
         if wanted != self._in_use:
             self.controller.change(model, self._settings)
@@ -277,9 +311,9 @@ class ControllerNode(ControllerBase):
             self.controller.model = model
 
     def _reference_at_state(self) -> ReferenceSegment:
-        """Feedforward of now, and the motion of the time at which the state was measured.
+        """Return the reference at the time of the state, with the latest feedforward.
 
-        Stamps differ by what messages take; at speed that would look like a tracking error.
+        At speed, the difference of the stamps would look like a tracking error.
         """
         tau = self.reference.effort
         motion = self._history.around(self.states.stamp / NS_PER_S, tau)
@@ -295,7 +329,7 @@ class ControllerNode(ControllerBase):
             self.throttled_log.warn("joint_states", error)
 
     def _measure_states(self, now: float, answered: bool) -> None:
-        """Measure the age of the last state when it came, and whether the arm oscillates."""
+        """Measure the age of the last state on arrival, and oscillations of the arm."""
         stamp, came = self.states.stamp / NS_PER_S, self._states_in.counts.at
         age = self.nanoseconds / NS_PER_S - stamp - (monotonic() - came)
         self.tuning.feed(stamp or came, age, self._unmeasured)
@@ -339,7 +373,7 @@ class ControllerNode(ControllerBase):
             self.get_logger().warning(line)
 
     def _retune(self) -> None:
-        """Use feedback that fits how states come, and say so if it is less than was asked for."""
+        """Use feedback that fits the sampling of the states, and log it if it is reduced."""
         self.report.count_standbys()
         new = self.tuning.retune(self.arm.base) if self.active else None
         if new is None:
@@ -350,7 +384,7 @@ class ControllerNode(ControllerBase):
         refuses = self.tuning.lowered and self.parameters.on_slow_states == REFUSE
         self.refusal = line if refuses else ""
         self.controller.refuse(self.refusal)
-        log = self.get_logger()  # which refuses another severity from the same line of code
+        log = self.get_logger()  # requires one severity per line of code
         if refuses:
             log.error(f"references are not followed: {line}")
         elif self.arm.base.coupled:
@@ -371,7 +405,7 @@ class ControllerNode(ControllerBase):
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         resumed = self.controller.resume()
         if recovers := self.tuning.recover():
-            self.get_logger().info("feedback as before the joint oscillated, for it was resumed")
+            self.get_logger().info("resumed: feedback is as before the joint oscillated")
         if revoked := self.lease is not None and self.lease.ended:
             self._fresh = True  # the first command holds the arm where it is
             self.lease.acquire()

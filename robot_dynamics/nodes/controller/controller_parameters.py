@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from robot_dynamics.control.gains import (
     feedback_rate,
     largest_integral_gain,
 )
-from robot_dynamics.control.safety import default_tracking_errors
+from robot_dynamics.control.limits import default_tracking_errors
 from robot_dynamics.control.settings import (
     HOLD,
     ON_REFERENCE_TIMEOUT,
@@ -62,10 +62,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         read_only=True,
     )
     fade: float = parameter(
-        Settings.fade,
-        "Time to fade to another mode or other gains, s",
-        low=0.0,
-        high=10.0,
+        Settings.fade, "Time to fade to another mode or other gains, s", low=0.0, high=10.0
     )
     state_timeout: float = parameter(
         Settings.state_timeout,
@@ -135,14 +132,17 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         high=10.0,
     )
     trust_measured_effort: bool = parameter(
-        False,
-        "Begin with the efforts of joint_states; only if these are in N m or N, not currents",
+        False, "Begin with the efforts of joint_states; only if these are in N m or N, not currents"
     )
     on_deactivate: str = parameter(
         HOLD,
         "Last command on deactivation, after coming to rest: the holding efforts, or zero",
         one_of=(HOLD, ZERO_EFFORT),
     )
+
+
+SHARED = {f.name for f in fields(Settings)} & {f.name for f in fields(ControllerParameters)}
+"""Parameters of the node that are settings of the same name."""
 
 
 @dataclass(frozen=True)
@@ -254,19 +254,10 @@ class JointParameters:
     def settings(self, parameters: ControllerParameters, robot: Robot) -> Settings:
         """Return the present settings."""
         return Settings(
-            mode=parameters.mode,
-            fade=parameters.fade,
+            **{name: getattr(parameters, name) for name in SHARED},
             effort_rate=self.limits("effort_rate"),
             soft_limits=self._soft_limits(robot),
             tracking_limit=self.limits("tracking_error"),
-            state_timeout=parameters.state_timeout,
-            reference_timeout=parameters.reference_timeout,
-            on_state_timeout=parameters.on_state_timeout,
-            blind_time=parameters.blind_time,
-            on_reference_timeout=parameters.on_reference_timeout,
-            resume_by_itself=parameters.resume_by_itself,
-            settle=parameters.settle,
-            join=parameters.join,
             longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
         )
 

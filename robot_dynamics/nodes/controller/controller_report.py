@@ -1,61 +1,63 @@
-"""Report of controller_node: on its log, and in diagnostics."""
+"""Report of controller_node: its log lines and diagnostics."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import numpy as np
 from diagnostic_msgs.msg import KeyValue
 
 from robot_dynamics.control import MODES, Status, position_error
-from robot_dynamics.nodes.controller.controller_base import ControllerBase
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.graph import UNKNOWN_NODE, other_publishers_of
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, UNKNOWN_NODE, other_publishers_of
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
 JOINT_STATES_OVERDUE_S = 2.0
-"""Time without the states of all joints after which the node says so."""
+"""Time without the states of all joints after which the node logs it."""
 
 AT_STOP = 0.01
 """Distance from the end of its range at which a joint stands at its stop, rad or m."""
 
 SATURATED_SHARE = 0.1
-"""Part of the cycles since the last report from where on a saturated joint is worth a word."""
+"""Share of saturated cycles since the last report from which a joint is reported."""
 
 LEASE_REVOKED = "lease revoked: a standby controller commands"
 
 
 class ControllerReport:
-    """Tells of a controller node, each thing once when it changes.
+    """Reports on a controller node, each fact once when it changes.
 
-    `log` belongs to the loop, all else to the threads beside it.
+    The loop calls `log`; other threads call the rest.
 
     Args:
         node: The node.
 
     Attributes:
-        status: The last one that was told of.
-        braked_by: The last joint that was told of as one that does not move.
-        standbys: How many controllers stand by, which listen to commands and do nothing with them.
-        at_work: Whether the node is active, or about to be.
+        status: The last status reported.
+        braked_by: The last joint reported as not moving.
+        standbys: Number of standby controllers, which receive commands without applying them.
+        at_work: Whether the node is active or about to be.
     """
 
-    def __init__(self, node: ControllerBase) -> None:
+    def __init__(self, node: ControllerNode) -> None:
         self._node = node
         self.standbys, self.at_work = 0, False
-        self._counted: int | None = None  # listeners of which it is known who stands by
+        self._counted: int | None = None  # subscribers of which all names are known
         self._others: frozenset[str] = frozenset()
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
-        # One that stands by speaks of itself only once it commands
+        # A standby controller reports on itself only once it commands
         self._announced = None if node.standby is None else ""
         self._cycles, self._saturated = 0, node.saturated.copy()
         self._forget()
         self._warn_of_unlimited_joints()
 
     def begin(self) -> None:
-        """The node begins to work: nothing has been told yet, but that references are followed."""
+        """Start reporting afresh; announce that references are followed."""
         self._began = monotonic()
         self._forget()
         self.at_work = True
@@ -75,7 +77,7 @@ class ControllerReport:
 
     @property
     def unfollowed(self) -> str:
-        """Why the reference moves no joint; empty if it does, or is about to."""
+        """Reason for which the reference moves no joint; empty if it moves them or is about to."""
         node, status = self._node, self.status
         resume = f"call {node.get_name()}/resume"
         if node.standby is not None:
@@ -91,8 +93,8 @@ class ControllerReport:
         if not MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
         if not node.listened_to:
-            return f"nobody listens to {node.command.topic}"
-        # Only until it is tried again: nothing else could show that the joints are free by now
+            return f"no node subscribes to {node.command.topic}"
+        # Only until the next attempt: nothing else could show that the joints are free by now
         braked = self.braked_by is not None and status is Status.SETTLING
         return node.refusal or (self._closed_brakes if braked else "")
 
@@ -104,12 +106,12 @@ class ControllerReport:
             self._announce.publish(KeyValue(key=self._node.get_name(), value=why))
 
     def remind(self, now: float) -> None:
-        """Say which joints no message has named, once they are overdue."""
+        """Log which joints no message has named, once they are overdue."""
         if not self._node.states.complete and now > self._began + JOINT_STATES_OVERDUE_S:
             self._node.warn_of_missing_joints(self._node.states)
 
     def log(self, status: Status) -> None:
-        """Tell of a status, and of brakes, if they are new."""
+        """Log a status and brakes if they are new."""
         if self._node.controller.braked_by != self.braked_by:
             self.braked_by = self._node.controller.braked_by
             self._log_brakes()
@@ -117,7 +119,7 @@ class ControllerReport:
             self.status = status
             if status is Status.WAITING:
                 return
-            if self.braked_by is None:  # or it would say, again and again, that it tries
+            if self.braked_by is None:  # or every attempt would be logged
                 self._log_status(status)
 
     def _log_status(self, status: Status) -> None:
@@ -135,13 +137,13 @@ class ControllerReport:
                 "last efforts: stop the arm, then look why they do not come"
             )
         elif status is Status.HOLDING and not self._node.listened_to:
-            log.info(f"holding still: nobody listens to {node.command.topic} yet")
+            log.info(f"holding still: no node subscribes to {node.command.topic} yet")
         else:
             log.info(status.value)
 
     @property
     def _stopped_joint(self) -> str:
-        """The joint that lost track, and whether it stands at an end of its range."""
+        """Name of the joint that lost track, and whether it stands at an end of its range."""
         node, name = self._node, self._node.controller.stopped_by
         i, limits = node.robot.joint_names.index(str(name)), node.robot.limits
         q = node.states.position[i]
@@ -152,7 +154,7 @@ class ControllerReport:
         if self.braked_by is None:
             self._node.get_logger().info("the joints move")
         else:
-            self._node.get_logger().warning(f"{self._closed_brakes} It is tried again and again")
+            self._node.get_logger().warning(f"{self._closed_brakes} The controller keeps trying")
 
     @property
     def _closed_brakes(self) -> str:
@@ -214,7 +216,7 @@ class ControllerReport:
         if node.active and not node.listened_to:
             topic = node.command.topic
             found.append(
-                Fault(Level.WARN, f"nobody listens to {topic}; the arm is held where it is")
+                Fault(Level.WARN, f"no node subscribes to {topic}; the arm is held where it is")
             )
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
@@ -227,7 +229,7 @@ class ControllerReport:
         return found + self._saturation()
 
     def _saturation(self) -> list[Fault]:
-        """Joints whose effort has been at its limit for a good part of the time."""
+        """Return the joints whose effort was at its limit in many cycles."""
         cycles, saturated = self._node.cycles, self._node.saturated.copy()
         share = (saturated - self._saturated) / max(cycles - self._cycles, 1)
         self._cycles, self._saturated = cycles, saturated
@@ -242,7 +244,7 @@ class ControllerReport:
         return [Fault(Level.WARN, line)]
 
     def count_standbys(self) -> None:
-        """Count the controllers that stand by, if listeners have come or gone: it takes 0.5 ms."""
+        """Count the standby controllers if the number of subscribers changed; takes 0.5 ms."""
         count = self._node.command.publisher.get_subscription_count()
         if count == self._counted:
             return
@@ -252,9 +254,9 @@ class ControllerReport:
         self._counted = None if UNKNOWN_NODE in names else len(names)
 
     def look_for_others(self) -> None:
-        """Warn, once, of nodes that publish commands to the same topics."""
+        """Warn once of nodes that publish commands to the same topics."""
         node = self._node
-        self._counted = None  # one may have taken the place of another
+        self._counted = None  # one subscriber may have replaced another
         topics = [node.command.topic, node.named.topic]
         if node.standby is not None:
             return

@@ -18,7 +18,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.ros.messages import trajectory_msg
-from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.trajectory import Follower, State, Trajectory
 from robot_dynamics.trajectory.waypoint_effort import with_effort

@@ -27,16 +27,15 @@ from robot_dynamics.errors import RobotDynamicsError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.feedforward.action import DefaultTolerances, serve_goals
-from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion
+from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion, WrenchInput
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.reference_refusals import ReferenceRefusals
-from robot_dynamics.nodes.feedforward.wrench import WrenchInput
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.messages import JointReader, nanoseconds, time_msg, waypoints_from_msg
-from robot_dynamics.nodes.ros.qos import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -101,7 +100,6 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         )
 
     def _forget(self) -> None:
-        """Forget states and motion."""
         self._states.forget()
         self._follower: Follower | None = None
         self._handover = Handover()
@@ -207,7 +205,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
         if progress is not None and progress.verdict.missed:
-            follower.go_to(q, now)  # it is not to be pressed on against what keeps it
+            follower.go_to(q, now)  # the arm must not push against an obstacle
 
     def _start_following(self, ns: int) -> Follower | None:
         """Hold the joints where they are, once that is known."""
@@ -225,7 +223,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._with_effort.begin(self._follower)
         self._desired.forget()
         self._motion_clock.start(ns, monotonic())
-        # Not before: a trajectory that came earlier could not be joined to where the robot is
+        # A trajectory that came earlier could not be joined to the position of the robot
         self._trajectories = self.create_subscription(
             JointTrajectory, "joint_trajectory", self._on_trajectory, TRAJECTORY_QOS
         )
@@ -302,7 +300,11 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         )
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
-        """See `GoalExecutor.execute`."""
+        """Follow the trajectory of a goal.
+
+        Raises:
+            RobotDynamicsError: If it cannot be followed.
+        """
         if not (self._reference.subscriber_count or self._with_effort.subscriber_count):
             raise TrajectoryError(
                 "no node subscribes to reference; start or configure controller_node"
@@ -312,7 +314,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         return Goal(motion.trajectory, motion.begin, motion.start, motion.end, times, tolerances)
 
     def stop(self) -> None:
-        """See `GoalExecutor.stop`."""
+        """Come to rest and hold."""
         self._handover.stop()
 
     def _follow(self, msg: JointTrajectory, source: str) -> PlannedMotion:
@@ -377,7 +379,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     # -- time -------------------------------------------------------------------------------
 
     def stamp(self, seconds: float) -> Time:
-        """See `GoalExecutor.stamp`."""
+        """Return a time of the motion clock, s, as a stamp."""
         return time_msg(self._motion_clock.nanoseconds(seconds))
 
     def _now(self) -> float:

@@ -27,9 +27,7 @@ class FeedforwardParameters(ModelParameters):
         high=10.0,
     )
     limits: str = parameter(
-        "reject",
-        "Treatment of a trajectory beyond the limits of the URDF",
-        one_of=LIMITS,
+        "reject", "Treatment of a trajectory beyond the limits of the URDF", one_of=LIMITS
     )
     allow_partial_joints_goal: bool = parameter(
         True, "Accept trajectories of some of the joints; the others continue their motion"

@@ -10,9 +10,8 @@ from diagnostic_msgs.msg import KeyValue
 
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
-from robot_dynamics.nodes.ros.graph import UNKNOWN_NODE
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
-from robot_dynamics.nodes.ros.qos import ANNOUNCEMENT_QOS
+from robot_dynamics.nodes.ros.topics import ANNOUNCEMENT_QOS, UNKNOWN_NODE
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 

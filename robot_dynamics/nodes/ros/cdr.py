@@ -1,10 +1,9 @@
-"""CDR: where names, lengths and numbers stand in the bytes of a message.
+"""CDR: the offsets of names, lengths and numbers in the bytes of a message.
 
 The Common Data Representation of DDS-XTypes 1.3, section 7.4.1 (XCDR version 1, plain,
-little-endian): four bytes that say so, then every field in turn, aligned to its own size, counted
-from behind those four bytes. Text and sequences begin with their length, text ends with a zero.
-What stands between the fields to align them says nothing, and senders leave there what was in
-memory before.
+little-endian): four bytes of encapsulation, then every field, aligned to its own size relative to
+the end of these bytes. Text and sequences begin with their length, text ends with a zero. Senders
+leave arbitrary values in the bytes that align the fields.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ ENCAPSULATION = b"\x00\x01\x00\x00"
 """First bytes of plain little-endian CDR."""
 
 DOUBLE, FLOAT64 = 8, np.dtype("<f8")
-"""Bytes of a float64, and what it is."""
+"""Size of a float64 in bytes, and its type."""
 
 STAMP = struct.Struct("<iI")
 """A builtin_interfaces/Time: seconds and nanoseconds."""
 
 
 class Layout:
-    """Bytes of a message whose texts and lengths are known, and whose numbers are not.
+    """Layout of messages with known texts and lengths and any numbers.
 
     Built field by field, in the order of the message.
     """
@@ -45,19 +44,19 @@ class Layout:
     # -- building -----------------------------------------------------------------------------
 
     def stamp(self) -> Layout:
-        """A builtin_interfaces/Time, whose value is free; one in a message."""
+        """Add a builtin_interfaces/Time of any value; one in a message."""
         self._stamp = self._free(DOUBLE)
         return self
 
     def whole(self, value: int) -> Layout:
-        """A uint32."""
+        """Add a uint32."""
         self._align(4)
         self._bytes += struct.pack("<I", value)
         self._known += b"\xff" * 4
         return self
 
     def text(self, value: str) -> Layout:
-        """A string."""
+        """Add a string."""
         encoded = value.encode() + b"\x00"
         self.whole(len(encoded))
         self._bytes += encoded
@@ -65,14 +64,14 @@ class Layout:
         return self
 
     def texts(self, values: Sequence[str]) -> Layout:
-        """A sequence of strings."""
+        """Add a sequence of strings."""
         self.whole(len(values))
         for value in values:
             self.text(value)
         return self
 
     def numbers(self, count: int) -> Layout:
-        """A sequence of so many float64, whose values are free; all that follow are as long."""
+        """Add a sequence of `count` float64 of any value; all later ones have this length."""
         self.whole(count)
         if count:  # an empty sequence is not aligned
             self._align(DOUBLE)
@@ -93,21 +92,21 @@ class Layout:
 
     @property
     def size(self) -> int:
-        """Bytes of the whole message."""
+        """Return the size of the message, bytes."""
         return len(self._bytes)
 
     @property
     def known(self) -> tuple[bytes, bytes]:
-        """Bytes of every message, and a mask: 0xff where a message must have them, 0 elsewhere."""
+        """Return the bytes of a message, and a mask: 0xff where they are fixed, else 0."""
         return bytes(self._bytes), bytes(self._known)
 
     @property
     def stamp_at(self) -> int:
-        """Where the stamp stands."""
+        """Return the offset of the stamp."""
         return self._stamp
 
     def place(self, row: int, i: int) -> int:
-        """Where entry i of a sequence of numbers stands; see `rows`."""
+        """Return the offset of entry i of a sequence of numbers; see `rows`."""
         return self._first + row * self._stride + i * DOUBLE
 
     # -- reading ------------------------------------------------------------------------------
@@ -115,8 +114,7 @@ class Layout:
     def fits(self, data: bytes) -> bool:
         """Return whether a message has these texts and lengths; bytes behind its end do not count.
 
-        As a rule the bytes that align fields are those of the message before as well, and a few
-        comparisons tell.
+        Usually the bytes that align fields are those of the last message too, which is fast.
         """
         if len(data) < self.size:
             return False
@@ -136,7 +134,7 @@ class Layout:
         return True
 
     def _between(self) -> list[slice]:
-        """The parts of the message that hold no numbers."""
+        """Return the parts of the message without numbers."""
         free = [(self._stamp, self._stamp + DOUBLE)] if self._stamp else []
         starts = [self._first + i * self._stride for i in range(self._rows)]
         free += [(at, at + DOUBLE * self._count) for at in starts]
@@ -144,12 +142,12 @@ class Layout:
         return [slice(a, b) for a, b in zip(ends[::2], ends[1::2], strict=True) if a < b]
 
     def read_stamp(self, data: bytes) -> int:
-        """The stamp of a message that fits, ns."""
+        """Return the stamp of a message that fits, ns."""
         seconds, nanoseconds = STAMP.unpack_from(data, self._stamp)
         return int(seconds * NS_PER_S + nanoseconds)
 
     def rows(self, data: bytes | bytearray) -> Array:
-        """The sequences of numbers of a message that fits, as rows of a view into its bytes.
+        """Return the sequences of numbers of a message that fits, as rows of a view into its bytes.
 
         Returns:
             Numbers, shape (sequences that are not empty, length).
@@ -158,18 +156,15 @@ class Layout:
 
     @property
     def _stride(self) -> int:
-        """From one sequence to the next: 4 bytes more for the length of it, and 4 that align.
-
-        Or for that of an empty one between them.
-        """
+        """Return the offset between sequences: 8 bytes more, of lengths or of alignment."""
         return DOUBLE * (self._count + 1)
 
     # -- writing ------------------------------------------------------------------------------
 
     def blank(self) -> bytearray:
-        """A new message with every number zero."""
+        """Return a new message with every number zero."""
         return bytearray(self._bytes)
 
     def write_stamp(self, data: bytearray, ns: int) -> None:
-        """Put a stamp, ns, into a message of this layout."""
+        """Write a stamp, ns, into a message of this layout."""
         STAMP.pack_into(data, self._stamp, *divmod(ns, NS_PER_S))

@@ -1,4 +1,4 @@
-"""JointValues: what a sensor_msgs/JointState says, as arrays, on its way through the fast loop."""
+"""JointValues: the values of a sensor_msgs/JointState as arrays, for the fast loop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _nothing(n: int) -> Array:
 class JointValues(NamedTuple):
     """One message, each of whose fields has an entry for every name, or none at all.
 
-    Whoever takes it leaves it as it is: others may hold it too.
+    Do not modify one: other nodes may hold the same object.
 
     Args:
         names: Joints.
@@ -47,14 +47,14 @@ class JointValues(NamedTuple):
 
 
 Places = Array | slice
-"""Where the entries of a message stand or go."""
+"""Indices of the entries of a message, or of their targets."""
 
 ALL = slice(None)
 """Every place, in order."""
 
 
 def run_of(indices: Sequence[int], count: int) -> Places:
-    """The indices, of so many, as a slice, which is faster, if they follow each other."""
+    """Return indices into `count` entries, as a slice, which is faster, if they are consecutive."""
     if indices and list(indices) == list(range(count)):
         return ALL
     if indices and list(indices) == list(range(indices[0], indices[0] + len(indices))):
@@ -63,10 +63,10 @@ def run_of(indices: Sequence[int], count: int) -> Places:
 
 
 class Sender:
-    """Messages that list the same joints: where entries stand and go, and the last stamp, ns.
+    """Messages that list the same joints: indices of entries and targets, and the last stamp, ns.
 
     Attributes:
-        ours: Whether any of the joints is one of ours.
+        ours: Whether any of the joints belongs to this robot.
     """
 
     __slots__ = ("names", "ours", "source", "stamp", "target")

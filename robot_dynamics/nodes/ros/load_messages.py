@@ -1,9 +1,11 @@
-"""Conversion of messages of wrench, payload and gravity to arrays."""
+"""Messages of wrench, payload and gravity as arrays, and the load at a tool."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from time import monotonic
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import InertiaStamped, Vector3, WrenchStamped
@@ -11,6 +13,9 @@ from sensor_msgs.msg import Imu
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot import Inertia, Robot, merge_fixed
+from robot_dynamics.spatial import Pose
+from robot_dynamics.statics.hand_statics import moved_wrench
 
 LARGEST = 1e5
 """Largest value accepted for loads and drives, in SI units; a larger one is a mistake."""
@@ -112,3 +117,62 @@ def check_gravity(gravity: Sequence[float]) -> None:
 
 def _xyz(vector: Vector3) -> tuple[float, float, float]:
     return vector.x, vector.y, vector.z
+
+
+WRENCH_LASTS_S = 0.5
+"""Time after which a wrench that is not repeated ends, s; feedforward ends it earlier."""
+
+
+class ToolLoad:
+    """Holds payload and wrench in the axes of the tool.
+
+    Args:
+        robot: The robot.
+        frame: Frame of the tool; messages may name any frame fixed to the same link, or none.
+
+    Attributes:
+        payload: Payload in axes of the tool; None before the first message.
+    """
+
+    def __init__(self, robot: Robot, frame: str) -> None:
+        self._tree = merge_fixed(robot)
+        self._frame = frame
+        self.payload: Inertia | None = None
+        self._wrench: Array | None = None
+        self._until = 0.0
+
+    @property
+    def wrench(self) -> Array | None:
+        """Force over moment about the tool, in its axes, shape (6,); None without a wrench."""
+        return self._wrench if monotonic() < self._until else None
+
+    def take_payload(self, msg: Any) -> None:
+        """Use the payload of an InertiaStamped.
+
+        Raises:
+            ArgumentError: If it is physically impossible, or its frame moves against the tool.
+            UnknownNameError: If there is no such frame.
+        """
+        mass, com, moments = body_from_msg(msg)
+        body = Inertia.from_com(mass, np.array(com), inertia_matrix(moments))
+        self.payload = body.expressed_in(self._pose(msg.header.frame_id))
+
+    def take_wrench(self, msg: Any) -> None:
+        """Use the wrench of a WrenchStamped.
+
+        Raises:
+            ArgumentError: If it is not finite, or its frame moves against the tool.
+            UnknownNameError: If there is no such frame.
+        """
+        wrench = wrench_from_msg(msg)
+        self._wrench = moved_wrench(self._pose(msg.header.frame_id), wrench)
+        self._until = monotonic() + WRENCH_LASTS_S
+
+    def _pose(self, frame: str) -> Pose:
+        """Return the pose of a frame in the tool frame."""
+        own, given = self._tree.frame(self._frame), self._tree.frame(frame or self._frame)
+        if own.link != given.link:
+            raise ArgumentError(
+                f"frame '{frame}' moves against '{self._frame}', where the load is shown"
+            )
+        return own.pose.inverse() @ given.pose

@@ -12,14 +12,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
-from robot_dynamics.viewer.scene import (
-    FORCE_SCALE,
-    GHOST,
-    GRAVITY,
-    MOMENT_SCALE,
-    WRENCH,
-    tinted,
-)
+from robot_dynamics.viewer.scene import FORCE_SCALE, GHOST, GRAVITY, MOMENT_SCALE, WRENCH, tinted
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 NEUTRAL = (205, 210, 216)

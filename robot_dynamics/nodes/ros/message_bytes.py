@@ -1,14 +1,14 @@
 """Messages of the fast loop as serialized bytes, read and written in place.
 
 rclpy builds a Python object for every message and for every number in it. Here texts and lengths
-are compared with those of the last message, and numbers are a view into the bytes. Whatever does
-not match goes through the ordinary message, and is what the next one is compared with.
-See docs/wire.md.
+are compared with those of the last message, and numbers are a view into the bytes. Any other
+message is deserialized by rclpy; the next one is compared with it. The usual joint_states message
+is compared, checked and copied into arrays by one native call. See docs/wire.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,18 +17,19 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, Header
 
+from robot_dynamics.compiler.native.entry.extraction import address_of, extractor, plan_of
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.cdr import Layout
-from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues
-from robot_dynamics.nodes.ros.messages import effort_msg, time_msg
+from robot_dynamics.nodes.ros.joint_values import FIELDS, JointValues, Sender
+from robot_dynamics.nodes.ros.messages import JointReader, effort_msg, time_msg
 
 MOST_LAYOUTS = 64
-"""Different messages of one topic that are remembered; more can only be a fault."""
+"""Most layouts of one topic to keep; more are a fault."""
 
 
 def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id: str) -> Layout:
-    """A sensor_msgs/JointState."""
+    """Return the layout of a sensor_msgs/JointState."""
     layout = Layout().stamp().text(frame_id).texts(names)
     for field in FIELDS:
         layout.numbers(0 if field in absent else len(names))
@@ -36,13 +37,13 @@ def joint_state_layout(names: tuple[str, ...], absent: tuple[str, ...], frame_id
 
 
 def efforts_layout(count: int) -> Layout:
-    """A std_msgs/Float64MultiArray without dimensions."""
+    """Return the layout of a std_msgs/Float64MultiArray without dimensions."""
     return Layout().whole(0).whole(0).numbers(count)
 
 
 @cache
 def given_rows(absent: tuple[str, ...]) -> tuple[int, ...]:
-    """Rows of `JointValues` whose fields are not absent."""
+    """Return the rows of `JointValues` whose fields are present."""
     return tuple(i for i, field in enumerate(FIELDS) if field not in absent)
 
 
@@ -58,7 +59,7 @@ class JointStateReader:
         self._known: dict[int, tuple[Layout, JointValues]] = {}  # by length: several may publish
 
     def __call__(self, data: bytes) -> JointValues | JointState:
-        """The values of one message; the message itself if lengths do not fit each other.
+        """Return the values of one message; the message itself if its lengths differ.
 
         Raises:
             ArgumentError: If these are not the bytes of such a message.
@@ -75,15 +76,15 @@ class JointStateReader:
         return JointValues(like.names, layout.read_stamp(data), rows, like.absent, like.frame_id)
 
     def layout(self, data: bytes) -> Layout:
-        """The layout of a message whose values were read."""
+        """Return the layout of a message whose values were read."""
         return self._known[len(data)][0]
 
     def _read_ordinarily(self, data: bytes) -> JointState:
         msg = deserialized(self._topic, data, JointState)
         names = tuple(msg.name)
         lengths = {field: len(getattr(msg, field)) for field in FIELDS}
-        room = len(data) in self._known or len(self._known) < MOST_LAYOUTS
-        if room and set(lengths.values()) <= {0, len(names)}:
+        storable = len(data) in self._known or len(self._known) < MOST_LAYOUTS
+        if storable and set(lengths.values()) <= {0, len(names)}:
             absent = tuple(field for field in FIELDS if not lengths[field])
             layout = joint_state_layout(names, absent, msg.header.frame_id)
             if layout.fits(data):
@@ -105,7 +106,7 @@ class EffortsReader:
         self._layout = efforts_layout(0)
 
     def __call__(self, data: bytes) -> Array:
-        """The numbers of one message, shape (n,).
+        """Return the numbers of one message, shape (n,).
 
         Raises:
             ArgumentError: If these are not the bytes of such a message.
@@ -118,7 +119,7 @@ class EffortsReader:
 
 
 def deserialized(topic: str, data: bytes, kind: type) -> Any:
-    """The ordinary message.
+    """Return the ordinary message.
 
     Raises:
         ArgumentError: If the middleware cannot read it.
@@ -146,11 +147,11 @@ class JointStateWriter:
         self._like: tuple[tuple[str, ...], tuple[str, ...], str] | None = None
 
     def __call__(self, values: JointValues) -> bytes | JointState:
-        """The bytes of one message; the message where the middleware writes others."""
+        """Return the bytes of one message; the message if the middleware uses other bytes."""
         return self.bytes_of(values) if writes_cdr() else joint_values_msg(values)
 
     def bytes_of(self, values: JointValues) -> bytes:
-        """The bytes of one message as CDR."""
+        """Return the bytes of one message as CDR."""
         like = values.names, values.absent, values.frame_id
         if like != self._like:
             self._like = like
@@ -175,7 +176,7 @@ class EffortsWriter:
         self._shape, self._head = (-1,), b""
 
     def __call__(self, efforts: Array) -> bytes | Float64MultiArray:
-        """The bytes of one message; the message where the middleware writes others."""
+        """Return the bytes of one message; the message if the middleware uses other bytes."""
         if not self._cdr:
             return effort_msg(efforts)
         if efforts.shape != self._shape:
@@ -192,7 +193,7 @@ WRITERS: Mapping[type, Callable[[], Callable[[Any], Any]]] = {
 
 
 def joint_values_msg(values: JointValues) -> JointState:
-    """Joint values as the ordinary message."""
+    """Return joint values as the ordinary message."""
     header = Header(stamp=time_msg(values.stamp), frame_id=values.frame_id)
     given = {
         field: row.tolist()
@@ -212,3 +213,73 @@ def writes_cdr() -> bool:
         return bool(deserialize_message(data, JointState) == joint_values_msg(values))
     except RuntimeError:  # of rmw
         return False
+
+
+Plan = tuple[bytes, Sender, Array]
+"""Plan for the messages of a sender, see `plan_of`; the sender; the array that it writes."""
+
+
+class DirectReader(JointReader):
+    """Reads bytes of sensor_msgs/JointState straight into its arrays; see `JointReader`.
+
+    A message like the last one of its sender is read by one native call; `JointReader` reads all
+    others and finds their faults.
+    """
+
+    def __init__(
+        self, topic: str, joint_names: Sequence[str], required: Sequence[str] = ("position",)
+    ) -> None:
+        self._message = JointStateReader(topic)
+        self._extract = extractor()
+        self._plans: dict[int, Plan] = {}  # by length of the message
+        self._plan: Plan | None = None  # that of the last one
+        super().__init__(topic, joint_names, required)
+
+    def forget(self) -> None:
+        """See `JointReader.forget`."""
+        self._plans.clear()  # they name the addresses of arrays
+        self._plan = None
+        super().forget()
+
+    def read(self, msg: bytes | JointState | JointValues) -> bool:
+        """See `JointReader.read`.
+
+        Raises:
+            ArgumentError: Also if bytes are not those of such a message.
+        """
+        if type(msg) is not bytes:
+            return super().read(msg)
+        plan = self._plan
+        if plan is None or self._extract is None:  # the latter with the former
+            return self._read_unlike(msg)
+        stamp = self._extract(msg, plan[0], plan[1].stamp)
+        if stamp is None:
+            return self._read_unlike(msg)
+        self.stamp = plan[1].stamp = stamp
+        return True
+
+    def _read_unlike(self, data: bytes) -> bool:
+        """Read a message unlike the last one: of another sender, or faulty."""
+        plan = self._plans.get(len(data))
+        if plan is not None and plan is not self._plan:
+            self._plan = plan
+            return self.read(data)
+        values = self._message(data)
+        ours = super().read(values)
+        if ours and self._extract and isinstance(values, JointValues) and not values.absent:
+            self._plan = self._plan_for(data), self._last, self.values
+            self._plans[len(data)] = self._plan
+        return ours
+
+    def _plan_for(self, data: bytes) -> bytes:
+        """Return the plan for messages like this one, which gives all fields."""
+        layout, names = self._message.layout(data), self._last.names
+        columns = [self._column.get(name) for name in names]
+        copies = [
+            (layout.place(row, i), address_of(self.values[row, column:]))
+            for row in range(len(self.values))
+            for i, column in enumerate(columns)
+            if column is not None
+        ]
+        required = len(self._required) * len(copies) // len(self.values)
+        return plan_of(len(data), *layout.known, layout.stamp_at, copies, required)

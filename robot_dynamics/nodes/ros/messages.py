@@ -1,9 +1,11 @@
-"""Messages of ROS 2 to plain values and back; joints are always matched by name."""
+"""Conversion of ROS 2 messages to plain values and back; joints are matched by name."""
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Duration, Time
@@ -19,45 +21,44 @@ from robot_dynamics.trajectory import Point, Waypoints, read_points
 from robot_dynamics.trajectory.trajectory_files import points_of
 
 COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
-"""Efforts in an agreed order, as ros2_control takes them; and with names and the stamp of the state
-that they answer, as our own nodes prefer them."""
+"""Efforts in the order of `joints`, as in ros2_control; and with names and the stamp of the
+answered state, which our own nodes prefer."""
 
 UNFOLLOWED_TOPIC = "reference/unfollowed"
-"""A node by its name, and why the reference moves no joint by it; empty if it does."""
+"""Name of a node, and why it does not follow the reference; empty if it does."""
 
 
 def nanoseconds(time: Time | Duration) -> int:
-    """A stamp or duration as one whole number, ns."""
+    """Return a stamp or duration in ns."""
     return int(time.sec) * NS_PER_S + int(time.nanosec)
 
 
 def time_msg(ns: int) -> Time:
-    """Stamp of a time in ns."""
+    """Return the stamp of a time in ns."""
     return Time(sec=ns // NS_PER_S, nanosec=ns % NS_PER_S)
 
 
 def duration_msg(seconds: float) -> Duration:
-    """Duration of a time in s, rounded to the nearest ns."""
+    """Return a duration in s as a message, rounded to ns."""
     ns = round(seconds * NS_PER_S)
     return Duration(sec=ns // NS_PER_S, nanosec=ns % NS_PER_S)
 
 
 class JointReader:
-    """Joint values as messages bring them, in the order of one robot.
+    """Reads joint values in the order of one robot.
 
-    A message may name the joints in any order, hold joints of other robots,
-    or only some of ours: values are gathered over messages. A message with a
-    fault changes nothing.
+    A message may name joints in any order, joints of other robots, and only some of ours: values
+    are gathered over messages. A faulty message changes nothing.
 
     Args:
         topic: Name of the topic, for messages of errors.
         joint_names: Joints to read, in the order of all arrays.
-        required: The first ones of FIELDS, that every message must give, finite, for the joints it
-            names. A field that is not required is NaN where it is absent.
+        required: The first of FIELDS, which every message must give with finite values. Other
+            fields are NaN where they are absent.
 
     Attributes:
-        values: What the joints were said to do, shape (3, n): the rows `position`, `velocity` and
-            `effort`. Later messages write into the same arrays.
+        values: The rows `position`, `velocity` and `effort`, shape (3, n). Later messages write
+            into the same arrays.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class JointReader:
         self.forget()
 
     def forget(self) -> None:
-        """Start again, as if no message had come."""
+        """Forget all messages."""
         n = len(self.joint_names)
         self.values = np.full((len(FIELDS), n), np.nan)
         self.position, self.velocity, self.effort = self.values
@@ -85,21 +86,21 @@ class JointReader:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Joints that no message has named yet."""
+        """Return the joints that no message has named yet."""
         return tuple(
             name for name, seen in zip(self.joint_names, self._seen, strict=True) if not seen
         )
 
     def read(self, msg: JointState | JointValues) -> bool:
-        """Take the values of one message.
+        """Read one message.
 
         Returns:
             True if the message named any of our joints.
 
         Raises:
-            ArgumentError: If a name stands twice, a length does not fit, entries have no names, a
-                required number is not finite, or the message is a little older than the one before
-                of the same joints.
+            ArgumentError: If a name is listed twice, a length does not fit, entries have no names,
+                a required number is not finite, or the message is slightly older than the last
+                one of the same joints.
         """
         ordinary = None if isinstance(msg, JointValues) else msg
         if ordinary is None:
@@ -107,7 +108,7 @@ class JointReader:
         else:
             names, stamp = tuple(ordinary.name), nanoseconds(ordinary.header.stamp)
         sender = self._last
-        if names is not sender.names:  # as a rule they are, and comparing them takes time
+        if names is not sender.names:  # usually they are, and comparing takes time
             sender = self._last = self._senders.get(names) or self._sender_of(names)
         source, target = sender.source, sender.target
         if not sender.ours:
@@ -137,7 +138,7 @@ class JointReader:
         return True
 
     def _rows_of(self, msg: JointState) -> tuple[Array, tuple[str, ...]]:
-        """Rows of an ordinary message, NaN where a field is absent, and which fields are."""
+        """Return the rows of a message, NaN where a field is absent, and the absent fields."""
         count = len(msg.name)
         rows = np.full((len(FIELDS), count), np.nan)
         absent = []
@@ -158,18 +159,18 @@ class JointReader:
         )
 
     def _refuse_infinite(self, new: Array, target: Places) -> None:
-        """Refuse numbers that are not finite, or whose squares are not; the first is named."""
+        """Refuse numbers that are not finite, naming the first, or whose squares are not."""
         names = np.array(self.joint_names)[target].tolist()
         rows = [
             (field, row) for field, row in zip(FIELDS, new, strict=True) if field in self._required
         ]
         for field, row in rows:
             if not math.isfinite(row.dot(row)):
-                raise _not_finite(f"{self.topic}: {field} of joint", names, row)
+                raise not_finite(f"{self.topic}: {field} of joint", names, row)
         raise ArgumentError(f"{self.topic}: numbers are too large; the message is ignored")
 
     def _check_named(self, msg: JointState) -> None:
-        """Refuse entries without any names, which could not be told from those of another robot."""
+        """Refuse entries without names, which may belong to another robot."""
         for field in FIELDS:
             count = len(getattr(msg, field))
             if count and not msg.name:
@@ -186,128 +187,24 @@ class JointReader:
         source = [i for i, name in enumerate(names) if name in self._column]
         target = [self._column[names[i]] for i in source]
         sender = Sender(names, run_of(source, len(names)), run_of(target, len(self.joint_names)))
-        if len(self._senders) < 64:  # more lists of names than publishers can only be a fault
+        if len(self._senders) < 64:  # more lists of names than publishers are a fault
             self._senders[names] = sender
         return sender
 
 
-class EffortReader:
-    """Efforts of a command, in the order of the parameter `joints`.
-
-    Args:
-        topic: Name of the topic, for messages of errors.
-        joints: Joints in the order of the entries.
-    """
-
-    def __init__(self, topic: str, joints: Sequence[str]) -> None:
-        self.topic = topic
-        self.joints = tuple(joints)
-
-    def read(self, msg: Float64MultiArray | Array) -> Array:
-        """Efforts of a message, or of its numbers; shape (n,), N m or N.
-
-        Raises:
-            ShapeError: If there is not one entry per joint.
-            ArgumentError: If an entry is not finite.
-        """
-        efforts = efforts_of(msg)
-        if len(efforts) != len(self.joints):
-            raise ShapeError(
-                f"{self.topic}: {len(efforts)} efforts for {len(self.joints)} joints "
-                f"({', '.join(self.joints)}); the message is ignored; set the same parameter "
-                "'joints' on both sides"
-            )
-        if not math.isfinite(efforts.dot(efforts)):
-            raise _not_finite(f"{self.topic}: effort of joint", self.joints, efforts)
-        return efforts
-
-
-class NamedEffortReader:
-    """Efforts of a command that names its joints, in the order of one robot.
-
-    A command may name them in any order, and others beside them, but it must name all of ours: an
-    effort that is not renewed with the others is as old as one that has stopped coming.
-
-    Args:
-        topic: Name of the topic, for messages of errors.
-        names: Joints, or actuators, in the order of the result.
-    """
-
-    def __init__(self, topic: str, names: Sequence[str]) -> None:
-        self.topic = topic
-        self.names = tuple(names)
-        self._last: tuple[str, ...] | None = None  # names of the last message, and
-        self._source: Array | None = None  # where ours stand among them; None if in our order
-
-    def read(self, msg: JointState | JointValues) -> Array:
-        """Efforts, shape (n,), N m or N.
-
-        Raises:
-            ArgumentError: If a name is missing or stands twice, or an effort is not finite.
-            ShapeError: If there is not one effort per name.
-        """
-        names, efforts = _named_efforts(msg)
-        if names is not self._last and names != self._last:  # as a rule they are the same
-            self._source = self._places_of(names)
-            self._last = names
-        if len(efforts) != len(names):
-            raise ShapeError(
-                f"{self.topic}: effort has {len(efforts)} entries for {len(names)} names; the "
-                "message is ignored; give one per name"
-            )
-        if self._source is not None:
-            efforts = efforts[self._source]
-        if not math.isfinite(efforts.dot(efforts)):
-            raise _not_finite(f"{self.topic}: effort of", self.names, efforts)
-        return efforts
-
-    def _places_of(self, names: tuple[str, ...]) -> Array | None:
-        if names == self.names:
-            return None
-        place = {name: i for i, name in enumerate(names)}
-        if len(place) < len(names):
-            twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise ArgumentError(
-                f"{self.topic}: '{twice}' stands twice; the message is ignored; name each joint "
-                "once"
-            )
-        missing = [name for name in self.names if name not in place]
-        if missing:
-            raise ArgumentError(
-                f"{self.topic}: names {', '.join(names) or 'nothing'}, but not "
-                f"{', '.join(missing)}; the message is ignored; command all of "
-                f"{', '.join(self.names)} together"
-            )
-        return np.array([place[name] for name in self.names], dtype=np.intp)
-
-
-def efforts_of(msg: Float64MultiArray | Array) -> Array:
-    """Numbers of a plain command, shape (n,), as a message or read already."""
-    if isinstance(msg, Float64MultiArray):
-        return np.frombuffer(msg.data or b"", dtype=np.float64)
-    return msg
-
-
-def _named_efforts(msg: JointState | JointValues) -> tuple[tuple[str, ...], Array]:
-    """Names and efforts of a named command."""
-    if isinstance(msg, JointValues):
-        return msg.names, msg.rows[2] if "effort" not in msg.absent else np.empty(0)
-    return tuple(msg.name), np.frombuffer(msg.effort or b"", dtype=np.float64)
-
-
 def stamp_of(msg: JointState | JointValues) -> int:
-    """Stamp of joint values, ns."""
+    """Return the stamp of joint values, ns."""
     return msg.stamp if isinstance(msg, JointValues) else nanoseconds(msg.header.stamp)
 
 
-def _not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:
-    """The refusal of a message for the first of its numbers that is not finite."""
+def not_finite(what: str, names: Sequence[str], values: Array) -> ArgumentError:
+    """Return the refusal of a message for its first number that is not finite."""
     wrong = int(np.argmin(np.isfinite(values)))
     return ArgumentError(f"{what} '{names[wrong]}' is {values[wrong]:g}; the message is ignored")
 
 
 def effort_msg(tau: Array) -> Float64MultiArray:
-    """Efforts, shape (n,), as a command."""
+    """Return efforts, shape (n,), as a command."""
     return Float64MultiArray(data=tau.tolist())
 
 
@@ -318,7 +215,7 @@ def waypoints_from_msg(
     allow_partial: bool = True,
     allow_end_velocity: bool = False,
 ) -> Waypoints:
-    """Checked waypoints of a trajectory message; see `read_points`.
+    """Return the checked waypoints of a trajectory message; see `read_points`.
 
     Raises:
         TrajectoryError: One line that names joint, point and field, and the remedy.
@@ -343,7 +240,7 @@ def waypoints_from_msg(
 
 
 def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTrajectory:
-    """Waypoints as a message; without a stamp the motion starts when it is received."""
+    """Return waypoints as a message; without a stamp the motion starts on arrival."""
     msg = JointTrajectory(joint_names=list(waypoints.joint_names))
     if stamp is not None:
         msg.header.stamp = stamp
@@ -358,3 +255,50 @@ def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTraj
         for point in points_of(waypoints)
     ]
     return msg
+
+
+STATES = 20
+"""Latest states whose velocities give the accelerations as their slope."""
+
+SHORTEST_SLOPE_S = 2e-3
+"""Shortest time span of the states for a slope, s."""
+
+
+class MeasuredMotion(JointReader):
+    """Reads joint_states and keeps the latest velocities.
+
+    Args:
+        joint_names: Joints to read, in the order of all arrays.
+    """
+
+    def __init__(self, joint_names: Sequence[str]) -> None:
+        self._velocities: deque[tuple[float, Array]] = deque(maxlen=STATES)
+        super().__init__("joint_states", joint_names)
+
+    def forget(self) -> None:
+        """See `JointReader.forget`."""
+        self._velocities.clear()
+        super().forget()
+
+    def read(self, msg: Any) -> bool:
+        """See `JointReader.read`."""
+        ours = super().read(msg)
+        if ours and self.complete:
+            self._velocities.append((self.stamp / NS_PER_S, self.qd))
+        return ours
+
+    @property
+    def qd(self) -> Array:
+        """Velocities, shape (n,); zero if unknown."""
+        return np.nan_to_num(self.velocity)
+
+    @property
+    def qdd(self) -> Array:
+        """Accelerations, the slope of the latest velocities, shape (n,)."""
+        known = self._velocities
+        if not known or known[-1][0] - known[0][0] < SHORTEST_SLOPE_S:
+            return np.zeros(len(self.joint_names))
+        t = np.array([time for time, _ in known])
+        t -= t.mean()
+        slope: Array = t @ np.array([qd for _, qd in known]) / (t @ t)
+        return slope

@@ -181,18 +181,6 @@ def describe(kind: type, prefix: str = "") -> list[Described]:
     ]
 
 
-def markdown(kind: type, prefix: str = "") -> str:
-    """Return a table of the parameters of a dataclass, for the documentation."""
-    rows = ["| parameter | default | allowed | meaning |", "| --- | --- | --- | --- |"]
-    for item in describe(kind, prefix):
-        default = list(item.default) if isinstance(item.default, tuple) else item.default
-        fixed = "; fixed once the node runs" if item.spec.read_only else ""
-        rows.append(
-            f"| `{item.name}` | `{default!r}` | {item.allowed}{fixed} | {item.spec.description} |"
-        )
-    return "\n".join(rows) + "\n"
-
-
 class Declared(Generic[P]):
     """The parameters of a node or of one of its groups, always a complete, valid set.
 

@@ -23,7 +23,7 @@ from std_srvs.srv import SetBool, Trigger
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import trajectory_msg
-from robot_dynamics.nodes.ros.qos import TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS
 from robot_dynamics.trajectory import Waypoints
 
 PATIENCE_S = 5.0

@@ -142,12 +142,7 @@ def own_domain() -> int:
 
 @contextmanager
 def composed(
-    robot: str,
-    *,
-    rate: float = 1000.0,
-    domain: int | None = None,
-    priority: int = 0,
-    **own: Values,
+    robot: str, *, rate: float = 1000.0, domain: int | None = None, priority: int = 0, **own: Values
 ) -> Iterator[Composed]:
     """Run simulator, feedforward, controller and trajectory node in this process.
 

@@ -91,10 +91,7 @@ class FrictionParameters:
         high=LARGEST,
     )
     coulomb: float = parameter(
-        -1.0,
-        "Sliding friction, N m or N; negative for that of the URDF",
-        low=-1.0,
-        high=LARGEST,
+        -1.0, "Sliding friction, N m or N; negative for that of the URDF", low=-1.0, high=LARGEST
     )
     stiction: float = parameter(
         0.0,

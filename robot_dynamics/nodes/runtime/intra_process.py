@@ -73,7 +73,7 @@ class LoopSubscriber:
 
     @property
     def uses_middleware(self) -> bool:
-        """Whether messages come through the middleware too, from other processes."""
+        """Return whether messages come from other processes too, through the middleware."""
         return self._foreign or not self.senders
 
     def connect(self, senders: tuple[LoopPublisher, ...]) -> None:

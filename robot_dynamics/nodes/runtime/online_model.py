@@ -30,12 +30,12 @@ from robot_dynamics.nodes.ros.load_messages import (
     inertia_matrix,
 )
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter
-from robot_dynamics.nodes.ros.qos import STATE_QOS, TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.topics import STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.plausibility import body_faults
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 IMU_TIMEOUT_S = 1.0
 """Age of the last IMU message at which to report a fault, s."""

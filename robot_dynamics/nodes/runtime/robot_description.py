@@ -13,7 +13,7 @@ from std_msgs.msg import String
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, unknown_name
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.node_parameters import parameter
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from robot_dynamics.robot import Robot, find_robot, read_urdf
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory.motions import middle_pose

@@ -17,10 +17,12 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.diagnostics import (
     DIAGNOSTICS_TOPIC,
+    REPEAT_AFTER_S,
     REPORT_PERIOD_S,
     CounterDeltas,
     Fault,
     Level,
+    ThrottledLog,
     array_msg,
     status_msg,
 )
@@ -44,7 +46,6 @@ from robot_dynamics.nodes.runtime.robot_description import (
     described_joints,
     moved,
 )
-from robot_dynamics.nodes.runtime.throttled_log import REPEAT_AFTER_S, ThrottledLog
 from robot_dynamics.nodes.runtime.timers import LoopTimer
 from robot_dynamics.robot import Robot
 
@@ -177,7 +178,7 @@ class RobotNode(ManagedNode, Generic[P]):
 
     @property
     def has_robot(self) -> bool:
-        """Whether there is a robot; see `RobotDescription.ready`."""
+        """Return whether there is a robot; see `RobotDescription.ready`."""
         return self._description.ready()
 
     def configure(self) -> None:

@@ -5,26 +5,19 @@ A named command carries the stamp of the state that it answers, which is checked
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.control import Actuators
-from robot_dynamics.errors import ArgumentError
+from robot_dynamics.errors import ArgumentError, ShapeError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
-from robot_dynamics.nodes.ros.messages import (
-    COMMAND_TOPIC,
-    NAMED_TOPIC,
-    EffortReader,
-    NamedEffortReader,
-    stamp_of,
-)
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC, not_finite, stamp_of
 from robot_dynamics.robot import Robot
 
 
@@ -36,12 +29,83 @@ class Form(Enum):
     NAMED = f"{NAMED_TOPIC}, by name"
 
 
-class _Readers(NamedTuple):
-    """Readers of commands; replaced as a whole, as the loop uses them concurrently."""
+class CommandReader:
+    """Reads commands as efforts of the joints; the loop uses it while another one replaces it.
 
-    plain: EffortReader
-    named: NamedEffortReader
-    actuators: Actuators | None
+    A named command may list joints in any order and others too, but it must name all of ours: an
+    effort that is not renewed with the others is as old as one that has stopped coming.
+
+    Args:
+        names: Joints or actuators in the order of a plain command.
+        actuators: The actuators of these names; None for joints.
+    """
+
+    def __init__(self, names: tuple[str, ...], actuators: Actuators | None = None) -> None:
+        self.names, self._actuators = names, actuators
+        self._last: tuple[str, ...] | None = None  # names of the last named command
+        self._source: Array | None = None  # indices of ours among them; None if in our order
+
+    def plain(self, efforts: Array) -> Array:
+        """Return the joint efforts of a plain command, shape (n,), N m or N.
+
+        Raises:
+            ShapeError: If there is not one entry per joint.
+            ArgumentError: If an entry is not finite.
+        """
+        if len(efforts) != len(self.names):
+            raise ShapeError(
+                f"{COMMAND_TOPIC}: {len(efforts)} efforts for {len(self.names)} joints "
+                f"({', '.join(self.names)}); the message is ignored; set the same parameter "
+                "'joints' on both sides"
+            )
+        return self._of_joints(efforts, f"{COMMAND_TOPIC}: effort of joint")
+
+    def named(self, msg: JointState | JointValues) -> Array:
+        """Return the joint efforts of a named command, shape (n,), N m or N.
+
+        Raises:
+            ArgumentError: If a name is missing or listed twice, or an effort is not finite.
+            ShapeError: If there is not one effort per name.
+        """
+        if isinstance(msg, JointValues):
+            names, efforts = msg.names, msg.rows[2] if "effort" not in msg.absent else np.empty(0)
+        else:
+            names, efforts = tuple(msg.name), np.frombuffer(msg.effort or b"", dtype=np.float64)
+        if names is not self._last and names != self._last:  # usually they are the same
+            self._source = self._places_of(names)
+            self._last = names
+        if len(efforts) != len(names):
+            raise ShapeError(
+                f"{NAMED_TOPIC}: effort has {len(efforts)} entries for {len(names)} names; the "
+                "message is ignored; give one per name"
+            )
+        if self._source is not None:
+            efforts = efforts[self._source]
+        return self._of_joints(efforts, f"{NAMED_TOPIC}: effort of")
+
+    def _of_joints(self, efforts: Array, what: str) -> Array:
+        if not math.isfinite(efforts.dot(efforts)):
+            raise not_finite(what, self.names, efforts)
+        return efforts if self._actuators is None else self._actuators.to_joints(efforts)
+
+    def _places_of(self, names: tuple[str, ...]) -> Array | None:
+        if names == self.names:
+            return None
+        place = {name: i for i, name in enumerate(names)}
+        if len(place) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise ArgumentError(
+                f"{NAMED_TOPIC}: '{twice}' stands twice; the message is ignored; name each joint "
+                "once"
+            )
+        missing = [name for name in self.names if name not in place]
+        if missing:
+            raise ArgumentError(
+                f"{NAMED_TOPIC}: names {', '.join(names) or 'nothing'}, but not "
+                f"{', '.join(missing)}; the message is ignored; command all of "
+                f"{', '.join(self.names)} together"
+            )
+        return np.array([place[name] for name in self.names], dtype=np.intp)
 
 
 class Commands:
@@ -68,16 +132,12 @@ class Commands:
     def use(self, actuators: Actuators | None) -> None:
         """Use other actuators of the same joints; callable from any thread."""
         names = self._joints if actuators is None else actuators.names
-        self._readers = _Readers(
-            EffortReader(COMMAND_TOPIC, names),
-            NamedEffortReader(NAMED_TOPIC, names),
-            actuators,
-        )
+        self._reader = CommandReader(names, actuators)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the joints or actuators of a plain command, in order."""
-        return self._readers.plain.joints
+        return self._reader.names
 
     def forget(self) -> None:
         """Forget all commands."""
@@ -99,14 +159,13 @@ class Commands:
         """Note the arrival of a named command that is not used."""
         self._named_at = now
 
-    def read_plain(self, msg: Float64MultiArray | Array, now: float) -> None:
+    def read_plain(self, efforts: Array, now: float) -> None:
         """Use the efforts of a plain command.
 
         Raises:
             ArgumentError: If the command is refused; the previous one stays in force.
         """
-        readers = self._readers
-        self._take(readers.plain.read(msg), readers, now)
+        self._take(self._reader.plain(efforts), now)
         self.form = Form.PLAIN
 
     def read_named(
@@ -130,15 +189,12 @@ class Commands:
         """
         if not counts(stamp_of(msg)):
             return False
-        readers = self._readers
-        self._take(readers.named.read(msg), readers, now)
+        self._take(self._reader.named(msg), now)
         self.form = Form.NAMED
         self._named_at = now
         return True
 
-    def _take(self, efforts: Array, readers: _Readers, now: float) -> None:
-        if readers.actuators is not None:
-            efforts = readers.actuators.to_joints(efforts)
+    def _take(self, efforts: Array, now: float) -> None:
         self.tau[self._places] = efforts
         self.at = now
 

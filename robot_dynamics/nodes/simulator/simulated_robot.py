@@ -1,12 +1,15 @@
-"""The simulated robot: plant and initial positions by parameters."""
+"""The simulated robot: plant and initial positions by parameters, and the time of the plant."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from robot_dynamics.control import Friction
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, perturbed, with_mass_scaled
@@ -61,8 +64,8 @@ def build_plant(
         robot = robot.with_gravity(parameters.gravity)
     if parameters.mass_factor != 1.0:
         robot = with_mass_scaled(robot, parameters.mass_factor)
-    if parameters.mass_spread:
-        robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
+    if parameters.mass_error:
+        robot = perturbed(robot, parameters.mass_error, parameters.mass_seed)
     plant = fastest_plant(
         robot,
         q,
@@ -120,3 +123,51 @@ def check_in_range(robot: Robot, q: Array) -> None:
 def gravity_text(plant: Plant) -> str:
     """Return the gravitational acceleration in axes of the root link, in words."""
     return ", ".join(f"{x:.4g}" for x in plant.robot.gravity) + " m/s^2"
+
+
+MAX_DRIFT_STEPS = 0.75
+"""Drift from the clock at which simulated time is corrected, steps."""
+
+MAX_STEPS_PER_CYCLE = 100
+"""Most steps of a late cycle; simulated time skips the rest."""
+
+
+class SimulatedTime:
+    """Counts cycles, or follows a clock.
+
+    Args:
+        rate: Cycles per simulated second, Hz.
+        longest: Longest step, s.
+        ns: Initial time, ns.
+
+    Attributes:
+        ns: Time of the state of the plant, ns.
+        steps: Steps of a nominal cycle.
+        step: Time step, s.
+    """
+
+    def __init__(self, rate: float, longest: float, ns: int) -> None:
+        self.ns = ns
+        self.steps = max(1, math.ceil(1.0 / (rate * longest) - 1e-9))
+        self.step = 1.0 / (rate * self.steps)
+        self._rate, self._cycles = rate, 0
+        self._step = self.step * NS_PER_S
+        self._cycle = round(self.steps * self._step)
+
+    def count(self) -> None:
+        """Advance by a cycle, without accumulating rounding errors."""
+        self._cycles += 1
+        self.ns = round(self._cycles * NS_PER_S / self._rate)
+
+    def follow(self, now: int) -> int:
+        """Advance to the clock time `now`, ns, to within a step; return the number of steps."""
+        behind = (now - self.ns) / self._step
+        # The nominal number unless time has drifted: jitter must not alternate between 0 and 2
+        if -MAX_DRIFT_STEPS < behind - self.steps < MAX_DRIFT_STEPS:
+            self.ns += self._cycle
+            return self.steps
+        steps = max(0, min(round(behind), MAX_STEPS_PER_CYCLE))
+        self.ns += round(steps * self._step)
+        if abs(now - self.ns) > 2.0 * self._step:  # far too late, or the clock was set
+            self.ns = now
+        return steps

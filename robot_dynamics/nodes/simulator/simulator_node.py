@@ -29,23 +29,21 @@ from robot_dynamics.control import Actuators
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
-from robot_dynamics.nodes.ros.graph import publishers_of
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.messages import time_msg
-from robot_dynamics.nodes.ros.qos import OUTPUT_QOS
+from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, publishers_of
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.nodes.simulator.command_input import CommandInput
-from robot_dynamics.nodes.simulator.conflicting_publishers import ConflictingPublishers
+from robot_dynamics.nodes.simulator.command_input import CommandInput, ConflictingPublishers
 from robot_dynamics.nodes.simulator.effort_commands import Commands
 from robot_dynamics.nodes.simulator.simulated_robot import (
+    SimulatedTime,
     build_plant,
     gravity_text,
     initial_positions,
     mimic_map,
 )
-from robot_dynamics.nodes.simulator.simulated_time import SimulatedTime
 from robot_dynamics.nodes.simulator.simulator_parameters import (
     HOLD,
     SimulatorParameters,
@@ -148,7 +146,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
     @property
     def commanded(self) -> bool:
-        """Whether commands arrive."""
+        """Return whether commands arrive."""
         return self.actuation is Actuation.COMMANDED
 
     def changed(self, value: SimulatorParameters) -> None:

@@ -28,10 +28,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
         read_only=True,
     )
     command_timeout: float = parameter(
-        0.1,
-        "Age of the last command at which on_command_timeout applies, s",
-        low=0.0,
-        high=3600.0,
+        0.1, "Age of the last command at which on_command_timeout applies, s", low=0.0, high=3600.0
     )
     on_command_timeout: str = parameter(
         HOLD,
@@ -97,12 +94,9 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     noise_seed: int = parameter(0, "Seed of noise and losses", low=0, high=2**31 - 1)
     mass_factor: float = parameter(
-        1.0,
-        "Factor on mass and inertia of every link of the URDF",
-        low=0.01,
-        high=100.0,
+        1.0, "Factor on mass and inertia of every link of the URDF", low=0.01, high=100.0
     )
-    mass_spread: float = parameter(
+    mass_error: float = parameter(
         0.0, "Largest relative error of the mass of each link, drawn at random", low=0.0, high=0.99
     )
     mass_seed: int = parameter(0, "Seed of the mass errors", low=0, high=2**31 - 1)
@@ -117,7 +111,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     @property
     def world(self) -> tuple[object, ...]:
         """Parameters whose change needs another plant."""
-        return self.mass_factor, self.mass_spread, self.mass_seed, self.gravity
+        return self.mass_factor, self.mass_error, self.mass_seed, self.gravity
 
     @property
     def imperfections(self) -> Imperfections:

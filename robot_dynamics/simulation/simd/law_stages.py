@@ -22,19 +22,59 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     When,
 )
 from robot_dynamics.control.control_cycle import JointSettings, Scalars, cycle_equations
-from robot_dynamics.control.effort_limits import LARGEST
 from robot_dynamics.control.laws import MODES, Measured, Reference, position_error
+from robot_dynamics.control.limits import LARGEST
 from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.errors import check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
+from robot_dynamics.simulation.simd.plant_stages import where
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
+
+BATCH_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
+"""Integrators of a compiled loop."""
 
 ROWS = ("q", "qd", "qdd", "effort")
 """Columns of a reference table for every joint, in this order; two weights follow."""
 
 AT_STOP = 1e-9
 """Distance from a position limit within which a joint lies at its stop, rad or m."""
+
+
+@dataclass(frozen=True)
+class LoopStructure:
+    """The compiled-in choices of a loop.
+
+    Args:
+        mode: One of `control.MODES`.
+        integrator: One of `BATCH_INTEGRATORS`.
+        coupled: As of `Model`.
+        integral: Whether the law has an integral part.
+        stribeck: Whether friction at rest may exceed that of sliding.
+        uneven: Whether friction may grow with the load, or have an offset.
+        passive: Whether joints have dry friction or stops.
+        sensed: Whether states are measured late, with noise or in steps.
+        sent: Whether commands are on their way for a time.
+        every: Whether the control period may be longer than a step of the plant.
+        shared: Whether all members follow one motion.
+    """
+
+    mode: str = "feedforward"
+    integrator: str = "semi_implicit_euler"
+    coupled: bool = False
+    integral: bool = False
+    stribeck: bool = False
+    uneven: bool = False
+    passive: bool = True
+    sensed: bool = True
+    sent: bool = True
+    every: bool = True
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        check_known("mode", self.mode, "robot_dynamics.control", MODES)
+        check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
 
 
 @dataclass(frozen=True)
@@ -55,16 +95,16 @@ class SymbolicModel:
 
     @property
     def bandwidth(self) -> Any:
-        """rad/s."""
+        """Bandwidth, rad/s."""
         return self.x["bandwidth"][0]
 
     @property
     def damping_ratio(self) -> Any:
-        """1."""
+        """Damping ratio, 1."""
         return self.x["damping_ratio"][0]
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """Efforts of a motion without friction, shape (n,)."""
+        """Return efforts of a motion without friction, shape (n,)."""
         tree = self.inertias.robot_with(self.x["model_body"], self.x["model_gravity"])
         joints = tree.coupling
         motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
@@ -80,15 +120,15 @@ class SymbolicModel:
         return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        """The acceleration that the reference stands for: it is in the table."""
+        """Return the reference acceleration, which the table holds."""
         return self.x["desired_qdd"]
 
     def without_friction(self, qd: Array, tau: Array) -> Array:
-        """As it is: `forward` looks the acceleration up."""
+        """Return the effort unchanged, because `forward` looks the acceleration up."""
         return tau
 
     def friction_effort(self, qd: Array, tau: Array) -> Array:
-        """The friction that the reference stands for: it is in the table."""
+        """Return the friction of the reference, which the table holds."""
         return self.x["desired_effort"]
 
 
@@ -97,33 +137,12 @@ class LawStages:
 
     Args:
         inertias: Base parameters of the structure.
-        mode: One of `control.MODES`.
-        coupled: As of `Model`.
-        integral: Whether the law has an integral part.
-        sensed: Whether states are measured late, with noise or in steps.
-        sent: Whether commands are on their way for a time.
-        every: Whether the control period may be longer than a step of the plant.
-        passive: Whether joints have stops.
-        shared: Whether all batch members follow one motion.
+        structure: The compiled-in choices.
     """
 
-    def __init__(
-        self,
-        inertias: SymbolicInertias,
-        mode: str,
-        *,
-        coupled: bool = False,
-        integral: bool = False,
-        sensed: bool = True,
-        sent: bool = True,
-        every: bool = True,
-        passive: bool = True,
-        shared: bool = False,
-    ) -> None:
-        self.inertias, self.mode, self.coupled = inertias, mode, coupled
-        self.integral = integral and MODES[mode].feedback
-        self.sensed, self.sent, self.every, self.passive = sensed, sent, every, passive
-        self.shared = shared
+    def __init__(self, inertias: SymbolicInertias, structure: LoopStructure) -> None:
+        self.inertias, self.how = inertias, structure
+        self.integral = structure.integral and MODES[structure.mode].feedback
         self.n = inertias.tree.dof
         self._continuous = continuous_joints(inertias.robot)
 
@@ -151,26 +170,26 @@ class LawStages:
         }
 
     def before(self) -> tuple[Item, ...]:
-        """From the state to the efforts that act on the plant in this step."""
+        """Return the steps from the state to the efforts that act on the plant."""
         read: tuple[Item, ...] = (self._see(),)
         kept: tuple[Item, ...] = ()
-        if self.sensed:
+        if self.how.sensed:
             kept = (Remember("states", ("q", "qd")),)
             late = When("sensor_delay", (Recall("states", "sensor_delay", ("seen_q", "seen_qd")),))
             noise = When("noisy", (Normals("noise", "key", "turn"),))
             read = (*read, late, noise, self._measure())
         cycle: tuple[Item, ...] = (*read, self._law())
-        cycle = (self._timing(), *kept, When("due", cycle)) if self.every else (*kept, *cycle)
+        cycle = (self._timing(), *kept, When("due", cycle)) if self.how.every else (*kept, *cycle)
         way: tuple[Item, ...] = (self._act(),)
-        if self.sent:
+        if self.how.sent:
             recall = Recall("commands", "command_delay", ("tau",))
             way = (Remember("commands", ("last",)), *way, When("command_delay", (recall,)))
-        row = LookUp("reference", "row", self.shared)
+        row = LookUp("reference", "row", self.how.shared)
         return (Record(("q", "qd")), row, *cycle, *way, self._observe())
 
     def _see(self) -> Stage:
-        """The state as it is; without a sensor that is what is measured."""
-        name = "seen" if self.sensed else "measured"
+        """Copy the true state, which is the measured one without a sensor."""
+        name = "seen" if self.how.sensed else "measured"
 
         def function(q: Array, qd: Array) -> dict[str, Any]:
             return {f"{name}_q": q, f"{name}_qd": qd}
@@ -178,7 +197,7 @@ class LawStages:
         return Stage("see", function, ("q", "qd"), (f"{name}_q", f"{name}_qd"))
 
     def _timing(self) -> Stage:
-        """Return whether the controller's turn has come in this step."""
+        """Test whether a control period begins in this step."""
 
         def function(wait: Array, every: Array) -> dict[str, Any]:
             due = select(wait[0], 0.5, 1.0, 0.0)
@@ -188,7 +207,7 @@ class LawStages:
         return Stage("timing", function, ("wait", "every"), ("due", "wait"))
 
     def _measure(self) -> Stage:
-        """Noise, and the steps of an encoder."""
+        """Add noise and quantise."""
         n = self.n
 
         def function(**x: Array) -> dict[str, Any]:
@@ -202,8 +221,8 @@ class LawStages:
         return Stage("measure", function, reads, ("measured_q", "measured_qd"))
 
     def _law(self) -> Stage:
-        """The command of this cycle, where there is one."""
-        n, law, none = self.n, MODES[self.mode], np.zeros(self.n)
+        """Compute the command of a control period."""
+        n, law, none = self.n, MODES[self.how.mode], np.zeros(self.n)
         more = ("integral",) if self.integral else ()
 
         def function(**x: Array) -> dict[str, Any]:
@@ -211,7 +230,7 @@ class LawStages:
             x |= {"desired_qdd": rows[2], "desired_effort": rows[3]}
             reference = Reference(rows[0], rows[1], rows[3])
             measured = Measured(x["measured_q"], x["measured_qd"])
-            model: Any = SymbolicModel(self.inertias, x, self.coupled, self._continuous)
+            model: Any = SymbolicModel(self.inertias, x, self.how.coupled, self._continuous)
             state = np.array((x["last"], x["cut"], x.get("integral", none), none))
             cycle = {
                 "before": np.array(reference[:2]),
@@ -224,10 +243,10 @@ class LawStages:
                 "settings": self._settings(x, adds_pd=law.adds_pd(model)),
             }
             found = cycle_equations(cycle, self._continuous)["state"]
-            due = x["due"][0] if self.every else 1.0
+            due = x["due"][0] if self.how.every else 1.0
             new = zip(("last", "cut", *more), found, state, strict=False)
-            results: dict[str, Any] = {name: _where(due, a, b) for name, a, b in new}
-            if self.sensed:
+            results: dict[str, Any] = {name: where(due, a, b) for name, a, b in new}
+            if self.how.sensed:
                 results["turn"] = x["turn"] + due
             return results
 
@@ -236,14 +255,14 @@ class LawStages:
             *("model_rotor", "kp", "kd", "ki", "i_clamp", "bandwidth", "damping_ratio", "limit"),
             *("effort_rate", "last", "cut", "every", "h"),
             *more,
-            *(("due",) if self.every else ()),
-            *(("turn",) if self.sensed else ()),
+            *(("due",) if self.how.every else ()),
+            *(("turn",) if self.how.sensed else ()),
         )
-        writes = ("last", "cut", *more, *(("turn",) if self.sensed else ()))
+        writes = ("last", "cut", *more, *(("turn",) if self.how.sensed else ()))
         return Stage("law", function, reads, writes)
 
     def _scalars(self, period: Any) -> Scalars:
-        """Numbers of a cycle that follows a given reference and does not fade."""
+        """Return the scalars of a cycle that follows a given reference and does not fade."""
         return Scalars(
             share=0.0,
             ahead=0.0,
@@ -255,7 +274,7 @@ class LawStages:
         )
 
     def _settings(self, x: Mapping[str, Array], *, adds_pd: bool) -> JointSettings:
-        """Gains and limits of a cycle without soft limits and limits of the tracking error."""
+        """Return gains and limits of a cycle without soft and tracking-error limits."""
         none, infinite = np.zeros(self.n), np.full(self.n, LARGEST)  # constants are finite
         return JointSettings(
             kp=x["kp"] if adds_pd else none,
@@ -276,11 +295,11 @@ class LawStages:
         return Stage("act", lambda last: {"tau": last}, ("last",), ("tau",))
 
     def _observe(self) -> Stage:
-        """Statistics of the true state, at the controller's turns."""
+        """Add the true state to the statistics in every control period."""
         n = self.n
 
         def function(**x: Array) -> dict[str, Any]:
-            counts = x["alive"][0] * (x["due"][0] if self.every else 1.0)
+            counts = x["alive"][0] * (x["due"][0] if self.how.every else 1.0)
             e = position_error(x["reference"][:n], x["q"], self._continuous)
             speed = x["qd"] @ x["qd"]
             early, late = x["reference"][4 * n :]
@@ -294,7 +313,7 @@ class LawStages:
                 "late": x["late"] + np.array([counts * late * speed]),
                 "lived": x["lived"] + x["alive"],
             }
-            if self.passive:
+            if self.how.passive:
                 at_stop = [
                     maximum(select(q, low + AT_STOP, 1.0, 0.0), select(high - AT_STOP, q, 1.0, 0.0))
                     for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
@@ -302,13 +321,13 @@ class LawStages:
                 found["stopped"] = x["stopped"] + counts * np.array(at_stop)
             return found
 
-        stops = ("stopped",) if self.passive else ()
+        stops = ("stopped",) if self.how.passive else ()
         statistics = ("square_error", "peak_error", "peak_effort", "saturated", "counted")
         sums = (*statistics, "early", "late", "lived", *stops)
         reads = (
             *("reference", "q", "qd", "tau", "cut", "alive"),
-            *(("due",) if self.every else ()),
-            *(("lower", "upper") if self.passive else ()),
+            *(("due",) if self.how.every else ()),
+            *(("lower", "upper") if self.how.passive else ()),
         )
         return Stage("observe", function, (*reads, *sums), sums)
 
@@ -317,11 +336,6 @@ def quantised(x: Any, resolution: Any, fineness: Any) -> Any:
     """The nearest multiple of the resolution, whose inverse is given; x where that is zero."""
     steps = rounded(x * fineness)
     return select(0.0, resolution, resolution * steps, x)
-
-
-def _where(condition: Any, new: Any, old: Any) -> Array:
-    pairs = zip(new, old, strict=True)
-    return np.array([select(0.0, condition, a, b) for a, b in pairs])
 
 
 def _largest(so_far: Array, counts: Any, x: Array) -> Array:

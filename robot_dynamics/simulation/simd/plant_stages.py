@@ -94,13 +94,13 @@ class PlantStages:
         end = (*advance, self._arrive())
         if not self._passive:
             return (self._equations(), self._glide(), *end)
-        dry, rooms, cases = self._dry(), self._rooms(), self._find_cases()
+        dry, stops, cases = self._dry(), self._stops(), self._find_cases()
         # Recomputing these is cheaper than loading; the last step's impulses are overwritten by now
-        bounds = (rooms,) if self._uneven else (dry, rooms)
+        bounds = (stops,) if self._uneven else (dry, stops)
         newton = Repeat(ROUNDS - 2, "unsettled", (*bounds, self._solve(), cases))
         sweep = When("unsettled", (*bounds, self._sweep(), cases))
         again = When("unsettled", (self._begin(), Repeat(ATTEMPTS, "unsettled", (newton, sweep))))
-        return (dry, rooms, self._equations(), self._first_round(), again, *end)
+        return (dry, stops, self._equations(), self._first_round(), again, *end)
 
     # -- equations of motion ---------------------------------------------------------------------
 
@@ -166,16 +166,16 @@ class PlantStages:
         reads = dict.fromkeys(("coulomb", "h", *at_rest, *uneven))
         return Stage("dry", function, tuple(reads), ("dry",))
 
-    def _rooms(self) -> Stage:
+    def _stops(self) -> Stage:
         """Compute the velocities that the stops allow; see `Passive`."""
 
         def function(**x: Array) -> dict[str, Any]:
             h = x["h"][0]
-            low = [minimum(room, 0.0) for room in (x["lower"] - x["q"]) / h]
-            high = [maximum(room, 0.0) for room in (x["upper"] - x["q"]) / h]
+            low = [minimum(v, 0.0) for v in (x["lower"] - x["q"]) / h]
+            high = [maximum(v, 0.0) for v in (x["upper"] - x["q"]) / h]
             return {"low": np.array(low), "high": np.array(high)}
 
-        return Stage("rooms", function, ("lower", "upper", "q", "h"), ("low", "high"))
+        return Stage("stops", function, ("lower", "upper", "q", "h"), ("low", "high"))
 
     def _first_round(self) -> Stage:
         """Solve for the cases of the last step, and test whether the solution keeps them."""
@@ -231,7 +231,7 @@ class PlantStages:
         def function(**x: Array) -> dict[str, Any]:
             open_ = x["unsettled"][0]
             found, changes = self._cases(self._matrix(x["A"]), x)
-            cases = _chosen([open_] * self.n, found, x["cases"], 0.0)
+            cases = where(open_, found, x["cases"])
             return {"cases": cases, "unsettled": np.array([select(0.0, open_, changes, 0.0)])}
 
         reads = ("A", "v", "p", "dry", "low", "high", "cases", "unsettled")
@@ -242,8 +242,8 @@ class PlantStages:
 
         def function(**x: Array) -> dict[str, Any]:
             v, p = self._solved(self._matrix(x["A"]), x)
-            open_ = [x["unsettled"][0]] * self.n
-            return {"v": _chosen(open_, v, x["v"], 0.0), "p": _chosen(open_, p, x["p"], 0.0)}
+            open_ = x["unsettled"][0]
+            return {"v": where(open_, v, x["v"]), "p": where(open_, p, x["p"])}
 
         reads = ("A", "c", "cases", "dry", "low", "high", "v", "p", "unsettled")
         return Stage("solve", function, reads, ("v", "p"))
@@ -265,18 +265,9 @@ class PlantStages:
                     sliding = select(0.0, rest, sliding, -sliding)
                     new[i] = clip(sliding, x["low"][i], x["high"][i])
             p = A @ np.array(new) - c
-            unsettled = x["unsettled"][0]
-
-            def taken(better: Any, present: Any) -> Any:
-                return select(0.0, unsettled, better, present)
-
-            return {
-                "guess": np.array([taken(a, b) for a, b in zip(new, x["guess"], strict=True)]),
-                "v": np.array([taken(a, b) for a, b in zip(new, x["v"], strict=True)]),
-                "p": np.array([taken(a, b) for a, b in zip(p, x["p"], strict=True)]),
-                # This guess has not been solved yet, so its cases are unknown
-                "cases": np.array([taken(UNKNOWN, case) for case in x["cases"]]),
-            }
+            # This guess has not been solved yet, so its cases are unknown
+            better = {"guess": new, "v": new, "p": p, "cases": np.full(self.n, UNKNOWN)}
+            return {name: where(x["unsettled"][0], rows, x[name]) for name, rows in better.items()}
 
         reads = ("A", "c", "dry", "low", "high", "guess", "v", "p", "cases", "unsettled")
         return Stage("sweep", function, reads, ("guess", "v", "p", "cases"))
@@ -342,8 +333,7 @@ class PlantStages:
             alive = select(size, DIVERGED**2, x["alive"][0], 0.0)
             new = {"q": x["next_q"], "qd": x["next_qd"], "p": x.get("p")}
             old = {"q": x["q"], "qd": np.zeros(self.n), "p": np.zeros(self.n)}
-            living = [alive] * self.n
-            present = {name: _chosen(living, new[name], old[name], 0.0) for name in kept}
+            present = {name: where(alive, new[name], old[name]) for name in kept}
             return {**present, "alive": np.array([alive])}
 
         reads = ("next_q", "next_qd", "q", "alive", *(("p",) if self._passive else ()))
@@ -355,7 +345,12 @@ def _slides(case: Any) -> Any:
     return select(abs(abs(case) - 1.0), 0.5, 1.0, 0.0)
 
 
-def _chosen(flags: Any, new: Any, old: Any, threshold: float = 0.5) -> Array:
-    """Return entries of `new` where the flag is above a threshold, else of `old`."""
+def _chosen(flags: Any, new: Any, old: Any) -> Array:
+    """Return entries of `new` where the flag is 1, of `old` where it is 0."""
     choices = zip(flags, new, old, strict=True)
-    return np.array([select(threshold, flag, a, b) for flag, a, b in choices])
+    return np.array([select(0.5, flag, a, b) for flag, a, b in choices])
+
+
+def where(condition: Any, new: Any, old: Any) -> Array:
+    """Return `new` for members whose condition is above zero, else `old`."""
+    return np.array([select(0.0, condition, a, b) for a, b in zip(new, old, strict=True)])

@@ -15,10 +15,10 @@ import numpy as np
 from robot_dynamics.algorithms.base_parameters import base_columns
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.joint_frames import SUFFIX, joint_frames, snapped
-from robot_dynamics.robot.link import Link
+from robot_dynamics.robot.kinematic_tree import Link
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed, outward_bodies
-from robot_dynamics.spatial.rigid_body import PARAMETERS, body_with, inertial_parameters
+from robot_dynamics.spatial import PARAMETERS, body_with, inertial_parameters
 
 ROUND_OFF = 1e-11
 """Geometry is rounded by up to this: the error comes from rotating frames."""

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 
 from programs import chain, everything_program, inverse_program, random_inputs
-from robot_dynamics.compiler.graph.count import OperationCount, operation_count
 from robot_dynamics.compiler.graph.optimize import (
     PASSES,
     factor_sums,
@@ -14,7 +13,8 @@ from robot_dynamics.compiler.graph.optimize import (
     share_products,
     share_sums,
 )
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
+from robot_dynamics.compiler.kernel import OperationCount
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from robot_dynamics.compiler.backends import compile_program
 from robot_dynamics.compiler.graph.expression import Graph
 from robot_dynamics.compiler.graph.operations import SELECT
 from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
 from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.kernel import compile_program
 
 VALUES = np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0, np.nan, np.inf, -np.inf])
 

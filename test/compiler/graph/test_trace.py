@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from programs import chain, everything_program, inverse_of
-from robot_dynamics.compiler.graph.trace import Program, rebuilt, rewrite, trace, use_counts
+from robot_dynamics.compiler.graph.trace import (
+    Program,
+    operation_count,
+    rebuilt,
+    rewrite,
+    trace,
+    use_counts,
+)
+from robot_dynamics.compiler.kernel import OperationCount
 from robot_dynamics.errors import ArgumentError, TraceError
 
 
@@ -86,7 +94,11 @@ def test_nodes_are_freed_with_their_program():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("two words", "'two words' is not a name; use letters, then digits and underscores"),
+        (
+            "two words",
+            "'two words' is not a name; use an ASCII identifier that is no keyword and has no "
+            "leading underscore",
+        ),
         ("class", "'class' is not a name"),
         ("ä", "'ä' is not a name"),
         ("_x", "'_x' is not a name"),
@@ -115,3 +127,44 @@ def test_a_program_cannot_be_changed():
         program.inputs["more"] = (1,)
     with pytest.raises(AttributeError):
         Program.__setattr__(program, "name", "other")
+
+
+# -- operation counts, against equations counted by hand ---------------------------------------
+
+
+def test_changes_of_sign_are_free_and_subtractions_are_additions():
+    program = trace("f", lambda x: np.array([-x[0], x[0] - x[1], -x[0] - x[1]]), {"x": (2,)})
+    assert operation_count(program) == OperationCount(additions=2)
+
+
+def test_sine_and_cosine_of_one_angle_count_as_two():
+    program = trace("f", lambda x: np.array([np.sin(x[0]) + np.cos(x[0])]), {"x": (1,)})
+    assert operation_count(program) == OperationCount(additions=1, sines_cosines=2)
+
+
+def test_a_quotient_is_a_division_and_a_multiplication():
+    program = trace("f", lambda x: np.array([x[0] / x[1]]), {"x": (2,)})
+    assert operation_count(program) == OperationCount(multiplications=1, divisions=1)
+
+
+def test_a_planar_arm_has_the_operations_of_its_written_out_equations():
+    # One link: tau = I qdd + m g c cos q; the products of constants are done beforehand
+    program = trace(
+        "f", lambda q, qdd: 0.3 * qdd + 2.0 * 9.81 * 0.1 * np.cos(q), {"q": (1,), "qdd": (1,)}
+    )
+    assert operation_count(program) == OperationCount(2, 1, 1)
+
+
+def test_every_kind_of_operation_is_counted_somewhere():
+    program = everything_program()
+    free = sum(node.op in ("input", "constant", "negate") for node in program.nodes)
+    c = operation_count(program)
+    assert c.arithmetic + c.sines_cosines + c.divisions + c.others + free == len(program.nodes)
+    assert c.others == 8  # sqrt, exp, tanh, abs, floor, two of arctan2, a selection
+
+
+def test_counts_read_as_a_sentence():
+    assert str(OperationCount(2, 1, 4)) == "2 multiplications, 1 additions, 4 sines and cosines"
+    assert str(OperationCount(1, 0, 0, 3, 1)) == (
+        "1 multiplications, 0 additions, 0 sines and cosines, 3 divisions, 1 other functions"
+    )

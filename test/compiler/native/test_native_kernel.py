@@ -20,8 +20,7 @@ from programs import (
     random_motion,
 )
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.native import batch
 from robot_dynamics.compiler.native import native_kernel as native
 from robot_dynamics.compiler.native.entry import native_entry

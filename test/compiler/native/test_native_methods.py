@@ -12,7 +12,7 @@ from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import find_robot
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 LOAD = Inertia.from_com(1.0, (0.1, 0.0, 0.0), 0.01 * np.eye(3))
 CALLS = 4  # the entry takes the place of a method in the first

@@ -7,7 +7,7 @@ import pytest
 
 from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.native.native_kernel import compile_native
-from robot_dynamics.compiler.native.sincos import LIMIT_RAD
+from robot_dynamics.compiler.native.trigonometry import LIMIT_RAD
 
 pytest.importorskip("llvmlite")
 

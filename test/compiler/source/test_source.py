@@ -16,8 +16,7 @@ from programs import (
     inverse_program,
     random_inputs,
 )
-from robot_dynamics.compiler.graph.count import operation_count
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import operation_count, trace
 from robot_dynamics.compiler.source.c import c_source, cpp_header
 from robot_dynamics.compiler.source.python import compile_python, python_source
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations

@@ -135,7 +135,7 @@ def test_ctrl_c_gives_the_best_so_far():
 def test_a_motion_goes_about_the_pose_that_is_given():
     pose = np.array([0.5, -1.5, 1.0, 0.0, 0.5, 0.0])
     np.testing.assert_allclose(BOUNDS.about(pose).middle, pose)
-    with pytest.raises(ArgumentError, match="leaves no room to move"):
+    with pytest.raises(ArgumentError, match="leaves nowhere to move"):
         BOUNDS.about(np.full(6, 9.0))
 
 

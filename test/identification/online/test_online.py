@@ -8,11 +8,10 @@ import pytest
 from recorded_motion import Simulated
 from robot_dynamics import Dynamics
 from robot_dynamics.control import Gains, Model, effort_limits
-from robot_dynamics.identification.online.filtered_motion import FilteredMotion
 from robot_dynamics.identification.online.payload_estimate import PayloadEstimate
-from robot_dynamics.identification.online.residuals import Residuals, unexplained
+from robot_dynamics.identification.online.residuals import FilteredMotion, Residuals, unexplained
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 
 MASS, COM = 2.0, np.array([0.03, -0.02, 0.1])
 CUTOFF, EVERY = 4.0, 5  # Hz; a look every so many states, as a node has it
@@ -197,7 +196,7 @@ def test_a_pose_shows_no_mass_centre_above_another():
 
 
 def test_what_gravity_does_not_show_is_not_known():
-    lying = replace(MODEL, free_fall=np.zeros(3))
+    lying = replace(MODEL, gravity_vector=np.zeros(3))
     value = PayloadEstimate("tool0", LIMIT, memory=5.0)
     q = np.linspace(-1.0, 1.0, N)
     for motion, dt in looks(at_rest(q, np.zeros(N))):

@@ -204,7 +204,7 @@ def test_an_arm_that_does_not_respond_is_reported_and_pushed_with_little(arm, pe
     assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
     line = (
         "no joint moves although 'joint_1' is pushed with a tenth of its effort limit; is what "
-        "receives /effort_command active? It is tried again and again"
+        "receives /effort_command active? The controller keeps trying"
     )
     arm.node.wait_for_log(line, received)
     wait_for(lambda: len(arm.named) > count + 400, "another push")

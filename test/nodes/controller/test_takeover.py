@@ -2,7 +2,7 @@
 
 import pytest
 
-from robot_dynamics.nodes.controller.takeover import IGNORED_S, Takeover, Transition
+from robot_dynamics.nodes.controller.standby import IGNORED_S, Takeover, Transition
 
 TIMEOUT = 0.03
 

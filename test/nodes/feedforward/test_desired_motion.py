@@ -12,7 +12,7 @@ from robot_dynamics.control.load import Load
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion
 from robot_dynamics.robot import find_robot, read_urdf
-from robot_dynamics.spatial.rigid_body import Inertia
+from robot_dynamics.spatial import Inertia
 from robot_dynamics.trajectory import Trajectory
 
 FADE_S, RAMP_S = 0.5, 0.2

@@ -38,7 +38,7 @@ from action_client import (
 from arm_system import ArmSystem
 from robot_dynamics.nodes.feedforward.action import ResultServer
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC, duration_msg, time_msg
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from ros_system import wait_for
 
 

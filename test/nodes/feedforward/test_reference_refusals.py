@@ -74,7 +74,7 @@ def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(sy
         assert np.abs(after(30) - rest).max() < 1e-9
         return rest
 
-    refused("nobody listens to /effort_command")
+    refused("no node subscribes to /effort_command")
     peer.listen(Float64MultiArray, "effort_command")
     controller.wait_for_log("tracking the reference")
     request = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_DEACTIVATE))

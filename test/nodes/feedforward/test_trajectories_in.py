@@ -128,6 +128,17 @@ def test_an_empty_trajectory_stops_the_motion_and_gravity_is_held(node, send, re
     np.testing.assert_allclose(last.effort, DYNAMICS.gravity(last.position), atol=EXACT)
 
 
+@pytest.mark.parametrize("gap", [0.0, 1e-8])
+def test_a_point_at_time_zero_and_the_present_position_stops_the_motion(send, reference, gap):
+    send((0.5, [0.2, 0.3]))
+    at = rests_at(reference, [0.2, 0.3])
+    there = np.array(at.position) + gap
+    send((0.0, there))
+    rests_at(reference, there)
+    send((0.5, [0.1, 0.6]))  # the node goes on
+    rests_at(reference, [0.1, 0.6])
+
+
 def test_a_trajectory_that_comes_right_after_a_stop_is_followed(send, reference):
     goal = np.array(reference[-1].position) + [0.1, 0.3]
     send((4.0, goal - 1.0))

@@ -13,7 +13,7 @@ from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.diagnostics import CounterDeltas, Fault, Level, in_words, status_msg
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
@@ -239,7 +239,7 @@ def test_a_controller_that_nobody_listens_to_says_so_and_does_not_push(
     names, rest = ["joint_1", "joint_2"], [0.0, 0.0]
     state = JointState(name=names, position=[0.3, 0.4], velocity=rest)
     wanted = JointState(name=names, position=[0.8, 0.4], velocity=rest, effort=rest)
-    line = f"nobody listens to {name}/effort_command"
+    line = f"no node subscribes to {name}/effort_command"
     with sent(peer, states, state), sent(peer, references, wanted):
         status = report_of(f"{name}/controller_node", lambda s: line in s.message, "the warning")
         assert status.level >= DiagnosticStatus.WARN

@@ -10,19 +10,15 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from joint_messages import joint_state_msg, named_effort_msg
+from joint_messages import joint_state_msg
 from robot_dynamics.errors import ArgumentError, ShapeError, TrajectoryError
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.load_messages import body_from_msg, wrench_from_msg
 from robot_dynamics.nodes.ros.messages import (
-    EffortReader,
     JointReader,
-    NamedEffortReader,
     duration_msg,
-    effort_msg,
     nanoseconds,
     time_msg,
     trajectory_msg,
@@ -171,72 +167,6 @@ def test_a_body_is_mass_centre_and_moments_and_its_wrong_number_is_named():
     body.m, body.ixy = -1.0, 0.0
     with pytest.raises(ArgumentError, match=r"^m is -1 kg; a mass must be zero or positive$"):
         body_from_msg(msg)
-
-
-def test_efforts_must_be_one_finite_number_per_joint():
-    reader = EffortReader("effort_command", ARM)
-    np.testing.assert_array_equal(reader.read(effort_msg(np.array([1.0, 2.0, 3.0]))), [1, 2, 3])
-    with pytest.raises(ShapeError, match=r"2 efforts for 3 joints \(shoulder, elbow, wrist\); "):
-        reader.read(Float64MultiArray(data=[1.0, 2.0]))
-    with pytest.raises(ArgumentError, match="effort of joint 'elbow' is nan; the message is ignor"):
-        reader.read(Float64MultiArray(data=[1.0, np.nan, 3.0]))
-
-
-@given(st.permutations((*ARM, "gripper")))
-def test_named_efforts_are_matched_by_name_in_any_order_and_company(names):
-    efforts = {"shoulder": 1.0, "elbow": 2.0, "wrist": 3.0, "gripper": np.nan}
-    reader = NamedEffortReader("effort_command_named", ARM)
-    for _ in range(2):  # as first message, and as one like the last
-        msg = named_effort_msg(names, np.array([efforts[name] for name in names]), Time())
-        np.testing.assert_array_equal(reader.read(msg), [1.0, 2.0, 3.0])
-
-
-@pytest.mark.parametrize(
-    ("message", "error"),
-    [
-        (
-            states(["wrist", "shoulder"], [], effort=[1.0, 2.0]),
-            "effort_command_named: names wrist, shoulder, but not elbow; the message is ignored; "
-            "command all of shoulder, elbow, wrist together",
-        ),
-        (
-            states([], []),
-            "effort_command_named: names nothing, but not shoulder, elbow, wrist; the message is "
-            "ignored; command all of shoulder, elbow, wrist together",
-        ),
-        (
-            states((*ARM, "elbow"), [], effort=[1.0, 2.0, 3.0, 4.0]),
-            "effort_command_named: 'elbow' stands twice; the message is ignored; name each joint "
-            "once",
-        ),
-        (
-            states(ARM, [], effort=[1.0, 2.0]),
-            "effort_command_named: effort has 2 entries for 3 names; the message is ignored; give "
-            "one per name",
-        ),
-        (
-            states(ARM, [1.0, 2.0, 3.0]),
-            "effort_command_named: effort has 0 entries for 3 names; the message is ignored; give "
-            "one per name",
-        ),
-        (
-            states(ARM[::-1], [], effort=[1.0, np.nan, 3.0]),
-            "effort_command_named: effort of 'elbow' is nan; the message is ignored",
-        ),
-        (
-            states(ARM, [], effort=[-np.inf, 1.0, 3.0]),
-            "effort_command_named: effort of 'shoulder' is -inf; the message is ignored",
-        ),
-    ],
-)
-def test_a_faulty_named_command_is_refused_with_one_line(message, error):
-    reader = NamedEffortReader("effort_command_named", ARM)
-    for _ in range(2):  # what was refused once is not remembered as good
-        with pytest.raises(ArgumentError) as refusal:
-            reader.read(message)
-        assert str(refusal.value) == error
-    good = named_effort_msg(ARM, np.array([1.0, 2.0, 3.0]), Time())
-    np.testing.assert_array_equal(reader.read(good), [1.0, 2.0, 3.0])
 
 
 @given(st.integers(0, 2**31 * 10**9 - 1))

@@ -15,7 +15,7 @@ from std_msgs.msg import String  # noqa: E402
 
 from robot_dynamics.errors import ArgumentError, UnknownNameError  # noqa: E402
 from robot_dynamics.nodes.ros.node_parameters import parameter  # noqa: E402
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS  # noqa: E402
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS  # noqa: E402
 from robot_dynamics.nodes.runtime.process import Process  # noqa: E402
 from robot_dynamics.nodes.runtime.robot_description import (  # noqa: E402
     RobotParameters,

@@ -8,20 +8,21 @@ from hypothesis import strategies as st
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from builtin_interfaces.msg import Time
+from sensor_msgs.msg import JointState
 
 from joint_messages import named_effort_msg
 from robot_dynamics import read_urdf
 from robot_dynamics.control import Actuators
-from robot_dynamics.errors import ArgumentError, RobotError
+from robot_dynamics.errors import ArgumentError, RobotError, ShapeError
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.ros.messages import effort_msg
 from robot_dynamics.nodes.runtime.drive_parameters import ActuatorParameters, actuators_of
-from robot_dynamics.nodes.simulator.effort_commands import Commands, Form, Pairing
+from robot_dynamics.nodes.simulator.effort_commands import CommandReader, Commands, Form, Pairing
 from robot_dynamics.robot import find_robot
 
 PLANAR = find_robot("planar_2r")
 ROBOT = read_urdf(PLANAR)
 JOINTS = ROBOT.joint_names
+ARM = ("shoulder", "elbow", "wrist")
 TURNED = np.array([1, 0])  # joint_2 first
 
 REMOTE = [1.0, 0.0, 1.0, 1.0]
@@ -40,11 +41,80 @@ GEARED = PLANAR.read_text().replace(
 
 
 def plain(*efforts):
-    return effort_msg(np.array(efforts))
+    return np.array(efforts)
 
 
 def named(names, *efforts):
     return named_effort_msg(names, np.array(efforts), Time())
+
+
+# -- one command ----------------------------------------------------------------------------------
+
+
+def test_efforts_must_be_one_finite_number_per_joint():
+    reader = CommandReader(ARM)
+    np.testing.assert_array_equal(reader.plain(np.array([1.0, 2.0, 3.0])), [1, 2, 3])
+    with pytest.raises(ShapeError, match=r"2 efforts for 3 joints \(shoulder, elbow, wrist\); "):
+        reader.plain(np.array([1.0, 2.0]))
+    with pytest.raises(ArgumentError, match="effort of joint 'elbow' is nan; the message is ignor"):
+        reader.plain(np.array([1.0, np.nan, 3.0]))
+
+
+@given(st.permutations((*ARM, "gripper")))
+def test_named_efforts_are_matched_by_name_in_any_order_and_company(names):
+    efforts = {"shoulder": 1.0, "elbow": 2.0, "wrist": 3.0, "gripper": np.nan}
+    reader = CommandReader(ARM)
+    for _ in range(2):  # as first message, and as one like the last
+        msg = named_effort_msg(names, np.array([efforts[name] for name in names]), Time())
+        np.testing.assert_array_equal(reader.named(msg), [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (
+            JointState(name=["wrist", "shoulder"], effort=[1.0, 2.0]),
+            "effort_command_named: names wrist, shoulder, but not elbow; the message is ignored; "
+            "command all of shoulder, elbow, wrist together",
+        ),
+        (
+            JointState(),
+            "effort_command_named: names nothing, but not shoulder, elbow, wrist; the message is "
+            "ignored; command all of shoulder, elbow, wrist together",
+        ),
+        (
+            JointState(name=[*ARM, "elbow"], effort=[1.0, 2.0, 3.0, 4.0]),
+            "effort_command_named: 'elbow' stands twice; the message is ignored; name each joint "
+            "once",
+        ),
+        (
+            JointState(name=[*ARM], effort=[1.0, 2.0]),
+            "effort_command_named: effort has 2 entries for 3 names; the message is ignored; give "
+            "one per name",
+        ),
+        (
+            JointState(name=[*ARM], position=[1.0, 2.0, 3.0]),
+            "effort_command_named: effort has 0 entries for 3 names; the message is ignored; give "
+            "one per name",
+        ),
+        (
+            JointState(name=[*ARM[::-1]], effort=[1.0, np.nan, 3.0]),
+            "effort_command_named: effort of 'elbow' is nan; the message is ignored",
+        ),
+        (
+            JointState(name=[*ARM], effort=[-np.inf, 1.0, 3.0]),
+            "effort_command_named: effort of 'shoulder' is -inf; the message is ignored",
+        ),
+    ],
+)
+def test_a_faulty_named_command_is_refused_with_one_line(message, error):
+    reader = CommandReader(ARM)
+    for _ in range(2):  # what was refused once is not remembered as good
+        with pytest.raises(ArgumentError) as refusal:
+            reader.named(message)
+        assert str(refusal.value) == error
+    good = named_effort_msg(ARM, np.array([1.0, 2.0, 3.0]), Time())
+    np.testing.assert_array_equal(reader.named(good), [1.0, 2.0, 3.0])
 
 
 # -- both forms ------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("rclpy")  # nodes are made of it
 
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.nodes.simulator.simulated_time import MAX_STEPS_PER_CYCLE, SimulatedTime
+from robot_dynamics.nodes.simulator.simulated_robot import MAX_STEPS_PER_CYCLE, SimulatedTime
 
 MS = 1_000_000
 START = 1_000 * NS_PER_S

@@ -9,7 +9,7 @@ from std_msgs.msg import String
 
 from arm_system import AT_REST, FAR, NAMES, SLACK, START, fastest_effort, series, shaken_arm
 from robot_dynamics import Dynamics, read_urdf
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 

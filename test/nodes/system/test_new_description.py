@@ -13,7 +13,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg
-from robot_dynamics.nodes.ros.qos import DESCRIPTION_QOS
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from oracles import pin_model, relative_error
 from robot_dynamics.formulations import inverse_dynamics
-from robot_dynamics.robot.joint import JointLimits, JointType, Mimic
+from robot_dynamics.robot.kinematic_tree import JointLimits, JointType, Mimic
 from robot_dynamics.robot.urdf.reader import read_urdf
 from strategies import random_state, robots, seeds, urdf_text
 

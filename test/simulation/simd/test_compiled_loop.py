@@ -18,13 +18,14 @@ from robot_dynamics.simulation import (
     perturbed,
     simulate,
 )
-from robot_dynamics.simulation.simd.batch_parameters import (
+from robot_dynamics.simulation.simd.compiled_loop import (
+    CompiledLoop,
     first_efforts,
     model_parameters,
     plant_parameters,
     reference_table,
 )
-from robot_dynamics.simulation.simd.compiled_loop import CompiledLoop, LoopStructure
+from robot_dynamics.simulation.simd.law_stages import LoopStructure
 from robot_dynamics.trajectory import excitation, interpolate
 
 # Both sides are float64 and differ in the order of operations: the worst joint of a second is

@@ -1,7 +1,7 @@
-"""The entries themselves, as LLVM text: of one sample, and what that of a batch is written from.
+"""LLVM text of the entry for one sample, and the parts that the entry for a batch shares.
 
-Whatever is unusual branches to the block `slow`, where the entry calls the Python
-function instead: so an entry never refuses anything itself, and its rules are short.
+An unusual argument branches to the block `slow`, which calls the Python function. An entry
+itself refuses nothing, so its rules are short.
 """
 
 from __future__ import annotations

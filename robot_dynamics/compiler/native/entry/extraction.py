@@ -188,17 +188,17 @@ class _Writer:
             next_one = code.let(f"mul i64 {i}, {WORD}")
             before_last = code.let(f"icmp slt i64 {next_one}, {last}")
             offset = code.let(f"select i1 {before_last}, i64 {next_one}, i64 {last}")
-            given, own, told = (
+            given, own, compared = (
                 code.load("i64", code.let(f"add i64 {start}, {offset}"), align=1)
                 for start in (self._data, known, mask)
             )
-            differs = code.let(f"and i64 {code.let(f'xor i64 {given}, {own}')}, {told}")
+            differs = code.let(f"and i64 {code.let(f'xor i64 {given}, {own}')}, {compared}")
             self._require(f"icmp eq i64 {differs}, 0")
 
         self._each(words, word)
 
     def _stamp(self, offset: str, last: str) -> str:
-        """The stamp, ns, which goes back by nothing or by a second or more, or is zero."""
+        """Require a stamp, ns, that is zero, not before the last, or 1 s or more before it."""
         code = self.code
         place = code.let(f"add i64 {self._data}, {offset}")
         seconds = code.let(f"sext i32 {code.load('i32', place, align=1)} to i64")
@@ -208,8 +208,8 @@ class _Writer:
         back = code.let(f"sub i64 {before}, {stamp}")
         # Back by 1 to a second less 1 ns: one comparison of numbers without sign
         little = code.let(f"icmp ult i64 {code.let(f'sub i64 {back}, 1')}, {NS_PER_S - 1}")
-        told = code.let(f"icmp ne i64 {stamp}, 0")
-        wrong = code.let(f"and i1 {little}, {told}")
+        present = code.let(f"icmp ne i64 {stamp}, 0")
+        wrong = code.let(f"and i1 {little}, {present}")
         self._require(f"xor i1 {wrong}, true")
         return stamp
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.compiler.native.ir import Code, SimdType
-from robot_dynamics.compiler.native.sincos import sine_cosine
+from robot_dynamics.compiler.native.trigonometry import sine_cosine
 from robot_dynamics.foundation.arrays import Array
 
 GOLDEN = 0x9E3779B97F4A7C15

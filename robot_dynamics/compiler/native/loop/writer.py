@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from robot_dynamics.compiler.graph.expression import Expression
 from robot_dynamics.compiler.graph.operations import INPUT
 from robot_dynamics.compiler.graph.trace import Program, use_counts
-from robot_dynamics.compiler.native.arctangent import arctangent
 from robot_dynamics.compiler.native.ir import Code, SimdType, any_lane
 from robot_dynamics.compiler.native.llvm import Host
 from robot_dynamics.compiler.native.loop.loop_steps import (
@@ -30,7 +29,7 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
 )
 from robot_dynamics.compiler.native.loop.normals import normal_values
 from robot_dynamics.compiler.native.program_ir import Values, emit_body
-from robot_dynamics.compiler.native.sincos import exact_functions, sine_cosine
+from robot_dynamics.compiler.native.trigonometry import arctangent, exact_functions, sine_cosine
 
 
 def nested(steps: Iterable[Step]) -> Iterator[Step]:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     Frees,
@@ -23,10 +22,13 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.positioning import (
-    nearest,
+from robot_dynamics.kinematics.inverse.equations.positioning import nearest
+from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
+    across,
+    common_point,
+    sine,
+    three_turns,
 )
-from robot_dynamics.kinematics.inverse.equations.spherical_wrist import three_turns
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     TINY,
     Turn,
@@ -61,7 +63,7 @@ class ArmAngleEquations:
         self.missed = missed_by(axes, (4, 7), (last, across(last)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints; `given` is the turn by the arm angle."""
+        """Return all motions of the joints; `given` is the turn by the arm angle."""
         line = minus(target.point(self.w), self.s)
         u, v, h = minus(self.w, self.elbow.p), minus(self.s, self.elbow.p), self.elbow.h
         # the distance from shoulder to wrist is that of u, turned, from v
@@ -82,7 +84,7 @@ class ArmAngleEquations:
         ]
 
     def angle(self, motions: Sequence[Turn]) -> Any:
-        """The arm angle of the motions of all joints, rad."""
+        """Return the arm angle of the motions of all joints, rad."""
         elbow, wrist = plus(self.e, self.s), self.w
         for k in (3, 2, 1, 0):
             wrist = (*self.shoulder, self.elbow)[k].point(wrist, motions[k])
@@ -99,7 +101,7 @@ class ArmAngleEquations:
 
     @staticmethod
     def _triad(line: Vector, aside: Vector) -> tuple[Vector, Vector, Vector]:
-        """Unit vectors along a line, aside of it, and across both."""
+        """Return unit vectors along a line, beside it, and across both."""
         first = _unit(line)
         second = _unit(minus(aside, times(dot(first, aside), first)))
         return first, second, cross(first, second)
@@ -107,7 +109,7 @@ class ArmAngleEquations:
     def _turns(
         self, way: Partial, target: Displacement, there: Sequence[Vector], free: Frees
     ) -> list[Partial]:
-        """The shoulder brings elbow and wrist to their places, then the wrist turns the hand."""
+        """Place elbow and wrist by the shoulder, then turn the hand by the wrist."""
         turn = way.values[3]
         line = minus(self.elbow.point(self.w, turn), self.s)
         # where the arm is straight no elbow is aside
@@ -127,7 +129,7 @@ class ArmAngleEquations:
 
 
 def _moved(v: Vector, here: Sequence[Vector], there: Sequence[Vector]) -> Vector:
-    """The vector that stands to the second triad as v to the first."""
+    """Return the vector with the components in the second triad that v has in the first."""
     parts = [times(dot(a, v), b) for a, b in zip(here, there, strict=True)]
     return plus(parts[0], plus(parts[1], parts[2]))
 

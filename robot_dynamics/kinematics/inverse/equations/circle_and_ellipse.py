@@ -102,7 +102,7 @@ def _lines(A: Any, b: Any, c: Any, E: Any) -> tuple[tuple[Any, Any, Any], ...]:
 
 
 def _root(A: Any, b: Any, c: Any, E: Any) -> Any:
-    """A root of the cubic in [-1, 1], by Laguerre's steps that stay between known signs."""
+    """Find a root of the cubic in [-1, 1] by Laguerre's steps between known signs."""
     bend = E / (3.0 * A)  # it starts where the cubic bends away from zero: there steps fall short
     upper = select(0.0, _cubic(A, b, c, E, clip(bend, -1.0, 1.0))[0], 1.0, -1.0)
     low, high, m = -1.0, 1.0, select(bend, -1.0, 1.0, select(1.0, bend, -1.0, upper))
@@ -133,7 +133,7 @@ def _on_circle(line: tuple[Any, Any, Any]) -> Crossing:
 
 
 def _polished(turn: Turn, centre: Pair, u: Pair, v: Pair, radius: Any) -> Turn:
-    """The turn with the digits that its quartic lost, by Newton's steps.
+    """Restore the digits that a turn lost in its quartic, by Newton's steps.
 
     Where two axes of an arm nearly meet, the radius is small against the ellipse, and two roots
     lie side by side: squares and sums of large numbers lose what tells them apart.
@@ -157,7 +157,7 @@ def _polished(turn: Turn, centre: Pair, u: Pair, v: Pair, radius: Any) -> Turn:
 
 
 def _half(turn: Turn) -> Turn:
-    """The turn by half the angle."""
+    """Return the turn by half the angle."""
     large = np.sqrt(0.5 + 0.5 * abs(turn.c))
     small = 0.5 * turn.s / large
     side = select(turn.s, 0.0, -1.0, 1.0)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.foundation.units import FULL_TURN
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.axis_geometry import (
-    across,
-    common_point,
-    parallel_runs,
-    sine,
-)
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     Frees,
@@ -24,7 +18,12 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.spherical_wrist import at_right_angles
+from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
+    across,
+    at_right_angles,
+    common_point,
+    sine,
+)
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
@@ -45,7 +44,7 @@ class ParallelEquations:
 
     def __init__(self, axes: Sequence[Axis], names: tuple[str, str, str]) -> None:
         self.axes, self.names, self.quartic = list(axes), names, False
-        for self.start, self.end in parallel_runs(axes):
+        for self.start, self.end in _parallel_runs(axes):
             self.before, self.after = axes[: self.start], axes[self.end :]
             group = axes[self.start : self.end]
             self.turns = [k for k in range(self.start, self.end) if axes[k].rotates]
@@ -67,7 +66,7 @@ class ParallelEquations:
         self.missed = missed_by(axes, (self.start, self.end), (self.n, across(self.n)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints; none is given."""
+        """Return all motions of the joints; none is given."""
         return [
             solution
             for way in self._aside(target, free[0])
@@ -76,7 +75,7 @@ class ParallelEquations:
         ]
 
     def _aside(self, target: Displacement, free: Turn) -> list[Partial]:
-        """The joint before brings the far point to its height along the parallel axes."""
+        """Bring the far point to its height along the parallel axes by the joint before them."""
         start = Partial({}, ())
         if not self.before:
             return [start]
@@ -88,7 +87,7 @@ class ParallelEquations:
         return [start.extended(0, *way) for way in branches(0, self.names[0], found)]
 
     def _outer(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
-        """The joints after turn the hand until the parallel axes stand as they do."""
+        """Turn the hand by the joints after them until the parallel axes match."""
         if not self.after:
             return [way]
         n, k, last = self.n, len(self.axes) - 1, self.after[-1]
@@ -112,7 +111,7 @@ class ParallelEquations:
         return ways
 
     def _triangle(self, way: Partial, target: Displacement, free: Turn) -> list[Partial]:
-        """Two links and a hand in the plane across the axes."""
+        """Solve the triangle of two links and a hand in the plane across the axes."""
         n = self.n
         i, j, k = self.turns
 
@@ -157,15 +156,26 @@ class ParallelEquations:
         return solutions
 
     def _signed(self, joint: int, turn: Turn) -> Turn:
-        """A turn about n as one about the axis of a joint, which may point against n."""
+        """Convert a turn about n to one about the axis of a joint, which may point against n."""
         return turn if dot(self.axes[joint].h, self.n) > 0.0 else turn.back
 
 
 def _flat(n: Vector, v: Vector) -> Vector:
-    """The part of a vector across n."""
+    """Return the part of a vector across n."""
     return minus(v, times(dot(n, v), n))
 
 
 def _within_a_turn(angle: Any) -> Any:
     """Return the angle in (-pi, pi], equal up to multiples of 2 pi."""
     return angle + FULL_TURN * np.floor((np.pi - angle) * (1.0 / FULL_TURN))
+
+
+def _parallel_runs(axes: Sequence[Axis]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the longest runs of parallel axes, slides along them included."""
+    start = 0
+    while start < len(axes):
+        end = start + 1
+        while end < len(axes) and sine(axes[start], axes[end]) < SAME:
+            end += 1
+        yield start, end
+        start = end

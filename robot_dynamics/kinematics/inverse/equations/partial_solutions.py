@@ -19,7 +19,7 @@ SAME = 1e-8
 
 
 class NoClosedForm(Exception):
-    """Joints that there is no closed form for."""
+    """Joints without a closed form."""
 
 
 class Step(NamedTuple):
@@ -54,11 +54,11 @@ class Partial(NamedTuple):
     steps: tuple[Step, ...]
 
     def extended(self, joint: int, value: Any, step: Step) -> Partial:
-        """With one more joint."""
+        """Add one more joint."""
         return Partial({**self.values, joint: value}, (*self.steps, step))
 
     def around(self, joint: int, value: Any) -> Partial:
-        """With a joint between, so that those from its number on count one more."""
+        """Insert a joint; the numbers of the joints from there on grow by one."""
         values = {k + (k >= joint): x for k, x in self.values.items()}
         steps = (step._replace(joint=step.joint + (step.joint >= joint)) for step in self.steps)
         return Partial({**values, joint: value}, tuple(steps))
@@ -67,7 +67,7 @@ class Partial(NamedTuple):
 def branches(
     joint: int, name: str, found: Crossing, reach: Any = None, unit: str = " m"
 ) -> list[tuple[Any, Step]]:
-    """The solutions of one equation, each with its step."""
+    """Return the solutions of one equation, each with its step."""
     if len(found.solutions) == 1:
         return [(found.solutions[0], Step(joint, "", "", found.size, found.d))]
     return [
@@ -90,7 +90,7 @@ class StructureEquations(Protocol):
     """True if the closed form takes more than square roots."""
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints, counted from 0, whose product is the displacement.
+        """Return all motions of the joints, counted from 0, whose product is the displacement.
 
         Args:
             target: The displacement.
@@ -99,7 +99,7 @@ class StructureEquations(Protocol):
         """
 
     def missed(self, way: Partial, target: Displacement) -> Any:
-        """Sum of squares by which motions miss the displacement; as of `missed_by`."""
+        """Return the sum of squares by which motions miss the displacement; see `missed_by`."""
 
 
 Missed = Callable[[Partial, Displacement], Any]
@@ -148,7 +148,7 @@ def missed_by(
 
 
 def _carried(axes: Sequence[Axis], values: Sequence[Any], v: Vector) -> Vector:
-    """A direction after the motions of joints; turns about parallel axes are made as one."""
+    """Return a direction after the motions of joints; turns about parallel axes are joined."""
     k = len(axes)
     while k:
         k -= 1

@@ -93,7 +93,7 @@ class Positioning:
             self._plan()
 
     def solve(self, t: Vector, free: Turn, given: Any = None) -> list[Partial]:
-        """The motions that bring w to t, joints counted from 0 without the one that is held."""
+        """Return the motions that bring w to t, joints counted from 0 without the held one."""
         first, start = self.axes[0], Partial({}, ())
         if len(self.axes) == 1:
             return [self._carry(start, 0, first, self.w, t, free)]
@@ -102,14 +102,14 @@ class Positioning:
         return [self._middle(way, t, free, given) for way in ways]
 
     def _moved(self, x: Vector, given: Any, place: int, *, back: bool) -> Vector:
-        """A point after the motion of the joint that is held, if it stands at that place."""
+        """Return a point after the motion of the joint that is held, if it is at that place."""
         if self.held is None or self.held.place != place:
             return x
         axis = self.held.axis
         return axis.point(x, axis.back(given) if back else given)
 
     def _turned(self, v: Vector, given: Any, place: int, *, back: bool) -> Vector:
-        """A direction after it."""
+        """Return a direction after the motion of the joint that is held, if it is at that place."""
         if self.held is None or self.held.place != place:
             return v
         axis = self.held.axis
@@ -186,7 +186,7 @@ class Positioning:
         return self._rows_of_turn(axis, w, 1.0, seen)
 
     def _seen(self, given: Any, place: int, *, back: bool) -> _Second:
-        """Joint 2 as it stands for the first or the last joint."""
+        """Return joint 2 as the first or the last joint sees it."""
         h, *across = (
             self._turned(v, given, place, back=back) for v in (self.axes[1].h, *self._across)
         )
@@ -296,7 +296,7 @@ class Positioning:
 
     @staticmethod
     def _carry(way: Partial, joint: int, axis: Axis, x: Vector, y: Vector, free: Turn) -> Partial:
-        """The motion of one joint that brings x to y."""
+        """Find the motion of one joint that brings x to y."""
         if not axis.rotates:
             return way.extended(joint, dot(axis.h, minus(y, x)), Step(joint, "", "", 1.0))
         turn, size = point_to_point(axis.h, minus(x, axis.p), minus(y, axis.p), free)
@@ -304,7 +304,7 @@ class Positioning:
 
 
 def nearest(axis: Axis, other: Axis) -> Vector:
-    """The point of an axis that comes nearest to another one; any, if they are parallel."""
+    """Return the point of an axis nearest to another one; any, if they are parallel."""
     h, g = np.array(axis.h), np.array(other.h)
     across = g - h * (h @ g)
     between = np.array(other.p) - np.array(axis.p)
@@ -336,7 +336,7 @@ def _always(found: Sequence[Array | None]) -> Array | None:
 
 
 def _combined(weights: Array, rows: Sequence[Row]) -> Row:
-    """The combination of two rows; their coefficients may be symbols."""
+    """Combine two rows; their coefficients may be symbols."""
     a, b = float(weights[0]), float(weights[1])
     parts = [a * x + b * y for x, y in zip(rows[0], rows[1], strict=True)]
     return parts[0], parts[1], parts[2]
@@ -357,5 +357,5 @@ def _clean1(x: Any) -> Any:
 
 
 def _clean(v: Vector) -> Vector:
-    """Zeros and ones where round-off has left something near them."""
+    """Replace numbers that differ from 0 and 1 by round-off."""
     return tuple(_clean1(x) for x in v)

@@ -9,8 +9,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
-from robot_dynamics.kinematics.inverse.equations.axis_geometry import across, common_point, sine
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
     Frees,
@@ -20,10 +21,7 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.positioning import (
-    Held,
-    Positioning,
-)
+from robot_dynamics.kinematics.inverse.equations.positioning import Held, Positioning
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
@@ -34,6 +32,9 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
 
 RIGHT = 1e-13
 """Cosine below which an angle counts as a right one; residuals show what that leaves."""
+
+MEETING_M = 1e-7
+"""Distance, m, below which axes count as meeting; what that leaves is polished away."""
 
 
 class WristEquations:
@@ -67,7 +68,7 @@ class WristEquations:
         self.missed = missed_by(axes, (n, len(axes)), (last, across(last)))
 
     def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
-        """All motions of the joints."""
+        """Return all motions of the joints."""
         if self.position is None:
             ways = [Partial({}, ())]
         else:
@@ -124,7 +125,7 @@ def at_right_angles(a: Axis, b: Axis, c: Axis) -> bool:
 
 
 def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) -> list[Partial]:
-    """One or two turns that make the rotation v -> seen(v); n is the number of the first."""
+    """Return one or two turns of the rotation v -> seen(v); n is the number of the first."""
     for joint, axis in enumerate(axes, start=n):
         following = axes[joint - n + 1 :]
         v = following[0].h if following else across(axis.h)
@@ -134,3 +135,34 @@ def _aligned(way: Partial, n: int, axes: Sequence[Axis], seen: Any, free: Turn) 
         turn, size = point_to_point(axis.h, v, w, free)
         way = way.extended(joint, turn, Step(joint, "", "", size))
     return [way]
+
+
+# -- axes that meet ------------------------------------------------------------------------------
+
+
+def common_point(axes: Sequence[Axis]) -> Vector:
+    """Return the point where lines meet; of a single one the point next to the origin.
+
+    Raises:
+        NoClosedForm: If they do not meet.
+    """
+    if len(axes) == 1:
+        return axes[0].p
+    normal = np.concatenate([np.eye(3) - np.outer(axis.h, axis.h) for axis in axes])
+    right = np.concatenate([np.array(axis.p) for axis in axes])
+    point, _, rank, _ = np.linalg.lstsq(normal, right, rcond=SAME)
+    if rank < 3 or np.abs(normal @ point - right).max() > MEETING_M:
+        raise NoClosedForm("axes of a wrist meet in one point")
+    return tuple(float(x) for x in np.where(np.abs(point) < 1e-12, 0.0, point))
+
+
+def across(h: Vector) -> Vector:
+    """Return a unit vector across another one, with few components that are not zero."""
+    e = np.eye(3)[int(np.argmin(np.abs(np.array(h))))]
+    v = np.cross(h, e)
+    return tuple(float(x) for x in v / np.linalg.norm(v))
+
+
+def sine(a: Axis, b: Axis) -> float:
+    """Return the sine of the angle between two axes."""
+    return float(np.linalg.norm(np.cross(a.h, b.h)))

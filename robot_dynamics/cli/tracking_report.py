@@ -1,0 +1,207 @@
+"""Compare the tracking errors of runs with several control modes: as a table and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from rich.table import Table
+
+from robot_dynamics.cli.output import plain_table, save_picture
+from robot_dynamics.control import effort_limits
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot import Robot
+from robot_dynamics.simulation import Log
+
+CONTROL: Mapping[str, str] = {
+    "feedforward": "feedforward",
+    "pd_gravity": "PD + gravity",
+    "pd": "PD alone",
+}
+"""Modes of the controller that are compared, all with the same gains: ours, then the baselines.
+
+PD with gravity compensation is the fair baseline, which many arms ship with: PD alone sags.
+"""
+
+
+class Comparison(NamedTuple):
+    """The same motion, on the same robot, with the same gains, in every mode of `CONTROL`."""
+
+    title: str
+    feedforward: Log
+    pd_gravity: Log
+    pd: Log
+
+    @property
+    def baselines(self) -> dict[str, Log]:
+        """Baselines that feedforward is compared with, by name."""
+        return {CONTROL["pd_gravity"]: self.pd_gravity, CONTROL["pd"]: self.pd}
+
+    def times_smaller(self, baseline: str) -> Array:
+        """Ratio of the RMS errors without and with feedforward, shape (n,)."""
+        least = np.finfo(float).tiny
+        return self.baselines[baseline].rms_error / np.maximum(self.feedforward.rms_error, least)
+
+    @property
+    def summary(self) -> str:
+        """The ratios of all joints in one line."""
+        ranges = []
+        for name in self.baselines:
+            ratio = self.times_smaller(name)
+            ranges.append(f"{ratio.min():.0f} to {ratio.max():.0f} times smaller than {name}")
+        return "tracking error with feedforward " + ", ".join(ranges)
+
+    def numbers(self, robot: Robot) -> dict[str, object]:
+        """Return the content of the table for programs, in SI units."""
+        logs = {mode: getattr(self, mode) for mode in CONTROL}
+        return {
+            "title": self.title,
+            "joint_names": self.feedforward.joint_names,
+            "effort_limit": effort_limits(robot),
+            "modes": {
+                mode: {"rms_error": log.rms_error, "peak_effort": log.peak_effort}
+                for mode, log in logs.items()
+            },
+            "times_smaller": {mode: self.times_smaller(CONTROL[mode]) for mode in [*CONTROL][1:]},
+        }
+
+
+def tracking_table(comparison: Comparison, robot: Robot) -> Table:
+    """Return errors, their ratios, and peak efforts against limits, one row per joint."""
+    table = plain_table(comparison.title, [])
+    table.add_column("joint", overflow="fold")
+    table.add_column("RMS\nerror")
+    for heading in CONTROL.values():
+        table.add_column(heading.replace(" ", "\n", 1), justify="right")
+    for name in comparison.baselines:
+        label = name.replace("PD + gravity", "PD+g").replace("PD alone", "PD")
+        table.add_column(f"better\nthan {label}", justify="right", style="bold")
+    table.add_column("peak\neffort", justify="right")
+    table.add_column("\nlimit", justify="right")
+    table.add_column("", justify="right")
+    logs = (comparison.feedforward, *comparison.baselines.values())
+    limits = dict(zip(robot.joint_names, effort_limits(robot), strict=True))
+    for i, name in enumerate(comparison.feedforward.joint_names):
+        rotates = robot.joint(name).type.rotates
+        peak, limit = comparison.feedforward.peak_effort[i], limits[name]
+        table.add_row(
+            name,
+            "mrad" if rotates else "mm",
+            *(f"{1e3 * log.rms_error[i]:.3f}" for log in logs),
+            *(f"{comparison.times_smaller(other)[i]:.0f} x" for other in comparison.baselines),
+            f"{peak:.3g}",
+            f"{limit:g} {'N m' if rotates else 'N'}" if np.isfinite(limit) else "none",
+            f"{100.0 * peak / limit:.0f} %" if np.isfinite(limit) else "",
+        )
+    return table
+
+
+MOST_ROWS = 10
+"""Largest number of joints in a picture: those that move most."""
+
+COLOURS = {"feedforward": "#0072b2", "pd_gravity": "#009e73", "pd": "#d55e00"}
+"""Colours of the modes of `CONTROL`, distinguishable for every kind of colour vision."""
+
+BACK_TO_FRONT = ("pd", "pd_gravity", "feedforward")
+"""Order of drawing: feedforward last, on top."""
+
+LIMIT, DESIRED, REMARK = "#999999", "#000000", "#555555"
+
+
+def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
+    """Draw positions, errors and efforts of every joint.
+
+    Args:
+        comparisons: The first one gives positions and efforts, all of them errors.
+        robot: The robot.
+        path: PNG to write.
+    """
+    first = comparisons[0]
+    shown = _most_moved(first.feedforward)
+    columns = 2 + len(comparisons)
+    figure = Figure(figsize=(4.4 * columns, 1.6 + 1.75 * len(shown)), dpi=110)
+    axes = figure.subplots(len(shown), columns, squeeze=False, sharex=True)
+    for row, i in zip(axes, shown, strict=True):
+        _draw_joint(row, i, comparisons, robot)
+    titles = ["position", *(f"error, {c.title}" for c in comparisons), "effort, feedforward"]
+    for axis, title in zip(axes[0], titles, strict=True):
+        axis.set_title(title, pad=18)
+    for axis in axes[-1]:
+        axis.set_xlabel("time, s")
+    figure.align_ylabels(axes)
+    inch = 1.0 / figure.get_figheight()
+    figure.legend(handles=_legend(), loc="upper center", ncols=5, frameon=False,
+                  bbox_to_anchor=(0.5, 1.0 - 0.27 * inch))  # fmt: skip
+    figure.suptitle(f"{robot.name}: {first.summary}", y=1.0 - 0.08 * inch, fontsize="medium")
+    figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 * inch))
+    save_picture(figure, path)
+
+
+def _legend() -> list[Line2D]:
+    lines = [Line2D([], [], color=COLOURS[mode], lw=2.0, label=CONTROL[mode]) for mode in CONTROL]
+    lines.append(Line2D([], [], color=DESIRED, lw=1.0, ls="--", label="desired"))
+    return [*lines, Line2D([], [], color=LIMIT, lw=1.0, ls=":", label="effort limit")]
+
+
+def _draw_joint(
+    row: Sequence[Axes], i: int, comparisons: Sequence[Comparison], robot: Robot
+) -> None:
+    axes = list(row)
+    ours = comparisons[0].feedforward
+    name = ours.joint_names[i]
+    rotates = robot.joint(name).type.rotates
+    position, errors, effort = axes[0], axes[1:-1], axes[-1]
+
+    # Ours is broad, to be seen under the dashes of what was desired
+    for mode in BACK_TO_FRONT:
+        log = getattr(comparisons[0], mode)
+        width = 2.6 if mode == "feedforward" else 1.2
+        position.plot(log.t, log.q[:, i], color=COLOURS[mode], lw=width)
+    position.plot(ours.t, ours.q_d[:, i], color=DESIRED, lw=1.0, ls="--")
+    position.set_ylabel(f"{name}\n{'rad' if rotates else 'm'}")
+    unit = "mrad" if rotates else "mm"
+    for axis, comparison in zip(errors, comparisons, strict=True):
+        for mode in BACK_TO_FRONT:
+            log = getattr(comparison, mode)
+            width = 2.0 if mode == "feedforward" else 1.2
+            axis.plot(log.t, 1e3 * log.error[:, i], color=COLOURS[mode], lw=width)
+        axis.axhline(0.0, color=LIMIT, lw=0.5, zorder=0)
+        axis.set_ylabel(unit)
+        ratios = " and ".join(
+            f"{comparison.times_smaller(other)[i]:.0f}" for other in comparison.baselines
+        )
+        rms = 1e3 * comparison.feedforward.rms_error[i]
+        _remark(axis, f"RMS {rms:.2g} {unit}, {ratios} times smaller", COLOURS["feedforward"])
+    effort.plot(ours.t, ours.tau[:, i], color=COLOURS["feedforward"], lw=1.2)
+    effort.set_ylabel("N m" if rotates else "N")
+    _draw_limit(effort, dict(zip(robot.joint_names, effort_limits(robot), strict=True))[name],
+                np.abs(ours.tau[:, i]).max())  # fmt: skip
+
+
+def _draw_limit(effort: Axes, limit: float, reach: float) -> None:
+    """Draw lines at both limits if they are near the curve, and write the share used."""
+    if not np.isfinite(limit):
+        return
+    for side in (-limit, limit):
+        effort.axhline(side, color=LIMIT, lw=1.0, ls=":")
+    top = 1.15 * (limit if reach > 0.4 * limit else max(reach, 1e-9))
+    effort.set_ylim(-top, top)
+    _remark(effort, f"limit {limit:g}, {100.0 * reach / limit:.0f} % used", REMARK)
+
+
+def _remark(axis: Axes, text: str, colour: str) -> None:
+    """Write a remark above the right end of an axis."""
+    axis.text(
+        1.0, 1.02, text, transform=axis.transAxes, ha="right", va="bottom", fontsize=8, color=colour
+    )
+
+
+def _most_moved(log: Log) -> list[int]:
+    """Return the joints to show, in order: all, or those that move most."""
+    travel = np.ptp(log.q_d, axis=0)
+    return sorted(int(i) for i in np.argsort(-travel, kind="stable")[:MOST_ROWS])

@@ -1,0 +1,145 @@
+"""Limits of efforts, joint ranges, velocities and tracking errors.
+
+Efforts and soft limits are computed of numbers or, while they are traced, of symbols.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, minimum, select
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.robot import Robot
+
+LARGEST = float(np.finfo(np.float64).max)
+"""Largest finite number."""
+
+
+class Limited(NamedTuple):
+    """Efforts within limits, shape (n,), and which joints were cut, shape (n,), 0 or 1."""
+
+    tau: Array
+    cut: Array
+
+
+def effort_limits(robot: Robot) -> Array:
+    """Return the effort limit of every joint, shape (n,), N m or N; infinite where unknown.
+
+    An effort of zero in a URDF means that it was not filled in, so it counts as unknown too.
+    """
+    limit = robot.limits.effort
+    return np.where(limit > 0.0, limit, np.inf)
+
+
+def saturate(tau: Array, limit: Array) -> Limited:
+    """Cut efforts to [-limit, limit].
+
+    Args:
+        tau: Wanted efforts, shape (n,), N m or N.
+        limit: Largest efforts, shape (n,), not negative, may be infinite.
+    """
+    within = clip(tau, -limit, limit)
+    return Limited(within, _differ(within, tau))
+
+
+def limit_rate(tau: Array, previous: Array, rate: Array | float, dt: float) -> Limited:
+    """Limit efforts to rate * dt around the previous ones.
+
+    Args:
+        tau: Wanted efforts, shape (n,), N m or N.
+        previous: Efforts of the last cycle, shape (n,).
+        rate: Largest change per second, N m/s or N/s, may be infinite.
+        dt: Time since the last cycle, s, zero or more.
+    """
+    # With dt = 0 a finite rate allows no change and an infinite rate allows any
+    with np.errstate(invalid="ignore"):
+        step = select(0.0, dt, rate * np.asarray(dt), select(LARGEST, rate, rate, 0.0))
+    within = clip(tau, previous - step, previous + step)
+    return Limited(within, _differ(within, tau))
+
+
+def _differ(a: Array, b: Array) -> Array:
+    if a.dtype == object:
+        return np.asarray(select(0.0, abs(a - b), 1.0, 0.0))
+    return np.asarray(a != b)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftLimits:
+    """A spring and a damper inside the ends of the joint ranges, and above the velocity limit.
+
+    Args:
+        lower: Where the soft zone at the lower end begins, shape (n,), rad or m.
+        upper: Where the soft zone at the upper end begins, shape (n,), rad or m.
+        velocity: Speed above which motion is braked, shape (n,), rad/s or m/s.
+        stiffness: N m/rad or N/m, shape (n,).
+        damping: N m s/rad or N s/m, shape (n,).
+    """
+
+    lower: Array
+    upper: Array
+    velocity: Array
+    stiffness: Array
+    damping: Array
+
+    @staticmethod
+    def of(robot: Robot, damping: Array, *, margin: float | Array = 0.05) -> SoftLimits:
+        """Zones of `margin` (rad or m) inside the limits of a robot.
+
+        The spring reaches the effort limit at the hard stop. Without a known effort limit there is
+        only the damper. The zone is at most a quarter of the range of a joint.
+
+        Args:
+            robot: Any robot.
+            damping: N m s/rad or N s/m, shape (n,); the kd of the feedback is a good choice.
+            margin: Width of the zones, rad or m, one number or shape (n,).
+        """
+        limits = robot.limits
+        width = np.minimum(margin, (limits.upper - limits.lower) / 4.0)
+        effort = effort_limits(robot)
+        stiffness = np.zeros(robot.dof)
+        np.divide(effort, width, out=stiffness, where=np.isfinite(effort) & (width > 0.0))
+        return SoftLimits(
+            limits.lower + width,
+            limits.upper - width,
+            limits.velocity,
+            stiffness,
+            np.asarray(damping, dtype=float),
+        )
+
+    def effort(self, q: Array, qd: Array) -> Array:
+        """Return the effort to add to the command, shape (n,), N m or N: zero off the ends."""
+        above, below = maximum(q - self.upper, 0.0), maximum(self.lower - q, 0.0)
+        outward = select(0.0, above, maximum(qd, 0.0), 0.0)
+        outward = outward + select(0.0, below, minimum(qd, 0.0), 0.0)
+        too_fast = qd - clip(qd, -self.velocity, self.velocity)
+        return self.stiffness * (below - above) - self.damping * (outward + too_fast)
+
+
+TRACKING_ERROR = {True: 0.5, False: 0.1}
+"""Default tracking limit of a joint that rotates (True, rad) or slides (False, m)."""
+
+
+def default_tracking_errors(robot: Robot) -> Array:
+    """Return the default limits of the tracking error, shape (n,), rad or m.
+
+    At most a quarter of the range of a joint.
+    """
+    limits = robot.limits
+    usual = [TRACKING_ERROR[joint.type.rotates] for joint in robot.independent_joints]
+    return np.minimum(usual, (limits.upper - limits.lower) / 4.0)
+
+
+def excessive_error(error: Array, limit: Array) -> int | None:
+    """Return the index of the joint furthest beyond its position error limit, or None.
+
+    Args:
+        error: Position errors, shape (n,), rad or m.
+        limit: Largest errors, shape (n,), may be infinite.
+    """
+    excess = np.abs(error) - limit
+    i = int(np.argmax(excess))
+    return i if excess[i] > 0.0 else None

@@ -1,1 +1,0 @@
-"""Geometry of rigid bodies on any scalar: vectors, rotations, poses, inertias as values."""

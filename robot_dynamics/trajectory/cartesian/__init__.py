@@ -1,1 +1,0 @@
-"""Motions of a hand: along lines, circles and poses of a file."""
