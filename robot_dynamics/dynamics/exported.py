@@ -83,8 +83,8 @@ class Export:
         check_known("kernel", self.kernel, "robot_dynamics.dynamics.kernels", KERNELS)
         if self.prefix is not None and identifier(str(self.prefix)) != self.prefix:
             raise ArgumentError(
-                f"name: got {shown(self.prefix)}; give letters, digits and single underscores that "
-                "begin with a letter"
+                f"name: got {shown(self.prefix)}; give a name of ASCII characters: a letter, "
+                "then alphanumeric ones and single underscores"
             )
 
     @property

@@ -124,7 +124,7 @@ def symbolic_program(
 ) -> SymbolicProgram:
     """Simplify the equations of a kernel with symbols in place of the robot's numbers.
 
-    Terms that cancel, and sums of a squared sine and cosine, are gone, by whichever formulation.
+    Terms that cancel, and sums of a squared sine and cosine, are gone, for every formulation.
 
     Args:
         robot: Any robot.

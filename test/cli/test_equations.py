@@ -251,8 +251,8 @@ def test_a_name_that_is_no_identifier_is_one_line(equations):
     status, _, said = equations("planar_2r", "--as", "c", "--name", "x; system(1)")
     assert status == 1
     assert said == (
-        "robot-dynamics equations: name: got 'x; system(1)'; give letters, digits and single "
-        "underscores that begin with a letter\n"
+        "robot-dynamics equations: name: got 'x; system(1)'; give a name of ASCII characters: a "
+        "letter, then alphanumeric ones and single underscores\n"
     )
 
 
