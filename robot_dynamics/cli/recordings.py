@@ -12,6 +12,7 @@ from robot_dynamics.cli.arguments import joint_values, positive, say
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.identification import Drives, Recording, read_parameters
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import find_robot
@@ -82,7 +83,7 @@ def locked(robot: Robot, text: str | None) -> Robot:
         return robot
     pairs = _pairs("--lock", text)
     try:
-        return robot.with_locked({name: float(value) for name, value in pairs.items()})
+        return robot.with_locked({name: number_from(value) for name, value in pairs.items()})
     except ValueError as error:
         raise ArgumentError(f"--lock: {error}") from None
 
