@@ -16,6 +16,7 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1] / "helpers"), str(Path(__file__).parent)]
 
 from bounded import REFUSED, bounded, main
+from robot_dynamics.trajectory.cartesian.pose_paths import pose_spline, read_poses
 
 from robot_dynamics import Dynamics, cli, read_urdf
 from robot_dynamics.errors import ArgumentError
@@ -25,7 +26,6 @@ from robot_dynamics.robot import find_robot
 from robot_dynamics.study.runs import chunks_of
 from robot_dynamics.study.study_files import StudyFolder
 from robot_dynamics.trajectory import excitation, interpolate
-from robot_dynamics.trajectory.cartesian.pose_paths import pose_spline, read_poses
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 ARM = "planar_2r"
