@@ -11,13 +11,11 @@ from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
-from visualization_msgs.msg import MarkerArray
 from websockets.exceptions import InvalidStatus
 
 from browser import unused_port
 from page_client import CAMERA, message_bytes, page_socket, update
 from robot_dynamics import Dynamics
-from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
@@ -312,23 +310,3 @@ def test_wrench_that_the_arm_is_to_exert_is_shown_and_counted(nodes, viewer, dom
     J = Dynamics(viewer.robot).jacobian(now.q)
     force = Dynamics(viewer.robot).pose(now.q).rotation[:, 0] * 30.0
     np.testing.assert_allclose(caused, J[:3].T @ force, atol=1e-9)
-
-
-def test_markers_for_rviz_show_load_reference_and_gravity(nodes, viewer, domain):
-    peer = Peer(domain)
-    heard = peer.listen(MarkerArray, "markers")
-
-    def elbow_is_shown():  # within 1 mm, once the arm holds still
-        if not heard:
-            return False
-        shown = next(m.pose.position for m in heard[-1].markers if (m.ns, m.id) == ("load", 1))
-        elbow = link_poses(viewer.robot, nodes.simulator.plant.q)["link_2"].translation
-        return np.abs(np.array([shown.x, shown.y, shown.z]) - elbow).max() < 1e-3
-
-    wait_for(elbow_is_shown, "markers where the arm is")
-    peer.close()
-    markers = {(marker.ns, marker.id): marker for marker in heard[-1].markers}
-    names = {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0)}
-    assert set(markers) == names | {("wrench", 0), ("wrench", 1)}
-    arrow = markers["gravity", 0].points
-    assert arrow[1].z < arrow[0].z
