@@ -105,7 +105,8 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.set_yscale("log")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated")
+    title = f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated"
+    figure.suptitle(title, parse_math=False)
     figure.tight_layout()
     return save_picture(figure, folder / "study.png")
 
@@ -127,13 +128,15 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
         )
         row[0].plot(log.t, log.q_d - log.q)
         row[0].set_ylabel(f"{mode}\nerror, rad or m")
-        row[1].plot(log.t, log.tau, label=plan.robot.joint_names)
+        row[1].plot(
+            log.t, log.tau, label=[name.replace("$", r"\$") for name in plan.robot.joint_names]
+        )
         row[1].set_ylabel("effort, N m or N")
         name = f"run_{run}_{mode}.csv"
         write_trajectory(folder / name, again.waypoints())
     axes[0, 1].legend(fontsize="x-small", ncols=2)
     for axis in axes[-1]:
         axis.set_xlabel("time, s")
-    figure.suptitle(f"{plan.robot.name}, run {run}")
+    figure.suptitle(f"{plan.robot.name}, run {run}", parse_math=False)
     figure.tight_layout()
     return save_picture(figure, folder / f"run_{run}.png")

@@ -137,7 +137,8 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
     inch = 1.0 / figure.get_figheight()
     figure.legend(handles=_legend(), loc="upper center", ncols=5, frameon=False,
                   bbox_to_anchor=(0.5, 1.0 - 0.27 * inch))  # fmt: skip
-    figure.suptitle(f"{robot.name}: {first.summary}", y=1.0 - 0.08 * inch, fontsize="medium")
+    title = f"{robot.name}: {first.summary}"
+    figure.suptitle(title, y=1.0 - 0.08 * inch, fontsize="medium", parse_math=False)
     figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 * inch))
     save_picture(figure, path)
 
@@ -163,7 +164,7 @@ def _draw_joint(
         width = 2.6 if mode == "feedforward" else 1.2
         position.plot(log.t, log.q[:, i], color=COLOURS[mode], lw=width)
     position.plot(ours.t, ours.q_d[:, i], color=DESIRED, lw=1.0, ls="--")
-    position.set_ylabel(f"{name}\n{'rad' if rotates else 'm'}")
+    position.set_ylabel(f"{name}\n{'rad' if rotates else 'm'}", parse_math=False)
     unit = "mrad" if rotates else "mm"
     for axis, comparison in zip(errors, comparisons, strict=True):
         for mode in BACK_TO_FRONT:

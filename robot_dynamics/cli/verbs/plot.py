@@ -70,7 +70,7 @@ def figure(motion: RecordedMotion, robot: Robot) -> Figure:
         position, error, effort = axes[k]
         rotates = robot.joint(name).type.rotates
         position.plot(t[::step], states.position[::step, k], label="measured")
-        position.set_ylabel(f"{name}\n{'rad' if rotates else 'm'}")
+        position.set_ylabel(f"{name}\n{'rad' if rotates else 'm'}", parse_math=False)
         if reference is not None:
             at = 1e-9 * (reference.stamp - t0)
             position.plot(at[::step], reference.position[::step, k], "--", lw=1.0, label="desired")
@@ -89,5 +89,5 @@ def figure(motion: RecordedMotion, robot: Robot) -> Figure:
         axis.set_xlabel("time, s")
     axes[0][0].legend(fontsize="small")
     axes[0][2].legend(fontsize="small")
-    picture.suptitle(f"{robot.name}: {motion.path.name}")
+    picture.suptitle(f"{robot.name}: {motion.path.name}", parse_math=False)
     return picture

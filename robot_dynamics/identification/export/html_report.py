@@ -106,7 +106,7 @@ def _picture(report: Report) -> str:
         axis.plot(time, report.measured[:, j], color=MEASURED, lw=1.6)
         axis.plot(time, report.predicted[:, j], color=PREDICTED, lw=1.0)
         axis.plot(time, report.held_out[:, j], color=RESIDUAL, lw=0.8)
-        axis.set_ylabel(fit.joint, fontsize=8)
+        axis.set_ylabel(fit.joint, fontsize=8, parse_math=False)
         axis.grid(color="#eeeeee")
     axes[-1].set_xlabel("time, s")
     figure.tight_layout()
