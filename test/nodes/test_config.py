@@ -102,9 +102,10 @@ def test_in_one_process_the_same_nodes_run():
     ]
 
 
-def test_rviz_comes_with_robot_state_publisher_when_asked_for():
+def test_rviz_comes_with_the_publishers_of_what_it_shows():
     extra = set(started(robot="planar_2r", rviz="true")) - set(NODES)
-    assert extra == {"robot_state_publisher", "rviz2"}
+    publishers = {"robot_state_publisher", "static_transform_publisher", "marker_node"}
+    assert extra == {"rviz2", *publishers}
 
 
 def test_parameter_classes_are_frozen():

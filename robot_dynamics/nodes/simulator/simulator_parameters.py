@@ -82,8 +82,8 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     frame_id: str = parameter(
         "",
-        "Frame in the header of joint_states, which rviz needs to show efforts; empty for the "
-        "root link",
+        "Frame in the header of joint_states; rviz shows efforts once it knows the pose of this "
+        "frame; empty for the link of the hand",
         read_only=True,
     )
     delay: float = parameter(
