@@ -248,4 +248,4 @@ def one(rng):
 
 
 if __name__ == "__main__":
-    main("files", one)
+    main("user files", one)
