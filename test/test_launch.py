@@ -43,7 +43,10 @@ def started(**arguments):
 
 
 @pytest.mark.parametrize("composed", ["false", "true"])
-def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(launch, composed):
+def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(
+    launch, composed, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     peer = Peer(launch.domain)
     try:
         namespace = f"arm_{composed}"
@@ -59,6 +62,7 @@ def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(launch, comp
     assert process.returncode == 0, output
     assert "Traceback" not in output
     assert "has died" not in output
+    assert list(tmp_path.iterdir()) == []  # parameter files, also those of launch_ros
 
 
 def test_of_two_robots_in_simulated_time_one_keeps_the_clock(launch):
