@@ -285,12 +285,12 @@ def unknown_parameters(node: Node) -> str:
         return ""
     named = []
     for name in unknown:
-        hint = _hint(name, known)
-        named.append(f"'{name}'" + (f" ({hint})" if hint else ""))
+        close = hint(name, known)
+        named.append(f"'{name}'" + (f" ({close})" if close else ""))
     return f"{node.get_name()} ignores parameters that it does not have: {', '.join(named)}"
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
+def hint(name: str, known: Sequence[str]) -> str:
     """Return a hint at the nearest name, part by part: `gains.elbo.p` gives `gains.elbow.p`."""
     meant: list[str] = []
     for part in name.split("."):
