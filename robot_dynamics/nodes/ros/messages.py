@@ -27,6 +27,9 @@ answered state, which our own nodes prefer."""
 UNFOLLOWED_TOPIC = "reference/unfollowed"
 """Name of a node, and why it does not follow the reference; empty if it does."""
 
+ANSWER_TOPIC = "joint_trajectory/answer"
+"""Name of a node, and why it refuses the trajectory that came last; empty if it follows it."""
+
 
 def nanoseconds(time: Time | Duration) -> int:
     """Return a stamp or duration in ns."""

@@ -246,7 +246,8 @@ class Declared(Generic[P]):
             if change.name in self._fields:
                 field_name, item = self._fields[change.name]
                 new[field_name] = item.checked(change.value)
-        return dataclasses.replace(self.value, **new) if new else self.value  # type: ignore[type-var]
+        value = dataclasses.replace(self.value, **new) if new else self.value  # type: ignore[type-var]
+        return self.value if value == self.value else value
 
     def _validate(self, changes: Sequence[Parameter]) -> SetParametersResult:
         try:

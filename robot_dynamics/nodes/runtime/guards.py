@@ -106,8 +106,7 @@ def parameter_fault(node: Node, item: Parameter) -> str:
     if not node.has_parameter(name):
         known: Sequence[str] = list(node.get_parameters_by_prefix(""))
         close = hint(name, known) if name else "give its name"
-        text = f"{node.get_name()} has no parameter '{name}'" + (f"; {close}" if close else "")
-        return one_line(text)
+        return one_line(f"no parameter '{name}'" + (f"; {close}" if close else ""))
     if item.value.type not in kinds:
         return f"parameter '{name}': its type {item.value.type} is unknown; give one of 0 to 9"
     return ""
