@@ -13,7 +13,12 @@ FOLDER = Path(__file__).parent
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the timers of POSIX")
 @pytest.mark.parametrize(
     ("script", "needs"),
-    [("fuzz_api.py", "pinocchio"), ("fuzz_urdf.py", "pinocchio"), ("fuzz_topics.py", "rclpy")],
+    [
+        ("fuzz_api.py", "pinocchio"),
+        ("fuzz_urdf.py", "pinocchio"),
+        ("fuzz_viewer_socket.py", "viser"),
+        ("fuzz_topics.py", "rclpy"),
+    ],
 )
 def test_a_short_run_finds_nothing(script, needs):
     pytest.importorskip(needs, reason=f"{needs} is not installed")
