@@ -138,7 +138,7 @@ def from_message_to_effort() -> list[str]:
 
     os.environ.setdefault(LOCAL, "LOCALHOST")
     context = Context()
-    rclpy.init(context=context, domain_id=own_domain())
+    rclpy.init(context=context, domain_id=int(os.environ.get("ROS_DOMAIN_ID") or own_domain()))
     values = {"urdf_path": str(PLANAR), "rate": 0.5 / PERIOD_S, "settle": 0.0, "bandwidth": 2.0}
     overrides = [Parameter(name, value=value) for name, value in values.items()]
     robot = rclpy.create_node("robot", context=context)

@@ -8,7 +8,7 @@ pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.runtime import composition
-from robot_dynamics.nodes.runtime.composition import SAFE_DOMAINS, own_domain
+from robot_dynamics.nodes.runtime.composition import SAFE_DOMAINS, domain_of_user, own_domain
 
 
 @pytest.fixture(autouse=True)
@@ -19,6 +19,10 @@ def _no_claims_stay(monkeypatch):
     yield
     for claim in claims:
         claim.close()
+
+
+def test_no_domain_of_the_user_is_none():
+    assert domain_of_user() is None
 
 
 def test_every_call_takes_another_domain():
@@ -37,8 +41,9 @@ def test_a_domain_with_a_participant_is_left_alone():
 
 def test_the_domain_of_the_user_is_used(monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", "7")
-    assert [own_domain(), own_domain()] == [7, 7]
+    assert domain_of_user() == 7
+    assert own_domain() != 7  # what is not for the user to see, or moves a robot, stays apart
     monkeypatch.setenv("ROS_DOMAIN_ID", "seven")
     with pytest.raises(ArgumentError) as refused:
-        own_domain()
+        domain_of_user()
     assert str(refused.value) == "ROS_DOMAIN_ID is 'seven'; give a whole number from 0 to 232"

@@ -106,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
         from robot_dynamics.nodes.runtime.composition import (  # noqa: PLC0415
             LOCAL,
             composed,
+            domain_of_user,
             own_domain,
         )
     except ImportError as error:
@@ -117,7 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
     os.environ.setdefault(LOCAL, "LOCALHOST")
-    domain = own_domain() if arguments.domain is None else arguments.domain
+    domain = domain_of_user() if arguments.domain is None else arguments.domain
+    domain = own_domain() if domain is None else domain
     _check_unused(domain)
     if arguments.view:
         check_free(arguments.host, arguments.port)

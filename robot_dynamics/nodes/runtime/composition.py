@@ -141,21 +141,29 @@ class Composed:
             self.sleep(0.05)
 
 
-def own_domain() -> int:
-    """Return ROS_DOMAIN_ID if it is set, or a domain that no other process of this machine uses.
+def domain_of_user() -> int | None:
+    """Return ROS_DOMAIN_ID, or None if it is not set.
 
     Raises:
-        RobotDynamicsError: If ROS_DOMAIN_ID is no domain, or if none is free.
+        ArgumentError: If it is no domain.
     """
-    if given := os.environ.get("ROS_DOMAIN_ID", ""):
-        if given.isascii() and given.isdigit() and int(given) < 233:
-            return int(given)
+    given = os.environ.get("ROS_DOMAIN_ID", "")
+    if given and not (given.isascii() and given.isdigit() and int(given) < 233):
         raise ArgumentError(f"ROS_DOMAIN_ID is '{given}'; give a whole number from 0 to 232")
+    return int(given) if given else None
+
+
+def own_domain() -> int:
+    """Return a ROS domain that no other process of this machine uses.
+
+    Raises:
+        RobotDynamicsError: If none is free.
+    """
     for k in range(len(SAFE_DOMAINS)):
         domain = SAFE_DOMAINS[(os.getpid() + k) % len(SAFE_DOMAINS)]
         if _claim(domain):
             return domain
-    raise RobotDynamicsError("no ROS domain from 1 to 101 is free; set ROS_DOMAIN_ID to use one")
+    raise RobotDynamicsError("no ROS domain from 1 to 101 is free; end other processes")
 
 
 def _claim(domain: int) -> bool:
