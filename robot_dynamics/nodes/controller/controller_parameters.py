@@ -128,7 +128,7 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         0.0,
         "Age of the last command of the other node at which the standby takes over, s; at least "
         "three periods of joint_states; 0: three times the longest recent interval between "
-        "commands, from 0.03 to 0.1",
+        "commands, from 0.03 to 0.05",
         low=0.0,
         high=10.0,
     )

@@ -74,15 +74,12 @@ def test_the_timeout_grows_with_the_jitter_of_commands_within_bounds():
     loop = Cycles()
     loop.run(100, commanded=True)
     assert loop.takeover.timeout(0.0) == SHORTEST_TIMEOUT_S
-    loop.run(19, commanded=False)
+    loop.run(13, commanded=False)
     loop.run(1, commanded=True)
-    assert loop.takeover.timeout(0.0) == pytest.approx(3 * 20e-3)
-    loop.run(29, commanded=False)
+    assert loop.takeover.timeout(0.0) == pytest.approx(3 * 14e-3)
+    loop.run(25, commanded=False)
     loop.run(1, commanded=True)
-    # An interval of 30 ms and its tripling, which forgets 0.03 % in 10 ms
-    assert loop.takeover.timeout(0.0) == pytest.approx(0.09, rel=1e-3)
-    loop.run(200, commanded=False)
-    assert loop.takeover.timeout(0.0) <= LONGEST_TIMEOUT_S
+    assert loop.takeover.timeout(0.0) == LONGEST_TIMEOUT_S
     assert loop.takeover.timeout(0.5) == 0.5
     loop.takeover.lease_announced("second")
     loop.run(200_000, commanded=True)
