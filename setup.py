@@ -148,6 +148,7 @@ setup(
             "simulator_node = robot_dynamics.nodes.executables:simulator_node",
             "trajectory_node = robot_dynamics.nodes.executables:trajectory_node",
             "viewer_node = robot_dynamics.nodes.executables:viewer_node",
+            "marker_node = robot_dynamics.nodes.executables:marker_node",
             "recorder_node = robot_dynamics.nodes.executables:recorder_node",
             "monitor_node = robot_dynamics.nodes.executables:monitor_node",
             "composed_nodes = robot_dynamics.nodes.executables:composed_nodes",

@@ -51,8 +51,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         help="positions and efforts are those of the motors behind the URDF's <transmission>s",
     )
     parser.add_argument(
-        "--edge",
-        dest="cutoff",
+        "--cutoff",
         type=positive,
         help="cutoff frequency of the low-pass, Hz (default: from the motion)",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.foundation.user_files import write_whole
+from robot_dynamics.cli.output import save_picture
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
@@ -108,7 +107,7 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.set_axis_off()
     figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated")
     figure.tight_layout()
-    return _saved(figure, folder / "study.png")
+    return save_picture(figure, folder / "study.png")
 
 
 def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
@@ -137,12 +136,4 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
         axis.set_xlabel("time, s")
     figure.suptitle(f"{plan.robot.name}, run {run}")
     figure.tight_layout()
-    return _saved(figure, folder / f"run_{run}.png")
-
-
-def _saved(figure: Figure, place: Path) -> Path:
-    """Save a picture, completely or not at all."""
-    content = io.BytesIO()
-    figure.savefig(content)
-    write_whole(place, content.getvalue())
-    return place
+    return save_picture(figure, folder / f"run_{run}.png")

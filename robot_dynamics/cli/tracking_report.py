@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from rich.table import Table
 
-from robot_dynamics.cli.output import plain_table
+from robot_dynamics.cli.output import plain_table, save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
@@ -139,8 +139,7 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
                   bbox_to_anchor=(0.5, 1.0 - 0.27 * inch))  # fmt: skip
     figure.suptitle(f"{robot.name}: {first.summary}", y=1.0 - 0.08 * inch, fontsize="medium")
     figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 * inch))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    save_picture(figure, path)
 
 
 def _legend() -> list[Line2D]:

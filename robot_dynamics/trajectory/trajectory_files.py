@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, shown
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml
+from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml, write_whole
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, Waypoints, read_points
 
 CSV_COLUMNS = {"positions": "q", "velocities": "qd", "accelerations": "qdd", "effort": "tau"}
@@ -68,6 +68,7 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
 
     Raises:
         TrajectoryError: If the suffix is neither.
+        OSError: If it cannot be written; what was there stays.
     """
     path = Path(path)
     if path.suffix == ".csv":
@@ -76,7 +77,7 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
         text = _to_yaml(waypoints)
     else:
         raise TrajectoryError(f"{path}: unknown kind of file; use .yaml or .csv")
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 def points_of(waypoints: Waypoints) -> list[Point]:
@@ -153,11 +154,11 @@ def _of_table(table: CsvTable) -> tuple[list[str], list[Point]]:
         prefix, _, name = heading.partition(".")
         if prefix not in prefixes or not name:
             raise TrajectoryError(
-                f"column '{heading}' is unknown; name columns time, q.<joint>, "
+                f"column {shown(heading)} is unknown; name columns time, q.<joint>, "
                 "qd.<joint>, qdd.<joint>, tau.<joint>"
             )
         if name in columns[prefixes[prefix]]:
-            raise TrajectoryError(f"column '{heading}' stands twice; give it once")
+            raise TrajectoryError(f"column {shown(heading)} stands twice; give it once")
         columns[prefixes[prefix]][name] = at
     names = list(columns["positions"])
     for field, own in columns.items():

@@ -33,7 +33,12 @@ from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.address import announcement, check_free
+from robot_dynamics.viewer.address import (
+    TOKEN_VARIABLE,
+    announcement,
+    check_free,
+    page_token,
+)
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.runtime.composition import Composed
@@ -121,7 +126,9 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if arguments.view:
             page = {"urdf_path": name, "host": arguments.host, "port": arguments.port}
-            viewer = stack.enter_context(node_subprocess("viewer_node", domain, **page))
+            token = page_token()
+            secret = {TOKEN_VARIABLE: token}
+            viewer = stack.enter_context(node_subprocess("viewer_node", domain, secret, **page))
         if arguments.record is not None:
             file = arguments.record.absolute()
             stack.enter_context(node_subprocess("recorder_node", domain, urdf_path=name, file=file))
@@ -137,7 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(f"connected; {nodes.scheduling}")
         if arguments.view:
             wait_for_page(viewer, arguments.host, arguments.port)
-            console.print(announcement(arguments.host, arguments.port), soft_wrap=True)
+            console.print(announcement(arguments.host, arguments.port, token), soft_wrap=True)
         comparisons, timings = _compare(nodes, robot, masses, console)
         rates = _rates(timings)
         picture = arguments.output / f"{robot.name}.png"

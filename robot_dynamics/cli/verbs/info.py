@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
         print_json(
-            {**about(robot), **rows, "doubtful": plausibility_warnings(robot), "operations": counts}
+            {**about(robot), **rows, "warnings": plausibility_warnings(robot), "operations": counts}
         )
         return 0
     console = wide_console(130)

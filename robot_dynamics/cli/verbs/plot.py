@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics.cli.arguments import load_robot, output_file, say
+from robot_dynamics.cli.output import save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.robot import Robot
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     say("drawing")
     motion = read_motion(arguments.recording)
     robot = motion.robot() if arguments.robot is None else load_robot(arguments.robot)
-    figure(motion, robot).savefig(output_file(output))
+    save_picture(figure(motion, robot), output_file(output))
     print(f"picture: {output}")
     return 0
 
