@@ -123,6 +123,24 @@ TRACKING_ERROR = {True: 0.5, False: 0.1}
 """Default tracking limit of a joint that rotates (True, rad) or slides (False, m)."""
 
 
+EFFORT_RATE = 5.0
+"""Default effort rate, relative to effort limit times bandwidth. The loop gain of PD passes 1 near
+twice the bandwidth: there an oscillation meets the effort limit before this rate."""
+
+
+def default_effort_rates(robot: Robot, bandwidth: float, damping_ratio: float) -> Array:
+    """Return the default limits of the effort rate, shape (n,), N m/s or N/s.
+
+    Infinite where the effort limit is unknown.
+
+    Args:
+        robot: Any robot.
+        bandwidth: Natural frequency of the feedback, rad/s.
+        damping_ratio: Its damping ratio.
+    """
+    return EFFORT_RATE * bandwidth * max(damping_ratio, 1.0) * effort_limits(robot)
+
+
 def default_tracking_errors(robot: Robot) -> Array:
     """Return the default limits of the tracking error, shape (n,), rad or m.
 

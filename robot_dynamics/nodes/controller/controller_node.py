@@ -107,7 +107,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         )
         inertia = np.diag(dynamics.mass_matrix(middle_pose(self.robot)))
         self._joints = JointParameters(
-            self.group, self.robot, default, inertia, self._on_joint_changed
+            self.group, parameters, self.robot, default, inertia, self._on_joint_changed
         )
         model = Model(
             dynamics,

@@ -16,7 +16,7 @@ from robot_dynamics.control.gains import (
     feedback_rate,
     largest_integral_gain,
 )
-from robot_dynamics.control.limits import default_tracking_errors
+from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
 from robot_dynamics.control.settings import (
     HOLD,
     ON_REFERENCE_TIMEOUT,
@@ -169,7 +169,11 @@ class LimitParameters:
     """Limit parameters of one joint; zero disables a limit."""
 
     effort_rate: float = parameter(
-        0.0, "Largest change of effort, N m/s or N/s; 0 for any", low=0.0, high=LARGEST
+        0.0,
+        "Largest change of effort, N m/s or N/s; 0 for any. Default: 5 times the effort limit times "
+        "bandwidth, and times damping_ratio if that is above 1",
+        low=0.0,
+        high=LARGEST,
     )
     soft_margin: float = parameter(
         0.0,
@@ -198,6 +202,7 @@ class JointParameters:
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
+        parameters: Parameters of the node.
         robot: The robot, of n joints.
         default: Default gains.
         inertia: Inertia that each joint moves, shape (n,), kg m^2 or kg.
@@ -207,6 +212,7 @@ class JointParameters:
     def __init__(
         self,
         group: Callable[..., Declared[Any]],
+        parameters: ControllerParameters,
         robot: Robot,
         default: Gains,
         inertia: Array,
@@ -214,6 +220,8 @@ class JointParameters:
     ) -> None:
         joint_names = self._names = robot.joint_names
         tracking = default_tracking_errors(robot)
+        rate = default_effort_rates(robot, parameters.bandwidth, parameters.damping_ratio)
+        rate = np.where(rate <= LARGEST, rate, 0.0)
         self._warned: dict[str, float] = {}  # joints with a reported effort rate, and this rate
 
         def report(name: str, value: GainParameters | LimitParameters) -> None:
@@ -233,7 +241,9 @@ class JointParameters:
             group(
                 LimitParameters,
                 f"limits.{name}",
-                defaults=LimitParameters(tracking_error=float(tracking[i])),
+                defaults=LimitParameters(
+                    effort_rate=float(rate[i]), tracking_error=float(tracking[i])
+                ),
                 changed=partial(report, f"limits.{name}"),
             )
             for i, name in enumerate(joint_names)

@@ -95,6 +95,7 @@ def running(start_for_module, peer):
     node = start_for_module(NODE, parameters)
     arm = Arm(peer, node)
     node.wait_for_log("tracking the reference")
+    arm.default_rates = [peer.get_parameter(NODE, f"limits.{n}.effort_rate") for n in NAMES]
     return arm
 
 
@@ -143,6 +144,10 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
     wait_for(lambda: "tracking" in arm.node.log[before:], "tracking")
     assert arm.node.log[before:].count("commanding nothing") == 1
     assert "waiting for" not in arm.node.log[before:]  # all joints have been named
+
+
+def test_the_effort_rate_is_limited_by_default(arm):
+    np.testing.assert_allclose(arm.default_rates, 5.0 * 20.0 * effort_limits(ROBOT), rtol=EXACT)
 
 
 def test_efforts_change_no_faster_than_their_limit(arm, peer):
