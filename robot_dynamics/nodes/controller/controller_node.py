@@ -52,6 +52,7 @@ from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.trajectory.motions import middle_pose
 
 STANDS_STILL = 0.01
@@ -116,12 +117,12 @@ class ControllerNode(RobotNode[ControllerParameters]):
             damping_ratio=parameters.damping_ratio,
         )
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
-        self.arm = OnlineModel(self, self.tuning.model(model))
+        self.states = DirectReader("joint_states", names, ("position", "velocity"))
+        self.arm = OnlineModel(self, self.tuning.model(model), self._pose)
         self._use_settings()
         self._in_use = (self.arm.at, self._settings)
         self.controller = Controller(self.arm.at(monotonic()), self._settings)
         MODES[parameters.mode].prepare(self.controller.model)
-        self.states = DirectReader("joint_states", names, ("position", "velocity"))
         self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
@@ -205,6 +206,11 @@ class ControllerNode(RobotNode[ControllerParameters]):
                 )
                 return
             sleep(REST_CHECK_PERIOD_S)
+
+    def _pose(self) -> Trajectory | None:
+        """Return a motion that rests where the arm is; None before its states come."""
+        names, q = self.robot.joint_names, self.states.position.copy()
+        return Trajectory.hold(names, q) if self.states.complete else None
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts fade to the new equations."""

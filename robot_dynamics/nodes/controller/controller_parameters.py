@@ -170,7 +170,7 @@ class LimitParameters:
 
     effort_rate: float = parameter(
         0.0,
-        "Largest change of effort, N m/s or N/s; 0 for any. Default: 5 times the effort limit times "
+        "Largest change of effort, N m/s or N/s; 0 for any. Default: 5 times effort limit times "
         "bandwidth, and times damping_ratio if that is above 1",
         low=0.0,
         high=LARGEST,

@@ -40,7 +40,7 @@ from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import Follower, State, Waypoints
+from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
 from robot_dynamics.trajectory.motion_limits import LIMITS, check_finite, check_start
@@ -64,7 +64,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         robot, n = self.robot, self.robot.dof
         dynamics = Dynamics(robot, self.parameters.formulation)
         no_feedback = Gains(np.zeros(n), np.zeros(n))
-        self.arm = OnlineModel(self, Model(dynamics, no_feedback))
+        self._follower: Follower | None = None
+        self.arm = OnlineModel(self, Model(dynamics, no_feedback), self._motion_ahead)
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
         self._states = JointReader("joint_states", self.robot.joint_names)
@@ -89,7 +90,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._reference_refusals = ReferenceRefusals(self)
-        self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired_q)
+        self._wrench = WrenchInput(self, self.arm, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
@@ -101,7 +102,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def _forget(self) -> None:
         self._states.forget()
-        self._follower: Follower | None = None
+        self._follower = None
         self._handover = Handover()
         self._read_states_at = 0.0  # steady time, s
         self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
@@ -233,6 +234,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _present_motion(self) -> tuple[Follower, bool] | None:
         """Return the follower, and whether another motion is about to replace its own."""
         return None if self._follower is None else (self._follower, self._handover.pending)
+
+    def _motion_ahead(self) -> Trajectory | None:
+        """Return the rest of the desired motion; None before the first state."""
+        return None if self._follower is None else self._follower.ahead(self._motion_clock.now)
 
     def _desired_q(self) -> Array | None:
         """Return the desired positions, shape (n,); None before the first state."""

@@ -259,6 +259,19 @@ def test_modes_that_use_the_model_carry_the_payload(arm, peer):
     arm.use(payload__mass=0.0)
 
 
+def test_a_payload_that_the_arm_cannot_hold_is_refused_with_numbers(arm, peer):
+    heavy = {"payload.mass": 60.0, "payload.com": [0.0, 0.0, 0.3], "payload.frame": "endpoint"}
+    refused = peer.set_parameters(NODE, heavy)
+    loaded = Dynamics(ROBOT.with_payload("endpoint", 60.0, (0.0, 0.0, 0.3)), cache=False)
+    i = int(np.argmax(np.abs(loaded.gravity(Q)) / effort_limits(ROBOT)))
+    assert refused.reason == (
+        f"payload of 60 kg: joint '{NAMES[i]}' would need {loaded.gravity(Q)[i]:.4g} N m here, "
+        f"beyond its limit of {effort_limits(ROBOT)[i]:.4g} N m; give a lighter load, or move to "
+        "another pose first"
+    )
+    arm.becomes(DYNAMICS.gravity(Q), "gravity without payload")
+
+
 def test_another_node_that_commands_the_same_joints_is_named_once(arm, peer):
     publisher = peer.node.create_publisher(Float64MultiArray, "effort_command", 1)
     line = "/peer publishes /effort_command too; stop one of us"
