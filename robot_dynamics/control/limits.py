@@ -151,6 +151,19 @@ def default_tracking_errors(robot: Robot) -> Array:
     return np.minimum(usual, (limits.upper - limits.lower) / 4.0)
 
 
+NEAR = 0.2
+"""Distance at which a reference is where the arm is, relative to the default tracking limits."""
+
+FAST = 1.01
+"""Velocity of a reference that is not followed, relative to the limit; 1 % is noise."""
+
+
+def velocity_limits(robot: Robot) -> Array:
+    """Return the velocity limit of every joint, shape (n,), rad/s or m/s; infinite if unknown."""
+    limit = robot.limits.velocity
+    return np.where(limit > 0.0, limit, np.inf)
+
+
 def excessive_error(error: Array, limit: Array) -> int | None:
     """Return the index of the joint furthest beyond its position error limit, or None.
 

@@ -409,14 +409,21 @@ class ControllerNode(RobotNode[ControllerParameters]):
     # -- the rest of the system, in the executor's thread -------------------------------------
 
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        resumed = self.controller.resume()
+        revoked = self.lease is not None and self.lease.ended
+        resumed = self.controller.resume(anew=revoked)
         if recovers := self.tuning.recover():
             self.get_logger().info("resumed: feedback is as before the joint oscillated")
-        if revoked := self.lease is not None and self.lease.ended:
+        if self.lease is not None and revoked:
             self._fresh = True  # the first command holds the arm where it is
             self.lease.acquire()
-        response.success = resumed or recovers or revoked
-        response.message = "following the reference" if response.success else "not stopped"
+        response.success = resumed or bool(recovers)
+        response.message = (
+            "holding the position; a new trajectory moves the arm"
+            if resumed
+            else "the feedback is as before"
+            if recovers
+            else "not stopped"
+        )
         return response
 
 

@@ -103,7 +103,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _forget(self) -> None:
         self._states.forget()
         self._follower = None
-        self._handover = Handover()
+        self._handover, self._unfollowed = Handover(), ""
         self._read_states_at = 0.0  # steady time, s
         self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
 
@@ -166,6 +166,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
                 "trajectory dropped because its motion was stopped; send it again"
             )
         self._with_effort.update(follower, steady)
+        if self._reference_refusals.refusal != self._unfollowed:
+            self._on_unfollowed(follower, now)
         state = follower.sample(now)
         if self._wrench.received:
             self._wrench.check(steady)
@@ -196,12 +198,21 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             f"the clock jumped back by {-jump:.3f} s; pending trajectories are dropped"
         )
 
+    def _on_unfollowed(self, follower: Follower, now: float) -> None:
+        """Cancel the motion once the arm does not follow: only a new one is to move it."""
+        self._unfollowed = why = self._reference_refusals.refusal
+        if not why or not self._states.complete:
+            return
+        moving = follower.moving(now)
+        self.goals.end(Verdict.INVALID_GOAL, why)
+        follower.go_to(self._states.position.copy(), now)
+        self._handover.forget()
+        if moving:
+            self.get_logger().warning(f"motion cancelled: {why}")
+
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """Update the goal, and stop if the arm has missed it."""
         q, qd = self._states.position.copy(), self._states.velocity.copy()
-        if (why := self._reference_refusals.refusal) and self.goals.end(Verdict.INVALID_GOAL, why):
-            follower.go_to(q, now)
-            return
         error = position_error(state.q, q, self._continuous)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
