@@ -251,6 +251,12 @@ class Controller:
         }[stop.cause]
 
     @property
+    def stopped_by_reference(self) -> bool:
+        """Return whether a reference faster than its joint stopped the arm."""
+        stop = self._supervisor.stopped_by
+        return stop is not None and stop.cause == FAST_REFERENCE
+
+    @property
     def stopped_joint(self) -> int | None:
         """Index of the joint that stopped the arm, if it is stopped."""
         stop = self._supervisor.stopped_by

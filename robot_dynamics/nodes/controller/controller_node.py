@@ -25,13 +25,14 @@ from robot_dynamics.control import (
     Measured,
     Model,
     Status,
+    effort_limits,
     gains_for,
 )
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.setpoint import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.settings import ZERO_EFFORT
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.controller.controller_parameters import (
@@ -102,6 +103,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         super().configure()
         parameters = self.parameters
         names = self.robot.joint_names
+        self._check_effort_limits(self.robot)
         dynamics = Dynamics(self.robot, parameters.formulation)
         default = gains_for(
             dynamics, bandwidth=parameters.bandwidth, damping_ratio=parameters.damping_ratio
@@ -212,8 +214,19 @@ class ControllerNode(RobotNode[ControllerParameters]):
         names, q = self.robot.joint_names, self.states.position.copy()
         return Trajectory.hold(names, q) if self.states.complete else None
 
+    def _check_effort_limits(self, robot: Robot) -> None:
+        limits = zip(robot.joint_names, effort_limits(robot), strict=True)
+        unlimited = [name for name, limit in limits if np.isinf(limit)]
+        if unlimited and self.parameters.require_effort_limits:
+            raise ArgumentError(
+                f"robot '{robot.name}' has no effort limit for {', '.join(unlimited)}; set "
+                f"limits.{unlimited[0]}.effort and so on, or <limit effort> in the URDF, or "
+                "require_effort_limits: false for a simulation"
+            )
+
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts fade to the new equations."""
+        self._check_effort_limits(robot)
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
         MODES[self.parameters.mode].prepare(replace(self.arm.base, dynamics=dynamics))
         self.robot = robot  # whose ranges the settings depend on
@@ -374,7 +387,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._use_settings()
 
     def _use_settings(self) -> None:
-        self._settings = self._joints.settings(self.parameters, self.robot)
+        velocity = self.given_limits("velocity")
+        self._settings = self._joints.settings(self.parameters, self.robot, velocity)
         for line in self._joints.slow_efforts():
             self.get_logger().warning(line)
 

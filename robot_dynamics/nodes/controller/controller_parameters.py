@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -134,6 +134,11 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
     trust_measured_effort: bool = parameter(
         False, "Begin with the efforts of joint_states; only if these are in N m or N, not currents"
     )
+    require_effort_limits: bool = parameter(
+        True,
+        "Refuse a robot with joints without an effort limit; false for a simulation",
+        read_only=True,
+    )
     on_deactivate: str = parameter(
         HOLD,
         "Last command on deactivation, after coming to rest: the holding efforts, or zero",
@@ -166,7 +171,7 @@ class GainParameters:
 
 @dataclass(frozen=True)
 class LimitParameters:
-    """Limit parameters of one joint; zero disables a limit."""
+    """Further limit parameters of one joint; zero disables a limit."""
 
     effort_rate: float = parameter(
         0.0,
@@ -179,12 +184,6 @@ class LimitParameters:
         0.0,
         "Width of a spring and a damper inside both ends of the position range, rad or m; "
         "0 for none",
-        low=0.0,
-        high=LARGEST,
-    )
-    velocity: float = parameter(
-        0.0,
-        "Speed above which a damper with gain d acts, rad/s or m/s; 0 for none",
         low=0.0,
         high=LARGEST,
     )
@@ -261,18 +260,21 @@ class JointParameters:
         values = np.array([getattr(declared.value, name) for declared in self._limits])
         return np.where(values > 0.0, values, np.inf)
 
-    def settings(self, parameters: ControllerParameters, robot: Robot) -> Settings:
-        """Return the present settings."""
+    def settings(
+        self, parameters: ControllerParameters, robot: Robot, velocity: Mapping[str, float]
+    ) -> Settings:
+        """Return the present settings; a damper acts above these velocities, by joint."""
         return Settings(
             **{name: getattr(parameters, name) for name in SHARED},
             effort_rate=self.limits("effort_rate"),
-            soft_limits=self._soft_limits(robot),
+            soft_limits=self._soft_limits(robot, velocity),
             tracking_limit=self.limits("tracking_error"),
             longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
         )
 
-    def _soft_limits(self, robot: Robot) -> SoftLimits | None:
-        margin, velocity = self.limits("soft_margin"), self.limits("velocity")
+    def _soft_limits(self, robot: Robot, damped: Mapping[str, float]) -> SoftLimits | None:
+        margin = self.limits("soft_margin")
+        velocity = np.array([damped.get(name, np.inf) for name in self._names])
         none = np.isinf(margin)
         if none.all() and np.isinf(velocity).all():
             return None

@@ -153,11 +153,13 @@ class ControllerReport:
         limits, q = node.robot.limits, node.states.position[i]
         cut = node.saturated[i] - self._saturated[i]
         at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
-        cause = "is it blocked, or is the model wrong?"
-        if at_stop:
-            cause = f"it is at the end of its range ({q:.3g})"
+        cause = "is the joint blocked, or the model wrong?"
+        if node.controller.stopped_by_reference:
+            cause = "slow the motion down, and give all nodes the same limits"
+        elif at_stop:
+            cause = f"the joint is at the end of its range ({q:.3g})"
         elif cut > SATURATED_SHARE * (node.cycles - self._cycles):
-            cause = "its effort is at its limit: is the load too heavy, or the motion too fast?"
+            cause = "its effort was at its limit: is the load too heavy, or the motion too fast?"
         elif node.tuning.lowered:
             cause = node.tuning.describe()
         return f"{Status.STOPPED.value}: {node.controller.stopped_by}; {cause}"

@@ -22,6 +22,7 @@ DYNAMICS = Dynamics(ROBOT)
 NAMES = list(ROBOT.joint_names)
 Q = np.array([0.3, 0.4])
 NODE = "controller_node"
+VELOCITY = 0.5  # rad/s, of joint_1
 
 # Same kernels, same numbers, torques below 100 N m: round-off
 EXACT = 1e-9
@@ -32,7 +33,7 @@ class Arm:
 
     def __init__(self, peer, node):
         self.q, self.qd = Q, np.zeros(2)
-        self.q_d, self.tau = Q, DYNAMICS.gravity(Q)
+        self.q_d, self.qd_d, self.tau = Q, np.zeros(2), DYNAMICS.gravity(Q)
         self.node, self._peer = node, peer
         self.stamps, self.seen = [], True
         self._states = peer.node.create_publisher(JointState, "joint_states", 1)
@@ -46,7 +47,7 @@ class Arm:
         self.stamps.append(stamp)
         for publisher, q, qd, tau in (
             (self._states, self.q, self.qd, np.zeros(2)),
-            (self._reference, self.q_d, np.zeros(2), self.tau),
+            (self._reference, self.q_d, self.qd_d, self.tau),
         ):
             if publisher is self._states and not self.seen:
                 continue
@@ -89,6 +90,7 @@ def running(start_for_module, peer):
         "gains.joint_2.p": 6.0,
         "gains.joint_2.d": 4.0,
         "fade": 0.05,
+        "limits.joint_1.velocity": VELOCITY,
         "state_timeout": 10.0,  # a busy machine may let this process wait
         "reference_timeout": 10.0,
     }
@@ -107,7 +109,7 @@ def arm(running, peer):
     off = {
         f"limits.{name}.{limit}": 0.0
         for name in NAMES
-        for limit in ("effort_rate", "soft_margin", "velocity", "tracking_error")
+        for limit in ("effort_rate", "soft_margin", "tracking_error")
     }
     assert peer.set_parameters(NODE, {**off, "mode": "feedforward"}).successful
     running.becomes(DYNAMICS.gravity(Q), "rest")
@@ -156,9 +158,7 @@ def test_efforts_change_no_faster_than_their_limit(arm, peer):
     arm.node.wait_for_log(
         "limits.joint_1.effort_rate of 1.5 is reached by the feedback of an error"
     )
-    arm.node.wait_for_log(
-        "limits.joint_2: effort_rate 1.5, soft_margin 0, velocity 0, tracking_err"
-    )
+    arm.node.wait_for_log("limits.joint_2: effort_rate 1.5, soft_margin 0, tracking_error 0")
     arm.moves(gains(peer, "p"))
     since = nanoseconds(arm.stamps[-1])  # commands by name may come later than those without
     arm.q_d = Q + 0.05
@@ -191,22 +191,37 @@ def test_a_joint_in_its_soft_margin_is_pushed_back(arm):
 
 
 def test_a_joint_above_its_velocity_limit_is_braked(arm, peer):
-    arm.use(limits__joint_1__velocity=0.5, mode="gravity_compensation")
+    arm.use(mode="gravity_compensation")
     arm.node.wait_for_log("mode 'gravity_compensation', before 'feedforward'")
     arm.becomes(DYNAMICS.gravity(Q), "gravity at rest")
     arm.qd = np.array([0.8, 3.0])
-    brake = gains(peer, "d")[0] * (0.8 - 0.5)
+    brake = gains(peer, "d")[0] * (0.8 - VELOCITY)
     arm.becomes(DYNAMICS.gravity(Q) - np.array([brake, 0.0]), "the brake")
+
+
+def test_a_reference_faster_than_a_joint_may_move_is_not_followed(arm, peer):
+    begin, arm.qd_d = len(arm.node.log), np.array([0.8, 0.0])
+    line = (
+        "stopped: the reference of joint 'joint_1' moves at 0.8 rad/s, beyond its limit of 0.5 "
+        "rad/s; slow the motion down, and give all nodes the same limits; call "
+        "controller_node/resume to go on"
+    )
+    arm.node.wait_for_log(line, begin)
+    arm.becomes(DYNAMICS.gravity(Q), "gravity where it stands")
+    arm.qd_d = np.zeros(2)
+    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    wait_for(lambda: "tracking the reference" in arm.node.log[begin:], "tracking")
 
 
 def test_an_arm_that_does_not_respond_is_reported_and_pushed_with_little(arm, peer):
     arm.use(limits__joint_1__tracking_error=0.01)
     arm.q_d = Q + [0.02, 0.0]
-    arm.node.wait_for_log("stopped: tracking error too large, of joint 'joint_1'")
+    arm.node.wait_for_log("stopped: joint 'joint_1' is 0.02 rad from its reference, beyond its")
     arm.use(limits__joint_1__tracking_error=0.0)
     received, count = len(arm.node.log), len(arm.named)
-    arm.q_d = Q + [1.5, 0.0]
     assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    wait_for(lambda: "tracking the reference" in arm.node.log[received:], "tracking")
+    arm.q_d = Q + [1.5, 0.0]
     line = (
         "no joint moves although 'joint_1' is pushed with a tenth of its effort limit; is what "
         "receives /effort_command active? The controller keeps trying"
@@ -228,14 +243,18 @@ def test_an_arm_that_does_not_respond_is_reported_and_pushed_with_little(arm, pe
 def test_a_lost_reference_stops_the_arm_until_it_is_resumed(arm, peer):
     arm.use(limits__joint_2__tracking_error=0.1)
     arm.q_d = Q + np.array([0.0, 0.2])
-    line = "stopped: tracking error too large, of joint 'joint_2'; call controller_node/resume"
+    line = (
+        "stopped: joint 'joint_2' is 0.2 rad from its reference, beyond its limit of 0.1 rad; is "
+        "the joint blocked, or the model wrong?; call controller_node/resume to go on"
+    )
     arm.node.wait_for_log(line)
     arm.becomes(DYNAMICS.gravity(Q), "gravity where it stands")
-    arm.q_d = Q
+    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    arm.node.wait_for_log("holding still until the reference comes to the arm")
     count = len(arm.commands)
     wait_for(lambda: len(arm.commands) > count + 20, "commands")
     assert "tracking the reference" not in arm.node.log.split(line)[-1]  # not by itself
-    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    arm.q_d = Q
     wait_for(lambda: "tracking the reference" in arm.node.log.split(line)[-1], "tracking")
     assert not peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
 
