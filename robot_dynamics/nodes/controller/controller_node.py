@@ -121,6 +121,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
         self.states = DirectReader("joint_states", names, ("position", "velocity"))
         self.arm = OnlineModel(self, self.tuning.model(model), self._pose)
+        self._joints.bound(lambda: self.arm.rotor_inertia)
         self._use_settings()
         self._in_use = (self.arm.at, self._settings)
         self.controller = Controller(self.arm.at(monotonic()), self._settings)

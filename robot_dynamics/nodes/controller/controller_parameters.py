@@ -17,6 +17,8 @@ from robot_dynamics.control.gains import (
     largest_integral_gain,
 )
 from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
+from robot_dynamics.control.sampling.stability import stability_limit
+from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
 from robot_dynamics.control.settings import (
     HOLD,
     ON_REFERENCE_TIMEOUT,
@@ -221,6 +223,11 @@ class JointParameters:
         tracking = default_tracking_errors(robot)
         rate = default_effort_rates(robot, parameters.bandwidth, parameters.damping_ratio)
         rate = np.where(rate <= LARGEST, rate, 0.0)
+        self._inertia, self._sampling = (
+            inertia,
+            Sampling.of(min(1.0 / parameters.rate, DEFAULT_PERIOD_S)),
+        )
+        self._rotors: Callable[[], Array] | None = None
         self._warned: dict[str, float] = {}  # joints with a reported effort rate, and this rate
 
         def report(name: str, value: GainParameters | LimitParameters) -> None:
@@ -231,7 +238,7 @@ class JointParameters:
                 GainParameters,
                 f"gains.{name}",
                 defaults=GainParameters(p=float(default.kp[i]), d=float(default.kd[i])),
-                check=partial(check_gains, name, float(inertia[i])),
+                check=partial(self._check, i),
                 changed=partial(report, f"gains.{name}"),
             )
             for i, name in enumerate(joint_names)
@@ -247,6 +254,25 @@ class JointParameters:
             )
             for i, name in enumerate(joint_names)
         ]
+
+    def bound(self, rotors: Callable[[], Array]) -> None:
+        """Refuse unstable velocity gains from now on.
+
+        Args:
+            rotors: Returns the rotor inertia at the joints, shape (n,), kg m^2 or kg.
+
+        Raises:
+            ArgumentError: If a present gain is unstable.
+        """
+        self._rotors = rotors
+        for i, declared in enumerate(self._gains):
+            self._check(i, declared.value)
+
+    def _check(self, i: int, gains: GainParameters) -> None:
+        check_gains(self._names[i], float(self._inertia[i]), gains)
+        if self._rotors is not None:
+            moved = float(self._inertia[i] + self._rotors()[i])
+            check_damping(self._names[i], moved, gains, self._sampling)
 
     def gains(self) -> Gains:
         """Return the present gains."""
@@ -298,6 +324,28 @@ class JointParameters:
             for name, i in slow.items()
             if warned.get(name) != rate[i]
         ]
+
+
+def check_damping(name: str, inertia: float, gains: GainParameters, sampling: Sampling) -> None:
+    """Refuse gains with which a joint alone oscillates at the fastest possible states.
+
+    Raises:
+        ArgumentError: If p or d is beyond its stability limit.
+    """
+    lag = sampling.period / 2.0 + sampling.delay
+    when = f"with states every {1e3 * sampling.period:.3g} ms, {1e3 * sampling.delay:.3g} ms late"
+    most = inertia / lag**2 if gains.d == 0.0 else gains.d / lag
+    if gains.p > most:
+        raise ArgumentError(
+            f"gains.{name}: p of {gains.p:g} makes the joint unstable {when}; keep it below "
+            f"{most:.4g}"
+        )
+    most = inertia * stability_limit(gains.p / gains.d, *sampling) if gains.d else np.inf
+    if gains.d > most:
+        raise ArgumentError(
+            f"gains.{name}: d of {gains.d:g} makes the joint unstable {when}; keep it below "
+            f"{most:.4g}"
+        )
 
 
 def check_gains(name: str, inertia: float, gains: GainParameters) -> None:

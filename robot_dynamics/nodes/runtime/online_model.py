@@ -141,6 +141,11 @@ class OnlineModel:
         )
 
     @property
+    def rotor_inertia(self) -> Array:
+        """Rotor inertia at the joints, shape (n,), kg m^2 or kg."""
+        return self._drives.rotor_inertia
+
+    @property
     def base(self) -> Model:
         """The model without load; replaced as a whole when its terms change."""
         return self._present[0]

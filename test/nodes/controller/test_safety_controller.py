@@ -13,8 +13,10 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import effort_limits
+from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.robot import find_robot
+from robot_dynamics.trajectory.motions import middle_pose
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -269,6 +271,20 @@ def test_gains_that_would_make_a_joint_unstable_are_refused_with_the_whole_set(a
     )
     np.testing.assert_array_equal(gains(peer, "p"), p)
     np.testing.assert_array_equal(gains(peer, "d"), d)
+
+
+@pytest.mark.parametrize("d", [1e9, 2e4])
+def test_a_velocity_gain_beyond_the_stability_limit_is_refused_with_the_limit(arm, peer, d):
+    p = gains(peer, "p")[0]
+    refused = peer.set_parameters(NODE, {"gains.joint_1.d": d})
+    inertia = DYNAMICS.mass_matrix(middle_pose(ROBOT))[0, 0]
+    most = inertia * stability_limit(p / d, 1e-3, 2e-3)  # states of 1 kHz, and 1 ms on the way
+    assert refused.reason == (
+        f"gains.joint_1: d of {d:g} makes the joint unstable with states every 1 ms, 2 ms late; "
+        f"keep it below {most:.4g}"
+    )
+    unstable = peer.set_parameters(NODE, {"gains.joint_1.p": 1e9}).reason
+    assert unstable.startswith("gains.joint_1: p of 1e+09 makes the joint unstable with states ")
 
 
 def test_modes_that_use_the_model_carry_the_payload(arm, peer):

@@ -92,18 +92,18 @@ def test_a_motion_is_limited_by_the_parameters_and_cancelled_when_its_controller
     feedforward, controller, references, send = system
     peer.listen(Float64MultiArray, "effort_command")
     controller.wait_for_log("tracking the reference")
-    wait_for(lambda: send(0.05) or "needs velocity 1.5" in feedforward.log, "a fast motion")
+    wait_for(lambda: send(0.05) or "needs velocity 1.875" in feedforward.log, "a fast motion")
     assert (
-        "refused: trajectory: joint 'joint_1' needs velocity 1.5 rad/s at 0.025 s, beyond its "
+        "refused: trajectory: joint 'joint_1' needs velocity 1.875 rad/s at 0.025 s, beyond its "
         "limit of 0.5 rad/s; slow it down"
     ) in feedforward.log
-    limit = {"limits.joint_1.tracking_error": 0.02}  # the arm does not move at all
+    limit = {"limits.joint_1.tracking_error": 0.005}  # less than pushes brakes
     assert peer.set_parameters("controller_node", limit).successful
     begin = len(feedforward.log)
     wait_for(lambda: send(2.0) or "motion cancelled" in feedforward.log[begin:], "a stop")
-    stop = "stopped: joint 'joint_1' is 0.02"
+    stop = "stopped: joint 'joint_1' is 0.00"
     assert f"motion cancelled: controller_node: {stop}" in feedforward.log[begin:]
-    assert "rad from its reference, beyond its limit of 0.02 rad" in controller.log
+    assert "rad from its reference, beyond its limit of 0.005 rad" in controller.log
     wait_for(lambda: np.abs(np.array(references[-1].position) - START).max() < 1e-9, "the arm")
     begin = len(controller.log)
     assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success

@@ -1,14 +1,12 @@
 """Any node is killed with -9 and started again: the others hold, and go on by themselves."""
 
 import re
-import time
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from std_srvs.srv import Trigger
 
 from arm_system import (
     AT_REST,
