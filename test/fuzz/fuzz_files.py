@@ -26,6 +26,7 @@ from robot_dynamics.robot import find_robot
 from robot_dynamics.study.runs import chunks_of
 from robot_dynamics.study.study_files import StudyFolder
 from robot_dynamics.trajectory import excitation, interpolate
+from robot_dynamics.trajectory.pose_paths import pose_spline, read_poses
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 ARM = "planar_2r"
@@ -248,4 +249,4 @@ def one(rng):
 
 
 if __name__ == "__main__":
-    main("files", one)
+    main("user files", one)
