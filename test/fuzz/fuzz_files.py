@@ -25,7 +25,7 @@ from robot_dynamics.robot import find_robot
 from robot_dynamics.study.runs import chunks_of
 from robot_dynamics.study.study_files import StudyFolder
 from robot_dynamics.trajectory import excitation, interpolate
-from robot_dynamics.trajectory.cartesian.pose_paths import pose_spline, read_poses
+from robot_dynamics.trajectory.pose_paths import pose_spline, read_poses
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 ARM = "planar_2r"
@@ -248,4 +248,4 @@ def one(rng):
 
 
 if __name__ == "__main__":
-    main("files", one)
+    main("user files", one)

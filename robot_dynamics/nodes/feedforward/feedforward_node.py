@@ -16,6 +16,7 @@ from time import monotonic
 import numpy as np
 import scipy.interpolate  # noqa: F401  # takes 0.5 s; imported before the first motion
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import KeyValue
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -31,16 +32,22 @@ from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion, Wrenc
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.reference_refusals import ReferenceRefusals
-from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
-from robot_dynamics.nodes.ros.messages import JointReader, nanoseconds, time_msg, waypoints_from_msg
+from robot_dynamics.nodes.ros.messages import (
+    ANSWER_TOPIC,
+    JointReader,
+    nanoseconds,
+    time_msg,
+    waypoints_from_msg,
+)
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import Follower, State, Waypoints
+from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
 from robot_dynamics.trajectory.motion_limits import LIMITS, check_finite, check_start
@@ -64,7 +71,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         robot, n = self.robot, self.robot.dof
         dynamics = Dynamics(robot, self.parameters.formulation)
         no_feedback = Gains(np.zeros(n), np.zeros(n))
-        self.arm = OnlineModel(self, Model(dynamics, no_feedback))
+        self._follower: Follower | None = None
+        self.arm = OnlineModel(self, Model(dynamics, no_feedback), self._motion_ahead)
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
         self._states = JointReader("joint_states", self.robot.joint_names)
@@ -81,6 +89,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._effort = self.create_loop_publisher(
             Float64MultiArray, "feedforward_effort", OUTPUT_QOS
         )
+        self._answers = self.create_publisher(KeyValue, ANSWER_TOPIC, TRAJECTORY_QOS)
         self._places = run_of(self._order.tolist(), n)
         self._with_effort = EffortTrajectories(
             self, self._desired.efforts_of, self._present_motion, self._now
@@ -89,7 +98,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._reference_refusals = ReferenceRefusals(self)
-        self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired_q)
+        self._wrench = WrenchInput(self, self.arm, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
@@ -101,8 +110,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def _forget(self) -> None:
         self._states.forget()
-        self._follower: Follower | None = None
-        self._handover = Handover()
+        self._follower = None
+        self._handover, self._unfollowed = Handover(), ""
         self._read_states_at = 0.0  # steady time, s
         self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
 
@@ -165,6 +174,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
                 "trajectory dropped because its motion was stopped; send it again"
             )
         self._with_effort.update(follower, steady)
+        if self._reference_refusals.refusal != self._unfollowed:
+            self._on_unfollowed(follower, now)
         state = follower.sample(now)
         if self._wrench.received:
             self._wrench.check(steady)
@@ -195,12 +206,21 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             f"the clock jumped back by {-jump:.3f} s; pending trajectories are dropped"
         )
 
+    def _on_unfollowed(self, follower: Follower, now: float) -> None:
+        """Cancel the motion once the arm does not follow: only a new one is to move it."""
+        self._unfollowed = why = self._reference_refusals.refusal
+        if not why or not self._states.complete:
+            return
+        moving = follower.moving(now)
+        self.goals.end(Verdict.INVALID_GOAL, why)
+        follower.go_to(self._states.position.copy(), now)
+        self._handover.forget()
+        if moving:
+            self.get_logger().warning(f"motion cancelled: {why}")
+
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """Update the goal, and stop if the arm has missed it."""
         q, qd = self._states.position.copy(), self._states.velocity.copy()
-        if (why := self._reference_refusals.refusal) and self.goals.end(Verdict.INVALID_GOAL, why):
-            follower.go_to(q, now)
-            return
         error = position_error(state.q, q, self._continuous)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
@@ -233,6 +253,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _present_motion(self) -> tuple[Follower, bool] | None:
         """Return the follower, and whether another motion is about to replace its own."""
         return None if self._follower is None else (self._follower, self._handover.pending)
+
+    def _motion_ahead(self) -> Trajectory | None:
+        """Return the rest of the desired motion; None before the first state."""
+        return None if self._follower is None else self._follower.ahead(self._motion_clock.now)
 
     def _desired_q(self) -> Array | None:
         """Return the desired positions, shape (n,); None before the first state."""
@@ -287,17 +311,24 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self.goals.end(Verdict.INVALID_GOAL, "stopped by a trajectory without points")
             self.stop()
             self.get_logger().info("stopping: received a trajectory without points")
+            self._answer("")
             return
         try:
             waypoints = self._follow(msg, "a trajectory on the topic joint_trajectory").waypoints
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_trajectory", f"refused: {error}")
+            self._answer(one_line(error))
             return
+        self._answer("")
         self.get_logger().info(
             f"following a trajectory of {len(waypoints.times)} points, "
             f"{waypoints.duration:.3f} s, of {', '.join(waypoints.joint_names)}",
             throttle_duration_sec=1.0,
         )
+
+    def _answer(self, refusal: str) -> None:
+        """Answer a trajectory of the topic; never throttled, as a client may wait for it."""
+        self._answers.publish(KeyValue(key=self.get_name(), value=refusal))
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """Follow the trajectory of a goal.
