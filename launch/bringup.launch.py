@@ -60,7 +60,7 @@ POSE_DELAY_S = 0.2
 """Longest time that joint_states wait in rviz2 for the poses of the links, s: four periods of
 robot_state_publisher."""
 
-VIEW_DISTANCE = 1.2
+VIEW_DISTANCE = 0.9
 """Distance of the camera over the size of the robot, m/m."""
 
 HARDWARE_COMMANDS = "forward_effort_controller/commands"

@@ -372,7 +372,7 @@ def test_rviz_shows_the_robot_of_the_launch_from_a_distance_that_it_fits_in():
         _, manager = rviz(robot=name, simulation="false")
         assert manager["Global Options"]["Fixed Frame"] == root
         view = manager["Views"]["Current"]
-        assert 1.0 * size < view["Distance"] < 2.0 * size  # m
+        assert 0.8 * size < view["Distance"] < 1.5 * size  # m
         assert max(map(abs, view["Focal Point"].values())) < 0.1 * size  # near the root
 
 

@@ -84,11 +84,6 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def file_name(name: str) -> str:
-    """Return a name from a URDF as that of a file, without folders."""
-    return re.sub(r"[^\w-]", "_", name)[:100] or "robot"
-
-
 def load_robot(name: str, *, moving: bool = True, inertia: bool = True) -> Robot:
     """Return the robot of a name or path.
 

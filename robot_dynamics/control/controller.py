@@ -132,7 +132,8 @@ class Controller:
         """
         self._supervisor.reset()
         self._dead_reckoning.forget()
-        self._let_go = self._renew = False
+        self._last_effort: Array | None = None
+        self._renew = False
         self._reference = None
         self._state = None
         self._last_time, self._fade_began = 0.0, -np.inf
@@ -167,13 +168,25 @@ class Controller:
         Returns:
             Duration of the fade, s.
         """
-        self._renew = self._let_go = True
+        self._renew, self._last_effort = True, self._none
         return self.settings.fade
 
+    def hold_by(self, effort: Array) -> None:
+        """End feedback at rest: command an effort, shape (n,), N m or N, from the next cycle on."""
+        self._fade_began, self._last_effort = -np.inf, effort
+
     @property
-    def effortless(self) -> bool:
-        """Return whether the last command was zero."""
-        return self._state is not None and not self._state[0].any()
+    def commanded(self) -> Array:
+        """Return the last command, shape (n,), N m or N; zero before the first."""
+        return self._none if self._state is None else self._state[0]
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the command has reached the effort of `let_go` or `hold_by`."""
+        last = self._last_effort
+        if last is None or self._state is None:
+            return False
+        return bool(np.array_equal(self.commanded, np.clip(last, -self.limit, self.limit)))
 
     def resume(self) -> bool:
         """Follow references again after a stop by tracking error or by silence.
@@ -261,9 +274,11 @@ class Controller:
         dt, renew = now - self._last_time, self._renew
         began = now if renew else self._fade_began
         fade = 0.0 if now - began > settings.fade else fade_share(now - began, settings.fade)
-        if self._let_go or status is Status.BLIND:
-            self.error, tau = None, self._none
-            if not self._let_go and settings.on_state_timeout != ZERO_EFFORT:
+        if (tau := self._last_effort) is not None or status is Status.BLIND:
+            self.error = None
+            if tau is None and settings.on_state_timeout == ZERO_EFFORT:
+                tau = self._none
+            elif tau is None:
                 rest = self._setpoint.at_rest(now)
                 tau = model.feedforward(*rest) + self._dead_reckoning.disturbance_at(rest.qd)
             return self._equations.open_loop(tau, measured, state, dt, fade, renew)

@@ -13,7 +13,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -23,7 +23,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
-from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
+from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter, deserialized
 from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.process import run
@@ -176,7 +176,7 @@ class RecorderNode(RobotNode[RecorderParameters]):
                 for data in received:
                     read(decode(data))
             elif name in take and received:
-                take[name](deserialize_message(received[-1], kind))
+                take[name](deserialized(name, received[-1], kind))
         except RobotDynamicsError as error:
             self.throttled_log.warn(name, error)
 

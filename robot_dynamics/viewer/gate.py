@@ -221,7 +221,7 @@ def valid_value(handle: Any, value: Any) -> object:
             valid = valid and all(map(_between, handle.min, value, handle.max))
         case _:
             valid = False
-    if not valid or handle.disabled:
+    if not valid or handle.disabled or not handle.visible:
         problem = f"'{handle.label}' cannot be {shown(value)}"
         raise _RefusedError(problem, ends=False)
     return value

@@ -19,7 +19,6 @@ from robot_dynamics.cli.arguments import (
     LONGEST_S,
     add_motion,
     add_robot,
-    file_name,
     load_robot,
     new_recording,
     output_folder,
@@ -41,6 +40,7 @@ from robot_dynamics.control import (
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
-    terminal = Console(stderr=True)
-    modes = track(CONTROL, "following the motion", console=terminal, transient=True,
-                  disable=not terminal.is_terminal)  # fmt: skip
+    progress = Console(stderr=True)
+    modes = track(CONTROL, "following the motion", console=progress, transient=True,
+                  disable=not progress.is_terminal)  # fmt: skip
     logs = {
         mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
         for mode in modes
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(tracking_table(comparison, robot))
         console.print(comparison.summary)
     if arguments.output is not None:
-        picture = arguments.output / f"{file_name(robot.name)}.png"
+        picture = arguments.output / f"{identifier(robot.name)}.png"
         draw([comparison], robot, picture)
         console.print(f"picture: {picture}", soft_wrap=True)
     if arguments.record is not None:

@@ -27,6 +27,7 @@ from robot_dynamics.control import (
     Status,
     gains_for,
 )
+from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.setpoint import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.settings import ZERO_EFFORT
@@ -54,9 +55,6 @@ from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory.motions import middle_pose
 
-STANDS_STILL = 0.01
-"""Speed below which a joint is at rest, rad/s or m/s."""
-
 LONGEST_STOP_S = 3.0
 """Longest time to command an arm that does not come to rest when the node ends, s."""
 
@@ -64,7 +62,10 @@ REST_CHECK_PERIOD_S = 0.01
 """Period of checking for rest, s."""
 
 LAST_CYCLES_S = 1.0
-"""Tolerated delay of the cycles in which efforts fade to zero, s."""
+"""Tolerated delay of the last cycles, s."""
+
+LAST_CYCLES = 3
+"""Cycles that publish the last command, of which receivers may miss one."""
 
 PUBLISHER_CHECK_PERIOD_S = 1.0
 """Period of checking for other nodes that command the same joints, s."""
@@ -182,29 +183,58 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
-            self._wait_for_rest()
+            effort = self._effort_at_rest()
             if self.parameters.on_deactivate == ZERO_EFFORT:
-                end = monotonic() + self.controller.let_go() + LAST_CYCLES_S
-                while not self.controller.effortless and monotonic() < end:
-                    sleep(0.001)
+                self._end(self.controller.let_go())
+            elif effort is not None:
+                self.controller.hold_by(effort)
+                self._end(0.0)
         self.report.at_work = False
         super().deactivate()
 
-    def _wait_for_rest(self) -> None:
-        """Wait until the arm is measured at rest, but not where another node commands."""
+    def _effort_at_rest(self) -> Array | None:
+        """Wait for rest and return the effort that holds the arm without feedback, shape (n,).
+
+        None where this node does not move the arm, or does not receive its states.
+        """
+        states, controller, rest = self.states, self.controller, Rest(self.controller.limit)
         end = monotonic() + LONGEST_STOP_S
-        while self.active and self.states.complete and self.listened_to and not self.inhibited:
-            speed = np.abs(self.states.velocity)
-            i = int(np.argmax(speed))
-            if not speed[i] > STANDS_STILL:
-                return
-            if monotonic() > end:
-                self.get_logger().error(
-                    f"commands end although joint '{self.robot.joint_names[i]}' still moves at "
-                    f"{speed[i]:.2g} rad/s or m/s"
-                )
-                return
+        while self.active and states.complete and self.listened_to and not self.inhibited:
+            if not controller.sees(now := monotonic()):
+                self.get_logger().error("commands end without joint_states: rest is not measured")
+                return None
+            q = states.position.copy()
+            rest.feed(self._states_in.counts.at, q, states.velocity, controller.commanded)
+            if rest.lasts or now > end:
+                effort = rest.holding_effort(controller.model.gravity(q))
+                self._log_end(effort, rest.lasts)
+                return effort
             sleep(REST_CHECK_PERIOD_S)
+        return None
+
+    def _log_end(self, effort: Array, rests: bool) -> None:
+        """Log what holds the arm from now on."""
+        speed, log = np.abs(self.states.velocity), self.get_logger()
+        i = int(np.argmax(speed))
+        if not rests:
+            log.error(
+                f"commands end although joint '{self.robot.joint_names[i]}' has not come to rest "
+                f"in {LONGEST_STOP_S:g} s: {speed[i]:.2g} rad/s or m/s"
+            )
+        elif self.parameters.on_deactivate != ZERO_EFFORT:
+            efforts = ", ".join(f"{value:.3g}" for value in effort)
+            log.info(f"at rest; feedback ends, and the last command is [{efforts}] N m or N")
+
+    def _end(self, seconds: float) -> None:
+        """Wait until the last effort, to which commands pass in a time, s, has been published."""
+        end = monotonic() + seconds + LAST_CYCLES_S
+        cycles = None
+        while not self.inhibited and monotonic() < end:
+            if cycles is None and self.controller.ended:
+                cycles = self.cycles
+            elif cycles is not None and self.cycles >= cycles + LAST_CYCLES:
+                return
+            sleep(0.001)
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts fade to the new equations."""

@@ -125,10 +125,11 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         read_only=True,
     )
     standby_timeout: float = parameter(
-        0.03,
+        0.0,
         "Age of the last command of the other node at which the standby takes over, s; at least "
-        "three periods of joint_states",
-        low=1e-3,
+        "three periods of joint_states; 0: three times the longest recent interval between "
+        "commands, from 0.03 to 0.05",
+        low=0.0,
         high=10.0,
     )
     trust_measured_effort: bool = parameter(

@@ -12,7 +12,14 @@ from diagnostic_msgs.msg import KeyValue
 from robot_dynamics.control import MODES, Status, position_error
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
-from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, UNKNOWN_NODE, other_publishers_of
+from robot_dynamics.nodes.ros.topics import (
+    DESCRIPTION_QOS,
+    UNKNOWN_NODE,
+    alone,
+    keepers_of,
+    other_publishers_of,
+    stands_by,
+)
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
@@ -25,6 +32,9 @@ AT_STOP = 0.01
 
 SATURATED_SHARE = 0.1
 """Share of saturated cycles since the last report from which a joint is reported."""
+
+NOTHING = "nothing"
+"""Controllers that stand by where there are none."""
 
 LEASE_REVOKED = "lease revoked: a standby controller commands"
 
@@ -41,14 +51,17 @@ class ControllerReport:
         status: The last status reported.
         braked_by: The last joint reported as not moving.
         standbys: Number of standby controllers, which receive commands without applying them.
+        keepers: Receivers of commands that may keep the last one for ever.
         at_work: Whether the node is active or about to be.
     """
 
     def __init__(self, node: ControllerNode) -> None:
         self._node = node
         self.standbys, self.at_work = 0, False
+        self.keepers: list[str] = []
         self._counted: int | None = None  # subscribers of which all names are known
         self._others: frozenset[str] = frozenset()
+        self._stand_by: list[str] = []
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         # A standby controller reports on itself only once it commands
         self._announced = None if node.standby is None else ""
@@ -81,7 +94,7 @@ class ControllerReport:
         node, status = self._node, self.status
         resume = f"call {node.get_name()}/resume"
         if node.standby is not None:
-            return "holds the arm in place of another one" if node.standby.commanding else ""
+            return "holds the arm in place of another one" if node.standby.replacing else ""
         if not self.at_work:
             return "not active"
         if node.lease is not None and node.lease.ended:
@@ -182,6 +195,8 @@ class ControllerReport:
         return {
             "mode": node.parameters.mode,
             "status": self._doing,
+            "commands": self._commands,
+            "stands by": self._stand_by or NOTHING,
             "tracking error (rad or m)": error,
             "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
@@ -190,6 +205,12 @@ class ControllerReport:
             "compensate_gravity": node.parameters.compensate_gravity,
             **{name: load[name] for name in ("gravity", "payload")},
         }
+
+    @property
+    def _commands(self) -> str:
+        """Name of the node that commands."""
+        node = self._node
+        return "another node" if node.inhibited or not self.at_work else node.get_name()
 
     @property
     def _doing(self) -> str:
@@ -203,7 +224,7 @@ class ControllerReport:
     def faults(self) -> list[Fault]:
         """Return the present faults."""
         node, found = self._node, []
-        if node.standby is not None and node.standby.commanding:
+        if node.standby is not None and node.standby.replacing:
             found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
         if node.lease is not None and node.lease.ended:
             found.append(Fault(Level.ERROR, f"{LEASE_REVOKED}; call {node.get_name()}/resume"))
@@ -220,6 +241,8 @@ class ControllerReport:
             )
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
+        if node.active and self.keepers and not (self._stand_by or node.inhibited):
+            found.append(Fault(Level.WARN, alone(self.keepers)))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
         if node.refusal:
@@ -250,7 +273,12 @@ class ControllerReport:
             return
         listeners = self._node.get_subscriptions_info_by_topic(self._node.command.topic)
         names = [info.node_name for info in listeners]
-        self.standbys = sum(map(stands_by, names))
+        standbys = sorted(filter(stands_by, names))
+        self.standbys = len(standbys)
+        if (standby := self._node.standby) is not None:
+            standby.rank = sum(name < self._node.get_name() for name in standbys)
+        self.keepers = keepers_of(names)
+        self._stand_by = standbys
         self._counted = None if UNKNOWN_NODE in names else len(names)
 
     def look_for_others(self) -> None:
@@ -268,11 +296,6 @@ class ControllerReport:
                 "joints get the commands of both by turns"
             )
         self._others = frozenset(found)
-
-
-def stands_by(name: str) -> bool:
-    """Return whether a node, by its name, is a controller that commands only when no other does."""
-    return name.endswith("_standby")
 
 
 def _list(names: Iterable[str]) -> str:
