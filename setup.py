@@ -39,8 +39,8 @@ IDENTIFICATION = [  # bags, physically consistent inertias, clearance of meshes
     "trimesh>=4",
     "pycollada>=0.8",
 ]
-STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6"]
 CLI = ["rich>=13", "matplotlib>=3.6", "argcomplete>=3"]  # tables, drawings, Tab in a shell
+STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6", *CLI]
 DEMO = ["example-robot-data>=4.3", *CLI]
 EAIK = "EAIK>=1.2; platform_system == 'Linux' and platform_machine == 'x86_64'"  # has wheels there
 
@@ -148,6 +148,7 @@ setup(
             "simulator_node = robot_dynamics.nodes.executables:simulator_node",
             "trajectory_node = robot_dynamics.nodes.executables:trajectory_node",
             "viewer_node = robot_dynamics.nodes.executables:viewer_node",
+            "marker_node = robot_dynamics.nodes.executables:marker_node",
             "recorder_node = robot_dynamics.nodes.executables:recorder_node",
             "monitor_node = robot_dynamics.nodes.executables:monitor_node",
             "composed_nodes = robot_dynamics.nodes.executables:composed_nodes",

@@ -17,6 +17,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
 )
 from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraints
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
+from robot_dynamics.nodes.marker_node import MarkerParameters
 from robot_dynamics.nodes.monitor_node import MonitorParameters
 from robot_dynamics.nodes.recorder_node import RecorderParameters
 from robot_dynamics.nodes.ros.node_parameters import Described, describe
@@ -48,6 +49,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     ),
     "trajectory_node": (("", TrajectoryParameters),),
     "viewer_node": (("", ViewerParameters),),
+    "marker_node": (("", MarkerParameters),),
     "recorder_node": (("", RecorderParameters),),
     "monitor_node": (("", MonitorParameters), *MODEL),
 }

@@ -112,7 +112,7 @@ class Reality:
             "urdf_path": source,
             "initial_positions": start.tolist(),
             **SIMULATED_TIME["simulator_node"],
-            "mass_spread": MASS_ERROR,
+            "mass_error": MASS_ERROR,
             "mass_seed": SEED,
             "noise_seed": SEED,
             "position_noise": 1e-5,

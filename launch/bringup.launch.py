@@ -11,13 +11,12 @@ A real robot does not move before it gets a trajectory or `motion`:
 List the arguments: `ros2 launch robot_dynamics bringup.launch.py --show-args`.
 """
 
-import atexit
-import tempfile
+import os
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree
 
-import rclpy
 import yaml
 from launch.actions import (
     DeclareLaunchArgument,
@@ -28,9 +27,7 @@ from launch.actions import (
 from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from rclpy.context import Context
 from rclpy.exceptions import NameValidationException
-from rclpy.signals import SignalHandlerOptions
 from rclpy.validate_full_topic_name import validate_full_topic_name
 from rclpy.validate_namespace import validate_namespace
 from rclpy.validate_topic_name import validate_topic_name
@@ -39,14 +36,32 @@ from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
 from robot_dynamics.nodes.ros.node_parameters import describe
+from robot_dynamics.nodes.ros.parameter_files import (
+    check_config,
+    keep_temporary_files_together,
+    parameter_file,
+    standby_file,
+    temporary_file,
+)
 from robot_dynamics.nodes.runtime.robot_node import LoopParameters
 from robot_dynamics.robot import Robot, read_urdf, share_folder, urdf_text
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.trajectory import read_poses
 from robot_dynamics.trajectory.trajectory_files import read_trajectory
+from robot_dynamics.viewer.marks import reach
 
 PACKAGE = "robot_dynamics"
 TRUE_FALSE = ["true", "false"]
+
+PREFIXES = "AMENT_PREFIX_PATH"
+"""Folders in which rviz2 looks for the packages of meshes."""
+
+POSE_DELAY_S = 0.2
+"""Longest time that joint_states wait in rviz2 for the poses of the links, s: four periods of
+robot_state_publisher."""
+
+VIEW_DISTANCE = 0.9
+"""Distance of the camera over the size of the robot, m/m."""
 
 HARDWARE_COMMANDS = "forward_effort_controller/commands"
 """Input of a forward_command_controller in the examples of ros2_control."""
@@ -78,10 +93,12 @@ ARGUMENTS = (
     ("composed", "false", "Run simulator, feedforward and controller in one process", TRUE_FALSE),
     ("monitor", "false", "Start monitor_node, which warns when the model does not fit; in the same "
      "process with composed:=true", TRUE_FALSE),
-    ("rviz", "false", "Start rviz2", TRUE_FALSE),
+    ("repeat", "", "Repeat the motion; empty: in rviz with the simulator", ["", *TRUE_FALSE]),
+    ("rviz", "false", "Start rviz2, and marker_node for it", TRUE_FALSE),
     ("robot_state_publisher", "", "Start one; empty: for rviz, unless simulation is false: a robot "
      "brings its own", ["", *TRUE_FALSE]),
-    ("rviz_config", "", "Configuration of rviz2; empty for the shipped one", None),
+    ("rviz_config", "", "Configuration of rviz2; empty for the shipped one, with frame and view "
+     "of the robot", None),
     ("namespace", "", "Namespace of all nodes and topics", None),
     ("use_sim_time", "false", "Take the time from /clock", TRUE_FALSE),
     ("publish_clock", "", "The simulator publishes /clock; empty: if use_sim_time is true; false "
@@ -96,7 +113,13 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
         for name, default, text, choices in ARGUMENTS
     ]
-    return LaunchDescription([*declared, OpaqueFunction(function=nodes)])
+    return LaunchDescription([*declared, OpaqueFunction(function=launched)])
+
+
+def launched(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the nodes of a launch that leaves no parameter files behind."""
+    keep_temporary_files_together()
+    return nodes(context)
 
 
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -106,12 +129,12 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     share = share_folder()
     description, robot = robot_of(given["robot"], simulated)
     config = given["config"] or str(share / "config" / "robot_dynamics.yaml")
-    rviz_config = given["rviz_config"] or str(next(share.glob("*/robot_dynamics.rviz")))
     check_file("config", config, "a parameter file")
-    check_config(config)
+    check_config("config:=", config)
     for name, check in CHECKS.items():
         check_name(name, given[name], check)
-    check_file("rviz_config", rviz_config, "a configuration of rviz2")
+    if given["rviz_config"]:
+        check_file("rviz_config", given["rviz_config"], "a configuration of rviz2")
     motion = given["motion"] or ("excitation" if simulated else "none")
     if motion in ("file", "poses"):  # a fault is one line here, and no node starts
         check_file("file", given["file"], "a trajectory file")
@@ -160,7 +183,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     # The simulator keeps the time
     if simulated and (given["publish_clock"] or given["use_sim_time"] == "true"):
         own["simulator_node"]["publish_clock"] = given["publish_clock"] != "false"
-    monitored = given["monitor"] == "true"
+    monitored, shown = given["monitor"] == "true", given["rviz"] == "true"
     started: list[LaunchDescriptionEntity] = [
         LogInfo(msg=line) for line in silent_hardware(description)
     ]
@@ -188,9 +211,13 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     if motion != "none":
         moved = {"motion": motion, "file": given["file"]}
         moved |= {"frame": given["frame"]} if given["frame"] else {}
+        if (given["repeat"] or str(shown and simulated).lower()) == "true":
+            moved["repeat"] = True
         started.append(node("trajectory_node", [*common, moved], name="trajectory_node"))
+    if shown:
+        started.append(node("marker_node", common, name="marker_node"))
     # First: if a package is missing, launch fails before it starts the others
-    return [*displays(given, description, ["-d", rviz_config, "-f", robot.links[0].name]), *started]
+    return [*displays(given, description, robot), *started]
 
 
 def end(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -201,28 +228,69 @@ def end(event: ProcessExited, context: LaunchContext) -> list[LaunchDescriptionE
     return [LogInfo(msg=f"error: {reason}; the launch ends"), Shutdown(reason=reason)]
 
 
-def displays(given: Mapping[str, str], description: str, arguments: list[str]) -> list[Node]:
-    """Return rviz2 with its arguments and robot_state_publisher, as far as requested."""
+def displays(given: Mapping[str, str], description: str, robot: Robot) -> list[Node]:
+    """Return rviz2 and the publishers of poses for it, as far as requested."""
     asked, shown = given["robot_state_publisher"], given["rviz"] == "true"
     parameters = {"use_sim_time": given["use_sim_time"] == "true"}
+    described = {**parameters, "robot_description": description}
     started = []
-    if asked == "true" or (not asked and shown and given["simulation"] == "true"):
-        own = {**parameters, "robot_description": description}
-        started.append(("robot_state_publisher", {"parameters": [own]}))
-    if shown:
-        started.append(("rviz2", {"parameters": [parameters], "arguments": arguments}))
-    return [
-        Node(
-            package=package,
-            executable=package,
-            namespace=given["namespace"],
-            # Robots may share frame names: each namespace has its own /tf
-            remappings=[("/tf", "tf"), ("/tf_static", "tf_static")],
-            output="screen",
-            **options,
+
+    def start(package: str, executable: str = "", **options: object) -> None:
+        # Robots may share frame names: each namespace has its own /tf
+        renamed = [("/tf", "tf"), ("/tf_static", "tf_static"), *options.pop("remappings", [])]
+        started.append(
+            Node(
+                package=package,
+                executable=executable or package,
+                namespace=given["namespace"],
+                remappings=renamed,
+                output="screen",
+                **options,
+            )
         )
-        for package, options in started
-    ]
+
+    if asked == "true" or (not asked and shown and given["simulation"] == "true"):
+        start("robot_state_publisher", parameters=[described])
+    if shown:
+        root, ghost = robot.links[0].name, "reference"
+        start(
+            "robot_state_publisher",
+            name="reference_state_publisher",
+            parameters=[{**described, "frame_prefix": f"{ghost}/"}],
+            remappings=[("joint_states", "reference"), ("robot_description", "~/description")],
+        )
+        frames = ["--frame-id", root, "--child-frame-id", f"{ghost}/{root}"]
+        start("tf2_ros", "static_transform_publisher", name="reference_root", arguments=frames)
+        path = given["rviz_config"] or rviz_file(robot, given["rate"])
+        start(
+            "rviz2",
+            parameters=[parameters],
+            arguments=["-d", path],
+            additional_env={PREFIXES: mesh_prefixes()},
+        )
+    return started
+
+
+def mesh_prefixes() -> str:
+    """Return AMENT_PREFIX_PATH with the prefix in which the package index installs robots."""
+    folders = [Path(entry) / "cmeel.prefix" for entry in sys.path]
+    found = [str(folder) for folder in folders if (folder / "share/ament_index").is_dir()]
+    return os.pathsep.join(filter(None, [os.environ.get(PREFIXES), *dict.fromkeys(found)]))
+
+
+def rviz_file(robot: Robot, rate: str) -> str:
+    """Copy the shipped configuration of rviz2, with frame and view of a robot; return its path."""
+    path = next(share_folder().glob("*/robot_dynamics.rviz"))
+    tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    manager, (middle, size) = tree["Visualization Manager"], reach(robot)
+    manager["Global Options"]["Fixed Frame"] = robot.links[0].name
+    view = manager["Views"]["Current"]
+    view["Focal Point"] = dict(zip("XYZ", middle.tolist(), strict=True))
+    view["Distance"] = VIEW_DISTANCE * size
+    for display in manager["Displays"]:
+        if "Filter size" in (topic := display.get("Topic", {})):
+            topic["Filter size"] = max(topic["Filter size"], round(POSE_DELAY_S * float(rate or 0)))
+    return temporary_file(yaml.safe_dump(tree))
 
 
 def silent_hardware(description: str) -> list[str]:
@@ -250,26 +318,6 @@ def check_file(argument: str, path: str, what: str) -> None:
         raise ArgumentError(f"{argument}:={path}: no such file; give {what}")
 
 
-def check_config(path: str) -> None:
-    """Check that the nodes will be able to read their parameter file, by the parser of rcl.
-
-    Raises:
-        ArgumentError: If they will not.
-    """
-    context = Context()
-    given = ["--ros-args", "--log-level", "rcl:=fatal", "--params-file", path]
-    try:
-        Path(path).read_text(encoding="utf-8")
-        rclpy.init(args=given, context=context, signal_handler_options=SignalHandlerOptions.NO)
-        context.try_shutdown()
-    except (OSError, UnicodeDecodeError, RuntimeError) as error:  # the last of rcl
-        reason = str(error).partition("Error: ")[2].partition(", at /")[0].strip() or error
-        raise ArgumentError(
-            f"config:={path}: not a parameter file of ROS 2 ({reason}); compare it with "
-            "config/robot_dynamics.yaml"
-        ) from None
-
-
 def check_name(argument: str, value: str, check: Callable[[str], object]) -> None:
     """Check that ROS 2 accepts a name.
 
@@ -294,56 +342,6 @@ CHECKS = {
     "joint_trajectory_controller": lambda name: name and absolute(validate_full_topic_name)(name),
 }
 """Checks of arguments that are names."""
-
-
-def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
-    """Write parameters by node to a file, as launch gives a process only one set."""
-    tree = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
-    return temporary_file(yaml.dump(tree, Dumper=PlainDumper))
-
-
-def standby_file(config: str) -> str:
-    """Copy the parameters of controller_node to its standby in a new file; return its path.
-
-    Numbers stay the text that they are: rcl and PyYAML differ in what they read as a number.
-    """
-
-    def copied(node: yaml.Node) -> yaml.Node:
-        if isinstance(node, yaml.MappingNode):
-            pairs = [
-                (yaml.ScalarNode(key.tag, name, style=key.style), copied(value))
-                for key, value in node.value
-                for name in standby_names(key.value)
-            ]
-            return yaml.MappingNode(node.tag, pairs, flow_style=node.flow_style)
-        if isinstance(node, yaml.SequenceNode):
-            items = [copied(item) for item in node.value]
-            return yaml.SequenceNode(node.tag, items, flow_style=node.flow_style)
-        return yaml.ScalarNode(node.tag, node.value, style=node.style)
-
-    tree = yaml.compose(Path(config).read_text(encoding="utf-8"), yaml.SafeLoader)
-    return temporary_file(yaml.serialize(copied(tree)) if tree else "")
-
-
-def standby_names(name: str) -> list[str]:
-    """Return the names under which the parameters of a node are written for its standby too."""
-    return [name, *([f"{name}_standby"] if name.endswith("controller_node") else [])]
-
-
-class PlainDumper(yaml.SafeDumper):
-    """Writes equal values in full: rcl rejects a file with the anchors of YAML."""
-
-    def ignore_aliases(self, _: object) -> bool:
-        """Return that no value is to be written as a reference to another."""
-        return True
-
-
-def temporary_file(text: str) -> str:
-    """Write a parameter file that is removed when the launch ends; return its path."""
-    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
-        file.write(text)
-    atexit.register(Path(file.name).unlink, missing_ok=True)
-    return file.name
 
 
 def robot_of(name: str, simulated: bool) -> tuple[str, Robot]:

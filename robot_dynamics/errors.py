@@ -12,6 +12,12 @@ from collections.abc import Collection, Iterable
 class RobotDynamicsError(Exception):
     """Base class of all exceptions of the package."""
 
+    def __str__(self) -> str:  # names in it come from files: line breaks, terminal codes
+        text = Exception.__str__(self)
+        if text.isprintable():
+            return text
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
 
 class UrdfError(RobotDynamicsError, ValueError):
     """A robot description that is not a valid URDF of a robot."""
@@ -23,9 +29,6 @@ class RobotError(RobotDynamicsError, ValueError):
 
 class UnknownNameError(RobotError, KeyError):
     """A joint, link, frame or formulation that does not exist."""
-
-    def __str__(self) -> str:  # KeyError would print the message in quotes
-        return str(self.args[0])
 
 
 class ArgumentError(RobotDynamicsError, ValueError):

@@ -13,6 +13,7 @@ import yaml
 from launched import PATH
 from robot_dynamics import read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, TrajectoryError
+from robot_dynamics.nodes.ros.parameter_files import check_config, standby_file
 from robot_dynamics.robot.catalogue import find_robot
 from ros_system import PATIENCE, NodeProcess, Peer, wait_for
 
@@ -42,7 +43,10 @@ def started(**arguments):
 
 
 @pytest.mark.parametrize("composed", ["false", "true"])
-def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(launch, composed):
+def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(
+    launch, composed, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     peer = Peer(launch.domain)
     try:
         namespace = f"arm_{composed}"
@@ -58,6 +62,7 @@ def test_an_arm_is_commanded_in_its_namespace_until_ctrl_c_ends_all(launch, comp
     assert process.returncode == 0, output
     assert "Traceback" not in output
     assert "has died" not in output
+    assert list(tmp_path.iterdir()) == []  # parameter files, also those of launch_ros
 
 
 def test_of_two_robots_in_simulated_time_one_keeps_the_clock(launch):
@@ -166,8 +171,8 @@ def test_a_controller_that_stands_by_has_the_parameters_of_the_other(tmp_path):
         "/**/controller_node:\n  ros__parameters: {gains: {joint_1: {p: 1e3}}, joints: [a, b]}\n"
         "controller_node:\n  ros__parameters:\n    gravity: [0.0, 0.0, -9.81]\n"
     )
-    copied = bringup().standby_file(str(path))
-    bringup().check_config(copied)
+    copied = standby_file(str(path))
+    check_config("", copied)
     text = Path(copied).read_text()
     tree = yaml.safe_load(text)
     for name in ("/**/controller_node", "controller_node"):
@@ -312,12 +317,95 @@ def test_a_stock_controller_and_ours_in_one_process_are_refused():
         started(joint_trajectory_controller="arm_controller", composed="true")
 
 
+def publishers(**arguments):
+    """Names of the robot_state_publishers: the robot's and that of the reference."""
+    nodes = [n for n in started(**arguments) if n.node_executable == "robot_state_publisher"]
+    return [node._Node__node_name for node in nodes]
+
+
 def test_the_robot_state_publisher_of_a_robot_is_not_doubled():
-    shown = {"rviz2", "robot_state_publisher"}
-    assert shown.intersection(executables(rviz="true")) == shown
-    assert shown.intersection(executables(rviz="true", simulation="false")) == {"rviz2"}
-    own = executables(rviz="true", simulation="false", robot_state_publisher="true")
-    assert shown.intersection(own) == shown
+    reference = "reference_state_publisher"
+    assert publishers(rviz="true") == [None, reference]
+    assert publishers(rviz="true", simulation="false") == [reference]
+    assert publishers(rviz="true", simulation="false", robot_state_publisher="true") == [
+        None,
+        reference,
+    ]
+    assert publishers(robot_state_publisher="true") == [None]
+
+
+def evaluated(executable, **arguments):
+    """Parameters of the last node of an executable that the launch file starts."""
+    from launch_ros.utilities import evaluate_parameters
+
+    from launch import LaunchContext
+
+    node = [n for n in started(**arguments) if n.node_executable == executable][-1]
+    given = evaluate_parameters(LaunchContext(), node._Node__parameters)
+    return {name: x for values in given if isinstance(values, dict) for name, x in values.items()}
+
+
+def test_the_motion_repeats_in_rviz_but_never_by_itself_on_a_real_arm():
+    assert evaluated("trajectory_node", rviz="true")["repeat"] is True
+    assert "repeat" not in evaluated("trajectory_node")
+    assert "repeat" not in evaluated("trajectory_node", rviz="true", repeat="false")
+    real = {"simulation": "false", "motion": "excitation", "rviz": "true"}
+    assert "repeat" not in evaluated("trajectory_node", **real)
+    assert evaluated("trajectory_node", **real, repeat="true")["repeat"] is True
+
+
+def rviz(**arguments):
+    """The action that starts rviz2, and its configuration."""
+    (node,) = [n for n in started(rviz="true", **arguments) if n.node_executable == "rviz2"]
+    words = node._Node__arguments
+    assert words[0] == "-d"
+    return node, yaml.safe_load(Path(words[1]).read_text())["Visualization Manager"]
+
+
+def display(manager, name):
+    (found,) = [shown for shown in manager["Displays"] if shown["Name"] == name]
+    return found
+
+
+def test_rviz_shows_the_robot_of_the_launch_from_a_distance_that_it_fits_in():
+    for name, root, size in (("planar_2r", "base_link", 5.0), ("puma_gupta", "base_link", 2.6)):
+        _, manager = rviz(robot=name, simulation="false")
+        assert manager["Global Options"]["Fixed Frame"] == root
+        view = manager["Views"]["Current"]
+        assert 0.8 * size < view["Distance"] < 1.5 * size  # m
+        assert max(map(abs, view["Focal Point"].values())) < 0.1 * size  # near the root
+
+
+@pytest.mark.parametrize(("rate", "held"), [("", 200), ("250", 200), ("4000", 800)])
+def test_joint_states_wait_in_rviz_for_four_periods_of_robot_state_publisher(rate, held):
+    _, manager = rviz(rate=rate)
+    assert display(manager, "Joint efforts")["Topic"]["Filter size"] == held
+
+
+def test_the_ghost_in_rviz_stands_on_the_frames_of_its_own_publisher():
+    _, manager = rviz()
+    prefix = display(manager, "Reference")["TF Prefix"]
+    assert display(manager, "Robot")["TF Prefix"] == ""
+    own = evaluated("robot_state_publisher", rviz="true")
+    assert own["frame_prefix"] == f"{prefix}/"
+
+
+def test_rviz_finds_the_meshes_of_packages_outside_its_path(monkeypatch):
+    pytest.importorskip("pinocchio", reason="example-robot-data is not installed")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", "/opt/ros/jazzy")
+    node, _ = rviz(robot="panda")
+    ((name, value),) = node.additional_env
+    assert "".join(part.text for part in name) == "AMENT_PREFIX_PATH"
+    first, second = "".join(part.text for part in value).split(os.pathsep)
+    assert first == "/opt/ros/jazzy"
+    index = Path(second, "share/ament_index/resource_index/packages/example-robot-data")
+    assert index.is_file()
+
+
+def test_a_configuration_of_rviz_is_taken_as_it_is(tmp_path):
+    path = tmp_path / "own.rviz"
+    path.write_text("Visualization Manager: {Displays: []}")
+    assert rviz(rviz_config=str(path))[1] == {"Displays": []}
 
 
 @pytest.mark.parametrize("composed", ["false", "true"])

@@ -149,8 +149,10 @@ def watched(results: NodeResults, folder: Path) -> None:
             for how in ("without", "with"):
                 if how == "with":
                     page = {"urdf_path": results.robot, "port": PAGE_PORT, "host": "127.0.0.1"}
-                    running.start("viewer_node", page).wait_for_log(str(PAGE_PORT))
-                    reader = running.start_module("page_reader", str(PAGE_PORT))
+                    viewer = running.start("viewer_node", page)
+                    viewer.wait_for_log("this machine only")
+                    address = viewer.log.partition("viewer: ")[2].split()[0]
+                    reader = running.start_module("page_reader", address)
                     reader.wait_for_log("page is watched")
                 time.sleep(SETTLE)
                 heard.clear()

@@ -1,6 +1,6 @@
 """A client that reads the page of viewer_node without drawing it.
 
-    python -m benchmark.nodes.page_reader PORT
+    python -m benchmark.nodes.page_reader ADDRESS
 
 Connects as a browser does and reads all that comes, so that the page is made and sent; a browser
 usually runs on another machine.
@@ -10,18 +10,25 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import viser
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
-from websockets.typing import Subprotocol
+from websockets.typing import Origin, Subprotocol
 
 
 def main() -> int:
     """Read until SIGINT, or until the page ends."""
     protocol = Subprotocol(f"viser-v{viser.__version__}")
-    page = f"ws://127.0.0.1:{sys.argv[1]}"
-    connection = connect(page, subprotocols=[protocol], max_size=None, compression=None)
+    address = urlsplit(sys.argv[1])
+    connection = connect(
+        f"ws://{address.netloc}{address.path}",
+        origin=Origin(f"http://{address.netloc}"),
+        subprotocols=[protocol],
+        max_size=None,
+        compression=None,
+    )
     with suppress(KeyboardInterrupt, ConnectionClosed), connection:
         for count, _message in enumerate(connection):
             if count == 0:

@@ -35,6 +35,7 @@ MOTIONS: Mapping[str, str] = {
     "view": "the robot in a browser, simulated: watch it move, drag it, load it",
     "study": "thousands of closed loops: the model error that the limits allow",
     "demo": "the same through real ROS 2 nodes and topics, in real time",
+    "rehearse": "the first day on a real arm, in simulation: hold, motion, stop, killed controller",
     "replay": "a recorded run in a browser, with a slider for its time",
     "plot": "a recorded run as a picture",
 }

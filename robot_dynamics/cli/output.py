@@ -7,23 +7,32 @@ answer. Errors and warnings go to stderr, and a verb that fails prints no object
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics.foundation.user_files import write_whole
+
 if TYPE_CHECKING:  # rich comes with the extra `cli`; JSON output works without
+    from matplotlib.figure import Figure
     from rich.console import Console
     from rich.table import Table
 
 
 def wide_console(width: int = 120, *, stderr: bool = False) -> Console:
-    """Return a console as wide as the terminal, or of a width where there is no terminal."""
+    """Return a console as wide as the terminal, or of a width where there is no terminal.
+
+    It prints names as they are, without styles and emoji that they may spell.
+    """
     from rich.console import Console  # noqa: PLC0415
 
-    return Console(stderr=stderr, width=None if Console().is_terminal else width)
+    wide = None if Console().is_terminal else width
+    return Console(stderr=stderr, width=wide, markup=False, emoji=False)
 
 
 def plain_table(title: str | None, text: Iterable[str], numbers: Iterable[str] = ()) -> Table:
@@ -55,6 +64,15 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_json(content: Mapping[str, Any]) -> None:
     """Print an object: arrays and iterators as lists, records as objects, infinity as null."""
     print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def save_picture(figure: Figure, path: Path) -> Path:
+    """Save a picture, whole or not at all, in a folder that is created if need be."""
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix[1:].lower())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, content.getvalue())
+    return path
 
 
 def _plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from robot_dynamics.foundation.user_files import write_whole
+from robot_dynamics.cli.output import save_picture
+from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
@@ -101,14 +101,16 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.plot(x[good], own["error"][good], ".", ms=2, color="#0072b2")
         axis.plot(x[~good], own["error"][~good], ".", ms=2, color="#d55e00")
         axis.axhline(plan.limits.error, color="#999999", lw=1)
-        axis.set_xlabel(f"{name}{' (mean)' if len(columns) > 1 else ''}, {own.units[columns[0]]}")
+        mean = " (mean)" if len(columns) > 1 else ""
+        axis.set_xlabel(plot_text(f"{name}{mean}, {own.units[columns[0]]}"))
         axis.set_ylabel("largest error")
         axis.set_yscale("log")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated")
+    title = f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated"
+    figure.suptitle(plot_text(title))
     figure.tight_layout()
-    return _saved(figure, folder / "study.png")
+    return save_picture(figure, folder / "study.png")
 
 
 def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
@@ -128,21 +130,13 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
         )
         row[0].plot(log.t, log.q_d - log.q)
         row[0].set_ylabel(f"{mode}\nerror, rad or m")
-        row[1].plot(log.t, log.tau, label=plan.robot.joint_names)
+        row[1].plot(log.t, log.tau, label=list(map(plot_text, plan.robot.joint_names)))
         row[1].set_ylabel("effort, N m or N")
         name = f"run_{run}_{mode}.csv"
         write_trajectory(folder / name, again.waypoints())
     axes[0, 1].legend(fontsize="x-small", ncols=2)
     for axis in axes[-1]:
         axis.set_xlabel("time, s")
-    figure.suptitle(f"{plan.robot.name}, run {run}")
+    figure.suptitle(plot_text(f"{plan.robot.name}, run {run}"))
     figure.tight_layout()
-    return _saved(figure, folder / f"run_{run}.png")
-
-
-def _saved(figure: Figure, place: Path) -> Path:
-    """Save a picture, completely or not at all."""
-    content = io.BytesIO()
-    figure.savefig(content)
-    write_whole(place, content.getvalue())
-    return place
+    return save_picture(figure, folder / f"run_{run}.png")

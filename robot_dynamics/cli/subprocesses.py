@@ -9,9 +9,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from robot_dynamics.errors import RobotDynamicsError
 
@@ -26,13 +26,22 @@ LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
 @contextmanager
 def node_subprocess(
-    node: str, domain: int, **parameters: object
+    node: str,
+    domain: int,
+    environment: Mapping[str, str] | None = None,
+    *,
+    arguments: Sequence[str] = (),
+    log: IO[bytes] | None = None,
+    **parameters: object,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a node in a process of its own.
 
     Args:
         node: Executable, such as "viewer_node".
         domain: ROS domain.
+        environment: Further variables of its environment, which other users cannot read.
+        arguments: Arguments behind `--ros-args`, in front of the parameters.
+        log: Where the output of the node goes; by default to that of the verb.
         parameters: Parameters of the node.
 
     The process ends with the verb, after Ctrl-C, SIGTERM and SIGKILL too.
@@ -43,8 +52,15 @@ def node_subprocess(
         f"from robot_dynamics.nodes.executables import {node}; {node}()"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "--ros-args", "--log-level", "warn", *given],
-        env={LOCAL: "LOCALHOST", **os.environ, "ROS_DOMAIN_ID": str(domain)},
+        [sys.executable, "-c", code, "--ros-args", "--log-level", "warn", *arguments, *given],
+        env={
+            LOCAL: "LOCALHOST",
+            **os.environ,
+            "ROS_DOMAIN_ID": str(domain),
+            **(environment or {}),
+        },
+        stdout=log,
+        stderr=log,
         stdin=subprocess.PIPE,  # never written to; see end_with_verb
         start_new_session=True,  # Ctrl-C goes to the verb, which ends the subprocess
     )

@@ -68,7 +68,7 @@ def numbers(name: str, values: Any, shape: tuple[int, ...], *, traced: bool = Fa
         traced: Accept symbols and numbers that have overflowed as well.
 
     Returns:
-        An array of float64, or of objects for symbols.
+        An array of float64, or of objects for symbols; those of other packages as `Scalar`.
 
     Raises:
         RobotError: If it is anything but finite numbers of that shape.
@@ -88,7 +88,7 @@ def numbers(name: str, values: Any, shape: tuple[int, ...], *, traced: bool = Fa
         finite = "" if traced else "finite "
         wanted = f"{finite}numbers of shape {shape}" if shape else f"a {finite}number"
         raise RobotError(f"{name} must be {wanted}, got {shown(values)}")
-    return array
+    return lifted(array) if array.dtype == object else array
 
 
 def _is_factor(value: object) -> bool:

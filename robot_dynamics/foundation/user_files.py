@@ -1,44 +1,113 @@
-"""Files of users: one reader of YAML, one reader of CSV, and one writer of whole files.
+"""Files of users: one reader each of YAML, CSV and arrays, and one writer of whole files.
 
-Each error names the file, its line or element, and the remedy. The caller names the exception,
-because a faulty trajectory and a faulty recording are different errors.
+For any bytes, a reader returns a value or raises one error that names the file, its line or
+element, and the remedy. The caller names the exception, because a faulty trajectory and a faulty
+recording are different errors.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
+import io
 import os
+import re
+import secrets
+import stat
+import zipfile
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
 
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import RobotDynamicsError, shown
+from robot_dynamics.foundation.arrays import Array
 
 Failure = type[RobotDynamicsError]
 
+MOST_BYTES = 2**30
+"""Largest content of a file, decompressed."""
 
-def read_yaml(path: str | os.PathLike[str], failure: Failure, contents: str) -> Any:
-    """Return the first document of a YAML file, or None if the file is empty.
+MOST_YAML = 2**24
+"""Largest content of a YAML file."""
+
+DEEPEST = 50
+"""Levels of nesting of a YAML file."""
+
+_NUMBER = re.compile(r"[ \t]*[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf|nan)[ \t]*",
+                     re.ASCII | re.IGNORECASE)  # fmt: skip
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads maps, lists, text, numbers, booleans and null; dates are text."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event = self.peek_event()
+        if isinstance(event, yaml.AliasEvent):  # a few of them unfold into billions of values
+            _refuse_yaml(event, "aliases (*name) are not read; repeat the values")
+        if getattr(event, "tag", None) not in (None, "!"):
+            _refuse_yaml(event, "tags (!name) are not read; leave the tag out")
+        self.depth += 1
+        if self.depth > DEEPEST:
+            _refuse_yaml(event, f"more than {DEEPEST} levels of nesting; write them flat")
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in known if not tag.endswith((":timestamp", ":value"))]
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+class _Refused(yaml.MarkedYAMLError):  # type: ignore[misc]
+    """YAML that `_Loader` does not read."""
+
+
+def _refuse_yaml(event: Any, fault: str) -> None:
+    raise _Refused(problem=fault, problem_mark=event.start_mark)
+
+
+def parse_yaml(text: str, where: str, failure: Failure, contents: str) -> Any:
+    """Return the first document of a YAML text, or None if it is empty.
+
+    Documents behind the first `---` are ignored.
 
     Args:
-        path: The file. Documents behind the first `---` are ignored.
+        text: The text.
+        where: Name of the text, for messages.
         failure: Exception to raise.
         contents: Expected contents, for the message: "write `contents`".
 
     Raises:
-        failure: If the file cannot be read or is not YAML.
+        failure: If it is not plain YAML.
     """
+    fault = f"not YAML; write {contents}"
     try:
-        with _opened(path) as file:
-            return next(iter(yaml.safe_load_all(file.read())), None)
-    except (OSError, UnicodeDecodeError) as error:
-        raise failure(f"{path}: cannot be read ({_reason(error)}); give a text file") from None
+        return next(iter(yaml.load_all(text, _Loader)), None)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f"line {mark.line + 1}: " if mark else ""
-        raise failure(f"{path}: {line}not YAML; write {contents}") from None
+        if isinstance(error, _Refused):
+            fault = error.problem
+        raise failure(f"{where}: {line}{fault}") from None
+    except ValueError as error:  # a whole number of more digits than Python reads
+        raise failure(f"{where}: {shown(str(error))}; {fault}") from None
+
+
+def read_yaml(path: str | os.PathLike[str], failure: Failure, contents: str) -> Any:
+    """Return the first document of a YAML file, as of `parse_yaml`.
+
+    Raises:
+        failure: If the file cannot be read or is not plain YAML.
+    """
+    text = _text(path, failure, "a text file", MOST_YAML)
+    return parse_yaml(text, f"{path}", failure, contents)
 
 
 class CsvRow(NamedTuple):
@@ -86,13 +155,13 @@ def read_csv(
     Raises:
         failure: If the file cannot be read, or a row has more or fewer cells than the header.
     """
+    remedy = "a CSV file with a header"
+    reader = csv.reader(io.StringIO(_text(path, failure, remedy, MOST_BYTES), newline=""))
     try:
-        with _opened(path) as file:
-            reader = csv.reader(file)
-            rows = [(reader.line_num, cells) for cells in reader if cells]
-    except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
+        rows = [(reader.line_num, cells) for cells in reader if cells]
+    except csv.Error as error:
         raise failure(
-            f"{path}: cannot be read ({_reason(error)}); give a CSV file with a header"
+            f"{path}: line {reader.line_num}: cannot be read ({error}); give {remedy}"
         ) from None
     header = [cell.strip() for cell in rows.pop(0)[1]] if rows else []
     if drop_cut_row and len(rows) > 1 and len(rows[-1][1]) != len(header):
@@ -126,40 +195,83 @@ def number(where: str, value: Any, failure: Failure) -> float:
     Raises:
         failure: If it is not a number.
     """
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise failure(f"{where} holds {shown(value)}; give a number")
     try:
         return float(value)
-    except (TypeError, ValueError):
-        raise failure(f"{where} holds {value!r}; give a number") from None
+    except (TypeError, ValueError, OverflowError):
+        raise failure(f"{where} holds {shown(value)}; give a number") from None
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file in whole or not at all: beside its place, then renamed into it.
+def read_arrays(path: str | os.PathLike[str], failure: Failure) -> dict[str, Array]:
+    """Return the arrays of an NPZ file by name, of numbers or text.
 
     Raises:
-        OSError: If the disk is full or the place cannot be written; nothing is left there.
+        failure: If the file cannot be read.
     """
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(beside, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
+        with zipfile.ZipFile(path) as file:
+            size = sum(item.file_size for item in file.infolist())
+        if size > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES >> 20} MiB")
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: np.asarray(file[name]) for name in file.files}
+        if any(values.dtype.kind not in "fiubU" for values in arrays.values()):
+            raise ValueError("not of numbers")
+    except Exception as error:  # of zipfile, zlib, NumPy, memory: each has errors of its own
+        raise failure(f"{path}: cannot be read ({_reason(error)}); give an NPZ of arrays") from None
+    return arrays
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes | str) -> None:
+    """Write a file in whole or not at all: beside its place, then renamed into it.
+
+    A file that is there keeps its permissions, and a link its target.
+
+    Raises:
+        OSError: If the disk is full or the place cannot be written; it names the file, and what
+            was there stays.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    place = Path(os.path.realpath(path))
+    beside = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        mode = Path(path).stat().st_mode if Path(path).exists() else None
+        if mode is not None and not stat.S_ISREG(mode):  # a terminal, a pipe
+            Path(path).write_bytes(data)
+            return
+        if mode is not None and not os.access(place, os.W_OK):
+            raise PermissionError(13, "Permission denied")
+        try:
+            with beside.open("xb") as file:
+                if mode is not None:
+                    os.fchmod(file.fileno(), stat.S_IMODE(mode))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(place)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
     except OSError as error:
-        beside.unlink(missing_ok=True)
-        if error.filename is None:
-            error.filename = str(path)
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def _opened(path: str | os.PathLike[str]) -> IO[str]:
-    if Path(path).suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8", newline="")
-    return open(path, encoding="utf-8", newline="")
+def _text(path: str | os.PathLike[str], failure: Failure, remedy: str, most: int) -> str:
+    """Return the text of a file, plain or gzipped, without a byte-order mark."""
+    try:
+        opened = gzip.open if Path(path).suffix == ".gz" else open
+        with opened(path, "rb") as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise ValueError(f"more than {most >> 20} MiB")
+        return str(data, "utf-8-sig")
+    except Exception as error:  # of the system, of gzip, of the codec: each has its own
+        raise failure(f"{path}: cannot be read ({_reason(error)}); give {remedy}") from None
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "not UTF-8 text"
-    return getattr(error, "strerror", None) or str(error)
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(text.split())[:120]

@@ -116,7 +116,7 @@ def identify(
     model, identified = (free, robot) if not physical else fit.consistent(links)
     friction = model.friction
     identified = _with_friction(identified, friction, model.drive)
-    report = reported(robot, motion, fit.held_out_residual, model.efforts(motion), fit.seen, found)
+    report = reported(robot, motion, fit.held_out_residual, model.efforts(motion), fit, found)
     rotor = np.diag(model.drive.T @ np.diag(model.rotor) @ model.drive)
     return Identification(
         identified,

@@ -6,6 +6,7 @@ together.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,9 +26,10 @@ from robot_dynamics.identification.least_squares import (
     estimate,
     held_out,
     normal,
+    undetermined,
 )
 from robot_dynamics.identification.link_inertias import LinkInertias, Quadratic, consistent
-from robot_dynamics.identification.signals import Signals, moves
+from robot_dynamics.identification.signals import Signals, at_random, moves
 from robot_dynamics.recordings.data_quality import saturated
 from robot_dynamics.robot.robot import Robot
 
@@ -188,6 +190,20 @@ class Fit:
     def seen(self) -> Array:
         """Deviation of each base parameter over its URDF value; infinite if not excited."""
         return self.estimate.deviation[: self.p]
+
+    @property
+    def inseparable(self) -> list[str]:
+        """Names of base parameters that no motion tells from rotor inertia, friction or others."""
+        if np.isfinite(self.seen).all():
+            return []
+        other, motion = copy.copy(self), at_random(self.dynamics.robot, self.motion)
+        other.motion, other.tau = motion, motion.tau
+        other.Y = regressor_at_drives(self.dynamics, motion, self.drive)
+        other.columns = FrictionColumns(motion, self.drive)
+        other.load = np.abs(other.Y @ self.prior)
+        gram, _ = normal(other.problem(self.rotors), np.ones_like(motion.tau))
+        lost = undetermined(gram)[: self.p]
+        return [b.name for b, one in zip(self.dynamics.base_parameters, lost, strict=True) if one]
 
 
 def _waits(motion: Signals, moving: Array) -> Array:

@@ -170,8 +170,13 @@ def _deviation(problem: Problem, weight: Array, residual: Array, times: Array) -
     if problem.shift is not None:
         _, right = normal(replace(problem, tau=problem.shift), weight)
         variance = variance + (inverse @ (right / scale) / scale) ** 2
-    undetermined = (vectors[:, ~seen] ** 2).sum(axis=1) > 1e-3
-    return np.where(undetermined, np.inf, np.sqrt(np.maximum(variance, 0.0)))
+    return np.where(undetermined(gram), np.inf, np.sqrt(np.maximum(variance, 0.0)))
+
+
+def undetermined(gram: Array) -> Array:
+    """Return which unknowns a normal matrix does not determine, shape (c,)."""
+    _, values, vectors = _eigen(gram)
+    return np.asarray((vectors[:, values <= INDEPENDENT * values[-1]] ** 2).sum(axis=1) > 1e-3)
 
 
 def _eigen(gram: Array) -> tuple[Array, Array, Array]:

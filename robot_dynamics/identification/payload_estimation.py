@@ -8,6 +8,7 @@ as a body can be.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -17,14 +18,14 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
 from robot_dynamics.identification.effort_model import EffortModel, regressor_at_drives
-from robot_dynamics.identification.least_squares import Problem, estimate, normal
+from robot_dynamics.identification.least_squares import Problem, estimate, normal, undetermined
 from robot_dynamics.identification.link_inertias import (
     PAIRS,
     Quadratic,
     carried_at,
     columns_by_entry,
 )
-from robot_dynamics.identification.signals import joined, moves, signals
+from robot_dynamics.identification.signals import at_random, joined, moves, signals
 from robot_dynamics.recordings.recording import Recording
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import PARAMETERS, body_with
@@ -34,6 +35,10 @@ ROUNDS = 3
 
 UNDETERMINED = 1e-3
 """Weight of directions that the data do not determine, relative to those that they do."""
+
+
+SURE = 3.0
+"""Standard deviations by which a load must differ from none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,7 @@ class Payload:
         inertia: About the mass centre in axes of `frame`, shape (3, 3), kg m^2.
         deviation: Standard deviations by name of the ten `PARAMETERS` about the origin of the
             frame; infinite where the motion does not show one.
+        hidden: Names of those that no motion of the arm shows.
     """
 
     frame: str
@@ -54,6 +60,14 @@ class Payload:
     com: Array
     inertia: Array
     deviation: dict[str, float]
+    hidden: tuple[str, ...] = ()
+
+    @property
+    def found(self) -> bool:
+        """True if the mass, or the first moment without it, exceeds its uncertainty."""
+        names = ("m",) if np.isfinite(self.deviation["m"]) else PARAMETERS[1:4]
+        values = dict(zip(PARAMETERS, (self.mass, *self.mass * self.com), strict=False))
+        return any(abs(values[name]) > SURE * self.deviation[name] for name in names)
 
     def on(self, robot: Robot) -> Robot:
         """Return the robot with the load."""
@@ -80,7 +94,7 @@ def identify_payload(
     Raises:
         UnknownNameError: If there is no such frame.
         RobotError: If no joint moves the frame.
-        RecordingError: If the motion shows no mass there.
+        RecordingError: If the recording cannot be used.
     """
     recordings = [recording] if isinstance(recording, Recording) else list(recording)
     motion = joined([signals(one, cutoff) for one in recordings])
@@ -94,14 +108,15 @@ def identify_payload(
         problem = Problem(X, rest, np.zeros(len(pi)), np.ones_like(rest, dtype=bool), moving)
         fit = estimate(problem)
         pi = _nearest_body(Quadratic.of(*normal(problem, fit.sample_weight)))
-    body = body_with(pi)
-    if body.mass <= 1e-6:
-        raise RecordingError(
-            f"{recordings[0].source}: no load is seen at '{frame}'; is it fastened there, and does "
-            "the motion lift it?"
-        )
     deviation = dict(zip(PARAMETERS, map(float, fit.deviation), strict=True))
-    return Payload(frame, float(body.mass), body.com, body.about_com, deviation)
+    anywhere = at_random(robot, motion)
+    X = regressor_at_drives(model.dynamics, anywhere, model.drive) @ B
+    gram, _ = normal(replace(problem, X=X, tau=anywhere.tau), np.ones_like(anywhere.tau))
+    hidden = tuple(x for x, lost in zip(PARAMETERS, undetermined(gram), strict=True) if lost)
+    if pi[0] <= 1e-6:
+        return Payload(frame, 0.0, np.zeros(3), np.zeros((3, 3)), deviation, hidden)
+    body = body_with(pi)
+    return Payload(frame, float(body.mass), body.com, body.about_com, deviation, hidden)
 
 
 def _nearest_body(data: Quadratic) -> Array:
@@ -115,7 +130,9 @@ def _nearest_body(data: Quadratic) -> Array:
     problem = cp.Problem(
         cp.Minimize(cp.sum_squares(fit) + (UNDETERMINED / size) ** 2 * cp.trace(J))
     )
-    problem.solve(solver=cp.CLARABEL)
+    with warnings.catch_warnings():  # of accuracy, where there is no load
+        warnings.simplefilter("ignore")
+        problem.solve(solver=cp.CLARABEL)
     if J.value is None:
         raise RecordingError(f"payload: the solver says {problem.status}; record another motion")
     return np.asarray(T @ np.array([J.value[a, b] for a, b in PAIRS]))

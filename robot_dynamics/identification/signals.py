@@ -9,7 +9,7 @@ model makes of the motion pass the same filter: what it takes away is missing on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from robot_dynamics.errors import ArgumentError, RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.recordings.recording import FEWEST, Recording
+from robot_dynamics.robot.robot import Robot
 
 GAP = 5.0
 """A distance of samples above this many of the usual ones is a gap ..."""
@@ -86,6 +87,24 @@ class Signals:
     cutoff: float
     part: Array
     low_pass: Callable[[Callable[[Array], Array]], Array]
+
+
+def at_random(robot: Robot, motion: Signals, count: int = 2000) -> Signals:
+    """Return states all over the joint ranges: what they do not show, no motion shows.
+
+    Velocities and accelerations are of the size of those of `motion`.
+    """
+    rng, n = np.random.default_rng(0), robot.dof
+    lower, upper = np.clip([robot.limits.lower, robot.limits.upper], -np.pi, np.pi)
+    q = rng.uniform(np.minimum(lower, upper), np.maximum(lower, upper), (count, n))
+    qd, qdd = (
+        np.maximum(np.abs(x).max(axis=0), 1e-3) * rng.normal(size=(count, n))
+        for x in (motion.qd, motion.qdd)
+    )
+    none = np.zeros((count, n))
+    return replace(
+        motion, q=q, qd=qd, qdd=qdd, tau=none, half=none, low_pass=lambda columns: columns(qd)
+    )
 
 
 def signals(recording: Recording, cutoff: float | None = None, *, thinned: bool = True) -> Signals:

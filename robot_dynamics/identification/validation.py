@@ -10,6 +10,7 @@ import numpy as np
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.identification.effort_model import EffortModel
+from robot_dynamics.identification.friction_and_bodies import Fit
 from robot_dynamics.identification.signals import Signals, moves
 from robot_dynamics.recordings.data_quality import QualityWarning, checked_motion, still
 from robot_dynamics.recordings.recording import Recording
@@ -145,7 +146,7 @@ def reported(
     motion: Signals,
     held_out: Array,
     predicted: Array,
-    deviation: Array | None,
+    fit: Fit | None,
     found: Sequence[QualityWarning],
 ) -> Report:
     """Judge a model.
@@ -155,7 +156,7 @@ def reported(
         motion: Filtered samples, N of n joints.
         held_out: Measured less predicted efforts on held-out samples, shape (N, n).
         predicted: Efforts of the model, shape (N, n).
-        deviation: Standard deviations of base parameters, if any were identified.
+        fit: The least squares, if any base parameters were identified.
         found: Data-quality warnings about the recordings.
     """
     tau, limit = motion.tau, robot.limits.effort
@@ -165,12 +166,19 @@ def reported(
         for j in range(robot.dof)
     )
     verdict, reasons = _verdict(fits, found)
-    if deviation is not None and not np.isfinite(deviation).all():
-        count = int((~np.isfinite(deviation)).sum())
-        reasons.append(
-            f"the motion does not show {count} of {len(deviation)} base parameters, which stay as "
-            "the URDF has them; record a motion of `robot-dynamics excite`"
-        )
+    if fit is not None:
+        lost = fit.inseparable
+        count = int((~np.isfinite(fit.seen)).sum()) - len(lost)
+        if count > 0:
+            reasons.append(
+                f"the motion does not show {count} of {len(fit.seen)} base parameters, which stay "
+                "as the URDF has them; record a motion of `robot-dynamics excite`"
+            )
+        if lost:
+            reasons.append(
+                f"no motion of this arm tells {', '.join(lost)} from rotor inertia or friction of "
+                "the same effect; only their sums are identified, which is all that efforts need"
+            )
     return Report(
         robot.name, fits, tuple(found), verdict, tuple(reasons), motion.time, tau, predicted,
         held_out, motion.cutoff,
@@ -235,15 +243,14 @@ def _verdict(fits: Sequence[JointFit], found: Sequence[QualityWarning]) -> tuple
         reasons.append("record a longer motion that turns these joints back at several speeds")
         return "usable for gravity only", reasons
     small = [fit for fit in fits if fit.moving > GOOD]
-    worst = max((fit for fit in fits if fit not in small), key=lambda fit: fit.moving, default=None)
-    if worst is not None:
-        reasons.append(
-            f"at most {100 * worst.relative:.1f} % of an effort stays unexplained (joint "
-            f"'{worst.joint}'), on samples that the fit did not see"
-        )
+    worst = max(fits, key=lambda fit: fit.relative)
+    reasons.append(
+        f"at most {percent(worst.relative)} % of an effort stays unexplained (joint "
+        f"'{worst.joint}'), on samples that the fit did not see"
+    )
     reasons += [
-        f"joint '{fit.joint}': {100 * fit.moving:.0f} % of its effort stays unexplained, but that "
-        f"is {fit.rms:.3g} N m or N rms, below {100 * SMALL:.0f} % of its limit"
+        f"joint '{fit.joint}': {percent(fit.moving)} % of its effort stays unexplained while it "
+        f"moves, but that is {fit.rms:.3g} N m or N rms, below {100 * SMALL:.0f} % of its limit"
         for fit in small
     ]
     return "good", reasons

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array, matrix, numbers, vector
+from robot_dynamics.kinematics.forward_kinematics import frame_pose
 from robot_dynamics.kinematics.jacobian import frame_drift, frame_jacobian
 from robot_dynamics.robot.robot import Robot
 
@@ -29,9 +30,12 @@ def task_rows(directions: Sequence[str]) -> list[int]:
 
     Raises:
         UnknownNameError: If there is no such direction.
+        ArgumentError: If there is none, or one twice.
     """
     for name in directions:
         check_known("direction", name, "a task", DIRECTIONS)
+    if not 0 < len(directions) == len(set(directions)):
+        raise ArgumentError(f"a task takes one direction or more, each once; got {directions!r}")
     return [DIRECTIONS.index(name) for name in directions]
 
 
@@ -160,10 +164,15 @@ def joint_accelerations(
     frame: str,
     *,
     task: Sequence[str] = DIRECTIONS,
+    axes: str = "root",
     weights: npt.ArrayLike | None = None,
     damping: float = 0.0,
+    preferred: npt.ArrayLike | None = None,
 ) -> Array:
     """Compute the joint accelerations of an acceleration of a frame, from a = J qdd + Jd qd.
+
+    A task of fewer rows than six leaves the other directions open: ("x", "y", "z") the
+    orientation, all but "rz" with `axes="frame"` the turn of a tool about its z axis.
 
     Args:
         robot: Any robot of n independent joints.
@@ -172,21 +181,29 @@ def joint_accelerations(
         acceleration: Of the directions of the task, shape (m,), m/s^2 and rad/s^2.
         frame: Link or named frame.
         task: Some of `DIRECTIONS`; what the others do is left open.
+        axes: Axes of the directions: those of the "root" link, or of the "frame" as it lies at q.
         weights: As in `weighted_inverse`.
         damping: As in `weighted_inverse`.
+        preferred: Joint accelerations, shape (n,), of which the arm makes what the task leaves
+            open, to damp or centre the joints; by default none.
 
     Returns:
         Joint accelerations, shape (n,), the least if the arm has more joints than the task rows.
 
     Raises:
-        UnknownNameError: If there is no such frame or direction.
+        UnknownNameError: If there is no such frame, direction or name of axes.
+        ArgumentError: If the task is empty or repeats a direction.
         ShapeError: If a shape does not fit.
     """
     rows = task_rows(task)
-    wanted = (
-        vector("acceleration", acceleration, len(rows)) - frame_drift(robot, q, qd, frame)[rows]
+    check_known("axes", axes, "a task", ("root", "frame"))
+    turn = np.eye(3) if axes == "root" else frame_pose(robot, q, frame).rotation.T
+    seen = np.kron(np.eye(2), turn)[rows]
+    wanted = vector("acceleration", acceleration, len(rows)) - seen @ frame_drift(
+        robot, q, qd, frame
     )
-    return weighted_inverse(frame_jacobian(robot, q, frame)[rows], weights, damping) @ wanted
+    J = seen @ frame_jacobian(robot, q, frame)
+    return resolved_rates(J, wanted, weights=weights, damping=damping, preferred=preferred)
 
 
 def _root_of_inverse(name: str, weights: npt.ArrayLike | None, n: int) -> Array:

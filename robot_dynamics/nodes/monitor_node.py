@@ -48,7 +48,7 @@ class MonitorParameters(ModelParameters):
         high=1000.0,
         read_only=True,
     )
-    filter_edge: float = parameter(
+    filter_cutoff: float = parameter(
         4.0,
         "Cutoff frequency of the two low-pass filters on joint_states, Hz",
         low=0.1,
@@ -101,7 +101,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
     def _restart(self, robot: Robot) -> None:
         """Restart filter, residuals and estimate for a robot."""
         parameters = self.parameters
-        self._motion = FilteredMotion(parameters.filter_edge, continuous_joints(robot))
+        self._motion = FilteredMotion(parameters.filter_cutoff, continuous_joints(robot))
         self._limit = effort_limits(robot)
         self._residuals = Residuals(
             self._limit, parameters.residual_window, parameters.residual_share, parameters.patience
@@ -214,7 +214,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         if self._states.complete and not self._motion.settled:
             text = (
                 "no comparison yet: joint_states must arrive at "
-                f"{1.0 / self._motion.longest_gap:.0f} Hz or more (or lower filter_edge), with "
+                f"{1.0 / self._motion.longest_gap:.0f} Hz or more (or lower filter_cutoff), with "
                 "efforts that are not all zero"
             )
             found.append(Fault(Level.OK, text))

@@ -13,7 +13,7 @@ import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import serialize_message
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -23,21 +23,24 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.load_messages import ToolLoad
-from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter
-from robot_dynamics.nodes.ros.messages import STATES, MeasuredMotion
+from robot_dynamics.nodes.ros.message_bytes import JointStateReader, JointStateWriter, deserialized
+from robot_dynamics.nodes.ros.messages import STATES, JointReader, MeasuredMotion
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.recordings.mcap_writer import McapWriter
 from robot_dynamics.recordings.simulated_runs import (
+    MARKERS_TYPE,
     SLOW_PERIOD_S,
     TF_TOPIC,
     TF_TYPE,
     LinkTransforms,
+    markers_message,
 )
 from robot_dynamics.robot import urdf_text
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
+from robot_dynamics.viewer.marks import Marks
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 TOPICS: tuple[tuple[str, type], ...] = (
@@ -77,7 +80,7 @@ class RecorderParameters(RobotParameters):
     )
     transforms: bool = parameter(
         True,
-        "Record the poses of links from joint_states on /tf, 20 times a second",
+        "Record the poses of links on /tf, and markers, from joint_states, 20 times a second",
         read_only=True,
     )
 
@@ -98,22 +101,28 @@ class RecorderNode(RobotNode[RecorderParameters]):
         super().configure()
         frame = tool_frame(self.robot)
         self._load = ToolLoad(self.robot, frame)
-        self._splitter = EffortSplitter(self.robot, Dynamics(self.robot), frame)
+        dynamics = Dynamics(self.robot)
+        self._splitter = EffortSplitter(self.robot, dynamics, frame)
         if self.parameters.efforts_by_cause:  # compiled before subscriptions fill their queues
             self._splitter.split(Snapshot(0.0, *np.zeros((4, self.robot.dof))))
         self._model_due = 0.0
         self._file = McapWriter(self.parameters.file)
-        self._taken = [(self._subscribed(name, kind), kind) for name, kind in TOPICS]
-        self._channels = {id(s): self._channel(s.topic_name, kind) for s, kind in self._taken}
+        self._taken = [(name, self._subscribed(name, kind), kind) for name, kind in TOPICS]
+        self._channels = {name: self._channel(s.topic_name, kind) for name, s, kind in self._taken}
         self._states = MeasuredMotion(self.robot.joint_names)
+        self._desired = JointReader("reference", self.robot.joint_names)
         self._write_state = JointStateWriter()
-        self._state_reader = JointStateReader("joint_states")
+        self._motions = {
+            name: (JointStateReader(name), reader.read)
+            for name, reader in (("joint_states", self._states), ("reference", self._desired))
+        }
         self._causes = [
             self._channel(self.resolve_topic_name(f"efforts/{name}"), JointState)
             for name in CAUSE_TOPICS
         ]
-        self._links = LinkTransforms(self.robot)
+        self._links, self._marks = LinkTransforms(self.robot), Marks(dynamics)
         self._tf = self._file.channel(TF_TOPIC, TF_TYPE)
+        self._markers = self._file.channel(self.resolve_topic_name("markers"), MARKERS_TYPE)
         self._write_description()
         self.get_logger().info(f"recording to {self._file.path}")
 
@@ -143,32 +152,33 @@ class RecorderNode(RobotNode[RecorderParameters]):
 
     def _collect(self) -> None:
         """Write the messages since the last cycle."""
-        for subscription, kind in self._taken:
-            channel, handle = self._channels[id(subscription)], subscription.handle
+        for name, subscription, kind in self._taken:
+            channel, handle = self._channels[name], subscription.handle
             last: deque[bytes] = deque(maxlen=STATES)
             while (taken := handle.take_message(kind, True)) is not None:
                 self._file.write(
                     channel, taken[1]["received_timestamp"] or time.time_ns(), taken[0]
                 )
                 last.append(taken[0])
-            self._update_model(kind, subscription is self._taken[0][0], [*last])
+            self._update_model(name, kind, [*last])
         now = time.monotonic()
         if self._states.complete and now >= self._model_due:
             self._model_due = now + SLOW_PERIOD_S
             self._write_model()
         self._file.flush()
 
-    def _update_model(self, kind: type, of_states: bool, received: Sequence[bytes]) -> None:
-        """Read the state and the load from which efforts by cause are computed."""
-        take = {InertiaStamped: self._load.take_payload, WrenchStamped: self._load.take_wrench}
+    def _update_model(self, name: str, kind: type, received: Sequence[bytes]) -> None:
+        """Read state, reference and load, from which efforts by cause and markers are computed."""
+        take = {"payload": self._load.take_payload, "wrench": self._load.take_wrench}
         try:
-            if of_states:
+            if name in self._motions:
+                decode, read = self._motions[name]
                 for data in received:
-                    self._states.read(self._state_reader(data))
-            elif kind in take and received:
-                take[kind](deserialize_message(received[-1], kind))
+                    read(decode(data))
+            elif name in take and received:
+                take[name](deserialized(name, received[-1], kind))
         except RobotDynamicsError as error:
-            self.throttled_log.warn("joint_states" if of_states else kind.__name__, error)
+            self.throttled_log.warn(name, error)
 
     def _serialized(self, values: JointValues) -> bytes:
         # rclpy alone would leave bytes behind the end of a message
@@ -176,20 +186,31 @@ class RecorderNode(RobotNode[RecorderParameters]):
         return message if isinstance(message, bytes) else bytes(serialize_message(message))
 
     def _write_model(self) -> None:
-        """Write the poses of the links, and the efforts of the model."""
+        """Write the poses of the links, markers, and the efforts of the model."""
+        states, desired, load = self._states, self._desired, self._load
+        q_d = desired.position if desired.complete else None
+        now = Snapshot(
+            0.0,
+            states.position,
+            states.qd,
+            states.qdd,
+            states.effort,
+            q_d,
+            load.payload,
+            wrench=load.wrench,
+        )
         if self.parameters.efforts_by_cause:
-            self._write_causes()
+            self._write_causes(now)
         if self.parameters.transforms:
-            links = self._links.message(self._states.stamp, self._states.position)
-            self._file.write(self._tf, time.time_ns(), links)
+            stamp, marks = states.stamp, self._marks
+            self._file.write(self._tf, time.time_ns(), self._links.message(stamp, now.q))
+            shown = markers_message(marks.of(now), marks.frame, stamp)
+            self._file.write(self._markers, time.time_ns(), shown)
 
-    def _write_causes(self) -> None:
-        states = self._states
-        q, qd, qdd, load = states.position, states.qd, states.qdd, self._load
-        now = Snapshot(0.0, q, qd, qdd, states.effort, payload=load.payload, wrench=load.wrench)
+    def _write_causes(self, now: Snapshot) -> None:
         causes = self._splitter.split(now).by_cause
         for channel, effort in zip(self._causes, causes, strict=True):
-            values = JointValues.of_efforts(states.joint_names, states.stamp, effort)
+            values = JointValues.of_efforts(self._states.joint_names, self._states.stamp, effort)
             self._file.write(channel, time.time_ns(), self._serialized(values))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from geometry_msgs.msg import InertiaStamped
 from rcl_interfaces.msg import Parameter as ParameterMsg
 from rcl_interfaces.msg import ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.task import Future
 from std_srvs.srv import SetBool, Trigger
@@ -40,6 +40,12 @@ SHORTEST_S = 0.5
 STOP_S = 0.5
 """Time to come to rest, s."""
 
+ASK_EVERY_S = 0.5
+"""Time between two looks at the parameters of the simulated robot, s."""
+
+ANSWER_S = 5.0
+"""Time that a request has for its answer before the parameters are looked at again, s."""
+
 SLOW = 1.0
 """Speed of a joint without a limit of its own, rad/s or m/s."""
 
@@ -51,6 +57,9 @@ class ViewerRequests:
         node: Node that sends.
         frame: Tool that carries the payload.
         say: Shows a line on the page.
+
+    Attributes:
+        mass_factor: That of the simulated robot; None while there is none.
     """
 
     def __init__(self, node: Node, frame: str, say: Callable[[str], None]) -> None:
@@ -64,6 +73,10 @@ class ViewerRequests:
             "reset": node.create_client(Trigger, "simulator_node/reset"),
             "send": node.create_client(Trigger, "trajectory_node/send"),
         }
+        self._parameters = node.create_client(GetParameters, "simulator_node/get_parameters")
+        self.mass_factor: float | None = None
+        self._changes = 0  # requested and done: older answers are outdated
+        self._ask_at = 0.0
         self._waypoints: Waypoints | None = None
         self._repeat_at = 0.0
         self._aim: Array = np.zeros(0)
@@ -76,12 +89,14 @@ class ViewerRequests:
                 moments = np.diag(np.asarray(body.about_com, dtype=np.float64))
                 self._loads.publish(payload_msg(self._frame, body.mass, moments=moments))
             elif name in self._clients:
+                if name == "mass_factor":
+                    self.mass_factor = float(value)  # type: ignore[arg-type]  # until it is read
                 self._call(name, value)
 
     def _call(self, name: str, value: object) -> None:
         client = self._clients[name]
         if not client.service_is_ready():
-            self._say(f"**no node offers {client.srv_name}**")
+            self._say(f"no node offers {client.srv_name}")
             return
         if name == "pause":
             request: Any = SetBool.Request(data=bool(value))
@@ -89,14 +104,34 @@ class ViewerRequests:
             request = Trigger.Request()
         else:
             request = _parameter_request(name, value)
+        self._changes += 1
+        self._ask_at = monotonic() + ANSWER_S
         client.call_async(request).add_done_callback(partial(self._answered, client.srv_name))
 
+    def ask_mass_factor(self) -> None:
+        """Ask the simulated robot for its mass factor, twice a second."""
+        if monotonic() < self._ask_at:
+            return
+        self._ask_at = monotonic() + ASK_EVERY_S
+        if not self._parameters.service_is_ready():
+            self.mass_factor = None
+            return
+        answer = self._parameters.call_async(GetParameters.Request(names=["mass_factor"]))
+        answer.add_done_callback(partial(self._learn_mass_factor, self._changes))
+
+    def _learn_mass_factor(self, asked_after: int, future: Future) -> None:
+        values = future.result().values
+        if asked_after == self._changes and values:
+            self.mass_factor = values[0].double_value or None
+
     def _answered(self, service: str, future: Future) -> None:
+        self._changes += 1
+        self._ask_at = 0.0
         answer = future.result()
         for result in getattr(answer, "results", [answer]):
             if not getattr(result, "successful", getattr(result, "success", True)):
                 reason = getattr(result, "reason", "") or getattr(result, "message", "")
-                self._say(f"**{service}: {reason}**")
+                self._say(f"{service}: {reason}")
 
     # -- motion ---------------------------------------------------------------------------------
 
@@ -140,7 +175,7 @@ class ViewerRequests:
     def _send(self, msg: JointTrajectory) -> None:
         self._motions.publish(msg)
         if not subscribers_of(self._node, self._motions.topic_name):
-            self._say("**no node follows joint_trajectory**")
+            self._say("no node follows joint_trajectory")
 
 
 def _slow_time(way: Array, robot: Robot) -> float:

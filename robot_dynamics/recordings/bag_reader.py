@@ -10,34 +10,49 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from io import BytesIO
+from functools import partial
+from io import SEEK_END, BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from robot_dynamics.errors import RecordingError
+from robot_dynamics.errors import MissingPackageError, RecordingError
 from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.foundation.user_files import MOST_BYTES
 from robot_dynamics.recordings.ros_messages import deserialized
 
 SUFFIXES = (".mcap", ".db3")
+
+LAST_STAMP = 2**63 - 1
+"""Largest time of arrival, ns."""
 
 MAGIC = b"\x89MCAP0\r\n"
 
 
 class BagMessage(NamedTuple):
-    """A message of a bag: its topic and type, time of arrival in ns, and its bytes (CDR)."""
+    """A message of a bag: its topic and type, time of arrival in ns, bytes (CDR), and file."""
 
     topic: str
     kind: str
     arrival: int
     data: bytes
+    file: Path
 
     def read(self) -> Any:
         """Return the message with its fields.
 
         Raises:
+            RecordingError: If the bytes are no message of that type.
             MissingPackageError: If rosbags is not installed.
         """
-        return deserialized(self.data, self.kind)
+        try:
+            return deserialized(self.data, self.kind)
+        except MissingPackageError:
+            raise
+        except Exception:  # of rosbags, struct, NumPy, the codec: each has its own
+            raise RecordingError(
+                f"{self.file}: topic {self.topic}: {len(self.data)} bytes are no {self.kind}; the "
+                "file is damaged, record again"
+            ) from None
 
 
 Wanted = Callable[[str, str], bool]
@@ -82,11 +97,14 @@ def _sqlite_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
         uri = f"{file.resolve().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             known = connection.execute("SELECT id, name, type FROM topics")
-            topics = {i: (name, kind) for i, name, kind in known if wanted(name, kind)}
+            named = ((i, str(name), str(kind)) for i, name, kind in known)
+            topics = {i: (name, kind) for i, name, kind in named if wanted(name, kind)}
             rows = connection.execute("SELECT topic_id, timestamp, data FROM messages ORDER BY id")
             for topic, arrival, data in rows:
                 if topic in topics:
-                    yield BagMessage(*topics[topic], arrival, data)
+                    if not (isinstance(data, bytes) and arrival in range(LAST_STAMP)):
+                        raise sqlite3.DatabaseError("a message without time or bytes")
+                    yield BagMessage(*topics[topic], arrival, data, file)
     except sqlite3.Error as error:
         raise RecordingError(
             f"{file}: is no bag, or a damaged one ({error}); record again, or rescue it with "
@@ -107,7 +125,8 @@ def _mcap_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
         for record in _mcap_records(file, stream):
             if isinstance(record, kinds.Message):
                 if record.channel_id in channels:
-                    yield BagMessage(*channels[record.channel_id], record.log_time, record.data)
+                    about = channels[record.channel_id]
+                    yield BagMessage(*about, min(record.log_time, LAST_STAMP), record.data, file)
             elif isinstance(record, kinds.Schema):
                 schemas[record.id] = record.name
             elif isinstance(record, kinds.Channel):
@@ -118,14 +137,24 @@ def _mcap_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
                 return
 
 
-class _WholeReads:
-    """A stream that raises EOFError instead of returning less than was asked for."""
+class _Reads:
+    """A stream that reserves no memory for more than it holds, as a damaged length may ask."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        at = stream.tell()
+        self._size = stream.seek(0, SEEK_END)
+        stream.seek(at)
 
     def read(self, length: int) -> bytes:
-        data = self._stream.read(length)
+        return self._stream.read(min(length, self._size))
+
+
+class _WholeReads(_Reads):
+    """A stream that raises EOFError instead of returning less than was asked for."""
+
+    def read(self, length: int) -> bytes:
+        data = super().read(length)
         if len(data) < length:
             raise EOFError
         return data
@@ -147,7 +176,7 @@ def _mcap_records(file: Path, stream: IO[bytes]) -> Iterator[Any]:
     except _damage():
         stream.seek(end)
     # Of a chunk that was cut off, the beginning can be read
-    rest = _mcap("data_stream").ReadDataStream(stream)
+    rest = _mcap("data_stream").ReadDataStream(_Reads(stream))
     try:
         if rest.read1() == _mcap("opcode").Opcode.CHUNK:
             rest.read8()
@@ -177,16 +206,16 @@ def _decompressed(file: Path, chunk: Any) -> bytes:
         return bytes(chunk.data)
     if chunk.compression == "zstd":
         library = needed("zstandard", "reading bags", "identification")
-        decompressor = library.ZstdDecompressor().decompressobj()
+        read = library.ZstdDecompressor().stream_reader(chunk.data).read
     elif chunk.compression == "lz4":
         library = needed("lz4.frame", "reading bags", "identification")
-        decompressor = library.LZ4FrameDecompressor()
+        read = partial(library.LZ4FrameDecompressor().decompress, chunk.data)
     else:
         raise RecordingError(
             f"{file}: compression '{chunk.compression}' is not known; use zstd, lz4 or none"
         )
     try:
-        return bytes(decompressor.decompress(chunk.data))
+        return bytes(read(min(chunk.uncompressed_size, MOST_BYTES)))
     except Exception as error:  # each library has an error of its own
         raise EOFError from error
 

@@ -9,7 +9,6 @@ joint first (`elbow.position`, `elbow/effort`, `elbow_velocity`). An NPZ has the
 from __future__ import annotations
 
 import re
-import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ import numpy as np
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.foundation.user_files import number, read_csv
+from robot_dynamics.foundation.user_files import number, read_arrays, read_csv
 from robot_dynamics.recordings.bag_reader import BagMessage, bag_messages, is_bag
 from robot_dynamics.recordings.recorded_motion import joint_rows
 from robot_dynamics.recordings.ros_messages import JOINT_STATE
@@ -183,28 +182,28 @@ def _field(table: Array, names: Sequence[str], places: dict[str, int]) -> Array:
 
 
 def _npz_table(path: Path, joints: Sequence[str]) -> MotionTable:
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise RecordingError(f"{path}: cannot be read ({error}); give an NPZ of arrays") from None
+    arrays = read_arrays(path, RecordingError)
     missing = [name for name in ("time", "q", "tau") if name not in arrays]
     if missing:
         raise RecordingError(
             f"{path}: has no array '{missing[0]}' (arrays: {', '.join(arrays) or 'none'}); "
             "store time, q, tau and, if measured, qd"
         )
-    names = tuple(str(name) for name in arrays.get("joint_names", joints))
-    shape = (len(arrays["time"]), len(names))
-    fields = []
-    for name in ("q", "qd", "tau"):
-        values = np.asarray(arrays.get(name, np.full(shape, np.nan)), dtype=float)
-        if values.shape != shape:
+    names = tuple(str(name) for name in np.ravel(arrays.get("joint_names", list(joints))))
+    shape = (arrays["time"].size, len(names))
+    wanted = {"time": shape[:1], "q": shape, "qd": shape, "tau": shape}
+    fields = {}
+    for name, size in wanted.items():
+        values = arrays.get(name, np.full(shape, np.nan))
+        if values.dtype.kind == "U":
+            raise RecordingError(f"{path}: array '{name}' holds text; store numbers")
+        if values.shape != size:
             raise RecordingError(
-                f"{path}: array '{name}' has shape {values.shape}, not {shape}: times by joints"
+                f"{path}: array '{name}' has shape {values.shape}, not {size}: times by joints"
             )
-        fields.append(values)
-    return MotionTable(f"{path}", names, np.asarray(arrays["time"], dtype=float), *fields)
+        fields[name] = values.astype(np.float64)
+    time, q, qd, tau = (fields[name] for name in wanted)
+    return MotionTable(f"{path}", names, time, q, qd, tau)
 
 
 # -- columns by joint ----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array, real_numbers
 from robot_dynamics.recordings.motion_files import MotionTable, matched_columns, read_motion_table
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.trajectory.waypoints import LARGEST
 
 FEWEST = 50
 """Number of samples below which nothing is identified."""
@@ -25,6 +26,9 @@ MOST_MISSING = 0.05
 
 LONGEST_STEP = 0.9
 """Distance of samples above which stamps cannot be in s."""
+
+LAST_NS = 1e19
+"""Largest stamp, in any unit: the year 2286 in ns."""
 
 UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Units of stamps, in s."""
@@ -74,8 +78,9 @@ class Recording:
                     f"{self.source}: {name} has shape {values.shape}; q, qd and tau need one row "
                     f"for each of {len(time)} times and one column per joint"
                 )
-            if not np.isfinite(values).all():
-                row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
+            fit = np.abs(values) <= LARGEST  # NaN is not
+            if not fit.all():
+                row, column = (int(i) for i in np.argwhere(~fit)[0])
                 raise RecordingError(
                     f"{self.source}: {name}[{row}, {column}] is {values[row, column]} at "
                     f"{time[row]:.6g} s; leave such samples out"
@@ -165,8 +170,12 @@ def _cleaned(
     table: MotionTable, columns: list[int], joints: Sequence[str]
 ) -> tuple[Array, Array, Array | None, Array]:
     """Return time, q, qd, tau of the complete samples, in the order of time."""
-    source, time = table.source, table.time
-    q, qd, tau = (a[:, columns] for a in (table.position, table.velocity, table.effort))
+    source = table.source
+    time = np.where(np.abs(table.time) <= LAST_NS, table.time, np.nan)
+    q, qd, tau = (
+        np.where(np.abs(a[:, columns]) <= LARGEST, a[:, columns], np.nan)
+        for a in (table.position, table.velocity, table.effort)
+    )
     for what, values in (("position", q), ("effort", tau)):
         missing = np.flatnonzero(~np.isfinite(values).any(axis=0))
         if len(missing):
@@ -180,7 +189,10 @@ def _cleaned(
         whole &= np.isfinite(qd).all(axis=1)
     part = 1.0 - whole.mean()
     if part > MOST_MISSING:
-        raise RecordingError(f"{source}: {100 * part:.0f} % of the samples hold NaN; record again")
+        raise RecordingError(
+            f"{source}: {100 * part:.0f} % of the samples hold NaN or numbers above {LARGEST:g}; "
+            "record again"
+        )
     time = _in_seconds(time, source)
     order = np.flatnonzero(whole)[np.argsort(time[whole], kind="stable")]
     order = order[np.diff(time[order], prepend=-np.inf) > 0.0]
@@ -192,7 +204,7 @@ def _cleaned(
 
 def _in_seconds(time: Array, source: str) -> Array:
     """Convert stamps in ms, us or ns to s."""
-    step = float(np.median(np.abs(np.diff(time))))
+    step = float(np.median(np.abs(np.diff(time)))) if len(time) > 1 else 0.0
     if not step > LONGEST_STEP:
         return time
     unit, factor = next(

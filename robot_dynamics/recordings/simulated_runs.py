@@ -13,18 +13,30 @@ from robot_dynamics.control import Model
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.recordings.mcap_writer import McapWriter
-from robot_dynamics.recordings.ros_messages import JOINT_STATE, header, new_message, serialized
+from robot_dynamics.recordings.ros_messages import (
+    JOINT_STATE,
+    duration,
+    header,
+    new_message,
+    serialized,
+)
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
 from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.viewer.effort_causes import CAUSE_TOPICS, EffortSplitter
+from robot_dynamics.viewer.marks import Mark, Marks
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
 
 PAUSE_S = 1.0
 """Time between two runs, s."""
 
 SLOW_PERIOD_S = 0.05
-"""Time between two messages of tf and of efforts by cause, s; recorder_node uses it too."""
+"""Time between two messages of tf, markers and efforts by cause, s; recorder_node uses it too."""
+
+MARKERS_TYPE = "visualization_msgs/msg/MarkerArray"
+
+DELETE = 2
+"""Action of visualization_msgs/Marker."""
 
 NONE: Array = np.zeros(0)
 
@@ -33,7 +45,7 @@ class SimulatedRecording:
     """A new MCAP file of a simulated robot.
 
     It holds robot_description, joint_states with the applied efforts, reference with the efforts
-    of feedforward, tf, and efforts/*: the efforts of the model for the motion, by cause.
+    of feedforward, tf, markers, and efforts/*: the efforts of the model for the motion, by cause.
 
     Args:
         path: File to create.
@@ -63,6 +75,7 @@ class SimulatedRecording:
         self._reference = file.channel("/reference", JOINT_STATE)
         self._causes = [file.channel(f"/efforts/{name}", JOINT_STATE) for name in CAUSE_TOPICS]
         self._tf, self._links = file.channel(TF_TOPIC, TF_TYPE), LinkTransforms(dynamics.robot)
+        self._markers, self._marks = file.channel("/markers", MARKERS_TYPE), Marks(dynamics)
         self._splitter = EffortSplitter(dynamics.robot, dynamics, tool_frame(dynamics.robot))
         self._due = -np.inf
 
@@ -83,6 +96,8 @@ class SimulatedRecording:
         if now.time >= self._due:
             self._due = now.time + SLOW_PERIOD_S - 1e-6
             self._file.write(self._tf, stamp, self._links.message(stamp, now.q))
+            shown = markers_message(self._marks.of(now), self._marks.frame, stamp)
+            self._file.write(self._markers, stamp, shown)
             causes = self._splitter.split(now).by_cause
             for channel, effort in zip(self._causes, causes, strict=True):
                 self._joints(channel, stamp, NONE, NONE, effort)
@@ -114,6 +129,50 @@ class SimulatedRecording:
         names = [*self._names, *still]
         state = new_message(JOINT_STATE, header=header(stamp), name=names, **values)
         self._file.write(channel, stamp, serialized(state))
+
+
+def markers_message(marks: Iterable[Mark], frame: str, stamp: int) -> bytes:
+    """Return a serialized MarkerArray.
+
+    Args:
+        marks: The marks.
+        frame: Name of their frame.
+        stamp: Time of the state, ns.
+    """
+    head, none = header(stamp, frame), np.zeros(0, dtype=np.uint8)
+    image = new_message("sensor_msgs/msg/CompressedImage", header(0), "", none)
+    mesh = new_message("visualization_msgs/msg/MeshFile", "", none)
+    upright = new_message("geometry_msgs/msg/Quaternion", 0.0, 0.0, 0.0, 1.0)
+
+    def point(p: tuple[float, float, float]) -> object:
+        return new_message("geometry_msgs/msg/Point", *p)
+
+    def marker(mark: Mark) -> object:
+        rgb = (value / 255.0 for value in mark.colour)
+        return new_message(
+            "visualization_msgs/msg/Marker",
+            header=head,
+            ns=mark.name,
+            id=mark.number,
+            type=int(mark.kind),
+            action=0 if mark.shown else DELETE,
+            pose=new_message("geometry_msgs/msg/Pose", point(mark.position), upright),
+            scale=new_message("geometry_msgs/msg/Vector3", *mark.scale),
+            color=new_message("std_msgs/msg/ColorRGBA", *rgb, mark.alpha),
+            lifetime=duration(0),
+            frame_locked=False,
+            points=[point(p) for p in mark.points],
+            colors=[],
+            texture_resource="",
+            texture=image,
+            uv_coordinates=[],
+            text="",
+            mesh_resource="",
+            mesh_file=mesh,
+            mesh_use_embedded_materials=False,
+        )
+
+    return serialized(new_message(MARKERS_TYPE, [marker(mark) for mark in marks]))
 
 
 def write_runs(

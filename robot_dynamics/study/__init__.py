@@ -1,7 +1,7 @@
 """Studies: run thousands of closed loops to find how much model error the limits allow."""
 
 from robot_dynamics.study.distributions import SAMPLINGS, Distribution, distribution_of
-from robot_dynamics.study.executor import in_process, on_dask, study
+from robot_dynamics.study.executor import in_process, in_processes, on_dask, study
 from robot_dynamics.study.plan import MOTIONS, RunLimits, StudyPlan
 from robot_dynamics.study.quantities import QUANTITIES
 from robot_dynamics.study.runs import Chunk
@@ -20,6 +20,7 @@ __all__ = [
     "distribution_of",
     "first_order",
     "in_process",
+    "in_processes",
     "on_dask",
     "part",
     "parts",

@@ -11,32 +11,27 @@ import numpy as np
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.study.quantities import QUANTITIES
+
+_DEGREE = np.pi / 180.0
 
 UNITS = {
-    "": 1.0,
-    "%": 0.01,
-    "s": 1.0,
-    "ms": 1e-3,
-    "us": 1e-6,
-    "m": 1.0,
-    "mm": 1e-3,
-    "um": 1e-6,
-    "rad": 1.0,
-    "mrad": 1e-3,
-    "urad": 1e-6,
-    "deg": np.pi / 180.0,
-    "kg": 1.0,
-    "g": 1e-3,
-    "Hz": 1.0,
-    "kHz": 1e3,
+    "1": {"%": 0.01},
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6},
+    "m": {"m": 1.0, "mm": 1e-3, "um": 1e-6},
+    "rad": {"rad": 1.0, "mrad": 1e-3, "urad": 1e-6, "deg": _DEGREE},
+    "m/s": {"m/s": 1.0, "mm/s": 1e-3},
+    "rad/s": {"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": _DEGREE},
+    "kg": {"kg": 1.0, "g": 1e-3},
+    "Hz": {"Hz": 1.0, "kHz": 1e3},
 }
-"""Accepted units of distributions, in SI units."""
+"""Accepted units of distributions by SI unit, in that unit."""
 
 SAMPLINGS = ("random", "latin", "sobol", "grid")
 """Sampling methods."""
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_WITH_UNIT = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z%]*)\s*")
+_WITH_UNIT = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z]+(?:/s)?|%|)\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -85,13 +80,13 @@ def distribution_of(name: str, text: str | float, *, symmetric: bool = False) ->
     """Parse a distribution.
 
     Args:
-        name: Name of the quantity, for messages.
+        name: Of the quantity, which defines the units: "payload" or "--payload".
         text: "0..3" (uniform), "0.1+-0.02" (normal), "1,2,5" (values), or one number; units such
             as ms, mm, deg, g and % may follow each number, or the last for all.
         symmetric: Whether one number x means the range from -x to x.
 
     Raises:
-        ArgumentError: If the text has another form.
+        ArgumentError: If the text has another form, or a unit of another quantity.
     """
     text = f"{text:.17g}" if isinstance(text, (int, float)) else text
     if ".." in text:
@@ -112,15 +107,18 @@ def _numbers(name: str, text: str, parts: Sequence[str]) -> tuple[float, ...]:
             f"{name}: '{text}' is no distribution; write A..B for any value between, M+-S for a "
             "normal one, A,B,C for these values, with a unit such as ms, mm, deg, g or % if need be"
         )
+    quantity = QUANTITIES.get(name.removeprefix("--").replace("-", "_"))
+    kinds = UNITS if quantity is None else quantity.unit.split(" or ")
+    units = {unit: factor for kind in kinds for unit, factor in UNITS[kind].items()}
     values = []
     for match in found:
         unit = (match[2] if match else "") or last[2]
-        if unit not in UNITS:
+        if unit and unit not in units:
+            what = "is not known" if quantity is None else f"is none of {name} ({quantity.meaning})"
             raise ArgumentError(
-                f"{name}: unit '{unit}' in '{text}' is not known; write one of "
-                f"{', '.join(u for u in UNITS if u)}"
+                f"{name}: unit '{unit}' in '{text}' {what}; write one of {', '.join(units)}"
             )
-        values.append(float(match[1] if match else 0.0) * UNITS[unit])
+        values.append(float(match[1] if match else 0.0) * units.get(unit, 1.0))
     return tuple(values)
 
 

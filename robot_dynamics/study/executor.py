@@ -7,7 +7,10 @@ on the plan and its index, so the results do not depend on the worker, the order
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from robot_dynamics.compiler.native.parallel import processors
@@ -40,26 +43,105 @@ def in_process(threads: int | None = None) -> Executor:
     return execute
 
 
-def on_dask(
-    *, workers: int | None = None, scheduler: str | None = None, client: Any = None
-) -> Executor:
-    """Execute chunks on Dask: on a local cluster, a running scheduler, or a given client.
+def in_processes(workers: int) -> Executor:
+    """Execute chunks in worker processes of this machine.
+
+    Each worker is joined to this process by a pipe without a name or port, so that no other
+    user can send it work. A chunk whose worker dies is executed again.
+    """
+    if workers < 1:
+        raise ArgumentError(f"workers is {workers}; give at least one")
+
+    def execute(plan: StudyPlan, chunks: Sequence[Chunk]) -> Results:
+        left = [(chunk, 0) for chunk in reversed(chunks)]
+        processes: dict[Any, multiprocessing.process.BaseProcess] = {}
+        busy: dict[Any, tuple[Chunk, int]] = {}
+
+        def send(pipe: Any) -> None:
+            busy[pipe] = left.pop()
+            with contextlib.suppress(ConnectionError):  # the reader of the answer finds it
+                pipe.send(busy[pipe][0])
+
+        def start() -> None:
+            pipe, process = _worker(plan)
+            processes[pipe] = process
+            send(pipe)
+
+        try:
+            for _ in range(min(workers, len(left))):
+                start()
+            while busy:
+                pipe: Any
+                for pipe in wait(list(busy)):
+                    chunk, deaths = busy.pop(pipe)
+                    try:
+                        result = pipe.recv()
+                    except (EOFError, ConnectionError):
+                        if deaths == DEATHS:
+                            raise RobotDynamicsError(
+                                f"runs {chunk.start} to {chunk.stop - 1} ended {DEATHS + 1} "
+                                "workers, perhaps for want of memory; take fewer workers"
+                            ) from None
+                        left.append((chunk, deaths + 1))
+                        start()
+                        continue
+                    if isinstance(result, Exception):
+                        raise result
+                    if left:
+                        send(pipe)
+                    yield chunk, result
+        finally:
+            for pipe, process in processes.items():
+                process.kill()
+                process.join()
+                pipe.close()
+
+    return execute
+
+
+def _worker(plan: StudyPlan) -> tuple[Connection, multiprocessing.process.BaseProcess]:
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(plan, theirs), daemon=True)
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # inherited: Ctrl-C is ours
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    theirs.close()
+    return ours, process
+
+
+def _work(plan: StudyPlan, pipe: Connection) -> None:
+    """Execute chunks from a pipe until it is closed."""
+    with contextlib.suppress(EOFError, ConnectionError):
+        while True:
+            chunk = pipe.recv()
+            try:
+                result: Any = run_chunk(plan, chunk)
+            except Exception as error:
+                result = error
+            pipe.send(result)
+
+
+def on_dask(*, scheduler: str | None = None, client: Any = None) -> Executor:
+    """Execute chunks on Dask: on a running scheduler, or a given client.
+
+    Anyone who reaches the port of a scheduler runs code as its owner, unless it requires TLS
+    certificates.
 
     Args:
-        workers: Processes of a local cluster, one thread each.
         scheduler: Address of a running scheduler, such as tcp://host:8786.
         client: A `dask.distributed.Client` that the caller closes.
 
     Raises:
         MissingPackageError: If Dask is not installed.
-        ArgumentError: If no scheduler answers at the address, or `workers` is below one.
+        ArgumentError: If no scheduler answers at the address.
     """
-    if workers is not None and workers < 1:
-        raise ArgumentError(f"workers is {workers}; give at least one")
 
     def execute(plan: StudyPlan, chunks: Sequence[Chunk]) -> Results:
         distributed = needed("distributed", "a cluster", "study")
-        with _client(distributed, workers, scheduler, client) as connected:
+        with _client(distributed, scheduler, client) as connected:
             # Submitted, not scattered: Dask recomputes a result if the worker that holds it dies
             sent = connected.submit(_itself, plan, pure=False, retries=DEATHS)
             futures = {
@@ -80,32 +162,19 @@ def _itself(plan: StudyPlan) -> StudyPlan:
 
 
 @contextlib.contextmanager
-def _client(
-    distributed: Any, workers: int | None, scheduler: str | None, client: Any
-) -> Iterator[Any]:
+def _client(distributed: Any, scheduler: str | None, client: Any) -> Iterator[Any]:
     if client is not None:
         yield client
-    elif scheduler is not None:
-        try:
-            connected = distributed.Client(scheduler, timeout=CONNECT_S)
-        except (OSError, TimeoutError, ValueError):
-            raise ArgumentError(
-                f"no scheduler answers at {scheduler}; start one with 'dask scheduler' and give "
-                "its address, such as tcp://host:8786"
-            ) from None
-        with connected:
-            yield connected
-    else:
-        with (
-            distributed.LocalCluster(
-                n_workers=workers or 1,
-                threads_per_worker=1,
-                host="127.0.0.1",
-                dashboard_address=None,
-            ) as cluster,
-            distributed.Client(cluster) as connected,
-        ):
-            yield connected
+        return
+    try:
+        connected = distributed.Client(scheduler, timeout=CONNECT_S)
+    except (OSError, TimeoutError, ValueError):
+        raise ArgumentError(
+            f"no scheduler answers at {scheduler}; start one with 'dask scheduler' and give "
+            "its address, such as tcp://host:8786"
+        ) from None
+    with connected:
+        yield connected
 
 
 def study(
@@ -119,7 +188,7 @@ def study(
 
     Args:
         plan: Robot, motions, laws, variation and limits.
-        executor: `in_process` by default, or `on_dask`.
+        executor: `in_process` by default, `in_processes`, or `on_dask`.
         done: Runs that are already done; new ones are added.
         progress: Called with every finished chunk, in any order.
 

@@ -10,9 +10,9 @@ bandwidth search prints them.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import shutil
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,10 @@ import numpy as np
 import yaml
 
 from robot_dynamics.control.gains import Gains
-from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RecordingError, RobotDynamicsError
 from robot_dynamics.foundation.lazy import needed
-from robot_dynamics.foundation.user_files import read_yaml, write_whole
+from robot_dynamics.foundation.user_files import read_arrays, read_yaml, write_whole
+from robot_dynamics.simulation.simd.compiled_loop import PER_JOINT, STATISTICS
 from robot_dynamics.study.plan import StudyPlan
 from robot_dynamics.study.runs import Chunk, Columns
 from robot_dynamics.study.study_table import StudyTable
@@ -38,10 +39,14 @@ class StudyFolder:
     Args:
         path: Created if it does not exist.
         plan: The study.
+
+    Attributes:
+        table: Path of the table.
     """
 
     def __init__(self, path: Path, plan: StudyPlan) -> None:
-        self.path, self._digest = path, plan.digest()
+        self.path, self._digest, self._plan = path, plan.digest(), plan
+        self.table = path / TABLE_FILE
         self._runs = path / "runs"
         self._runs.mkdir(parents=True, exist_ok=True)
 
@@ -61,20 +66,32 @@ class StudyFolder:
         """Load the finished ones among chunks; a damaged file counts as unfinished."""
         done = {}
         for chunk in chunks:
-            try:
-                with np.load(self._runs / self._name(chunk)) as kept:
-                    done[chunk] = {name: kept[name] for name in kept.files}
-            except (FileNotFoundError, ValueError, EOFError, zipfile.BadZipFile):
-                continue
+            place, count = self._runs / self._name(chunk), chunk.stop - chunk.start
+            with contextlib.suppress(RecordingError):
+                kept = read_arrays(place, RecordingError)
+                n = self._plan.robot.dof
+                wanted = {x: (count, n if x in PER_JOINT else 1) for x in STATISTICS}
+                if {name: x.shape for name, x in kept.items() if x.dtype == np.float64} == wanted:
+                    done[chunk] = kept
         return done
+
+    def is_finished(self) -> bool:
+        """Return whether the table holds all runs of this very study."""
+        parquet = needed("pyarrow.parquet", "a Parquet file", "study")
+        try:
+            kept = parquet.read_metadata(self.table)
+            study = (kept.metadata or {}).get(b"study", b"").decode()
+        except (OSError, ValueError):  # none, or a damaged one
+            return False
+        rows = self._plan.count * len(self._plan.modes)
+        return bool(study == self._digest and kept.num_rows == rows)
 
     def save_table(self, table: StudyTable) -> Path:
         """Write the table as Parquet and return its path."""
-        place = self.path / TABLE_FILE
         content = io.BytesIO()
         needed("pyarrow.parquet", "a Parquet file", "study").write_table(table.to_arrow(), content)
-        write_whole(place, content.getvalue())
-        return place
+        write_whole(self.table, content.getvalue())
+        return self.table
 
     def forget_runs(self) -> None:
         """Delete the files of single chunks."""

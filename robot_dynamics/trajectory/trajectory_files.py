@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import TrajectoryError, shown
 from robot_dynamics.foundation.units import NS_PER_S
-from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml
+from robot_dynamics.foundation.user_files import CsvTable, number, read_csv, read_yaml, write_whole
 from robot_dynamics.trajectory.waypoints import FIELDS, Point, Waypoints, read_points
 
 CSV_COLUMNS = {"positions": "q", "velocities": "qd", "accelerations": "qdd", "effort": "tau"}
@@ -68,6 +70,7 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
 
     Raises:
         TrajectoryError: If the suffix is neither.
+        OSError: If it cannot be written; what was there stays.
     """
     path = Path(path)
     if path.suffix == ".csv":
@@ -76,7 +79,7 @@ def write_trajectory(path: str | Path, waypoints: Waypoints) -> None:
         text = _to_yaml(waypoints)
     else:
         raise TrajectoryError(f"{path}: unknown kind of file; use .yaml or .csv")
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
 
 
 def points_of(waypoints: Waypoints) -> list[Point]:
@@ -141,7 +144,7 @@ def _to_yaml(waypoints: Waypoints) -> str:
 
 
 def _quoted(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"
+    return str(yaml.safe_dump(name, default_style="'", width=10**6)).strip()
 
 
 def _of_table(table: CsvTable) -> tuple[list[str], list[Point]]:
@@ -153,11 +156,11 @@ def _of_table(table: CsvTable) -> tuple[list[str], list[Point]]:
         prefix, _, name = heading.partition(".")
         if prefix not in prefixes or not name:
             raise TrajectoryError(
-                f"column '{heading}' is unknown; name columns time, q.<joint>, "
+                f"column {shown(heading)} is unknown; name columns time, q.<joint>, "
                 "qd.<joint>, qdd.<joint>, tau.<joint>"
             )
         if name in columns[prefixes[prefix]]:
-            raise TrajectoryError(f"column '{heading}' stands twice; give it once")
+            raise TrajectoryError(f"column {shown(heading)} stands twice; give it once")
         columns[prefixes[prefix]][name] = at
     names = list(columns["positions"])
     for field, own in columns.items():
@@ -182,7 +185,7 @@ def _to_csv(waypoints: Waypoints) -> str:
     headings = ["time"] + [
         f"{CSV_COLUMNS[field]}.{name}" for field in given for name in waypoints.joint_names
     ]
-    lines = [",".join(headings)]
+    lines = [",".join(map(_cell, headings))]
     absent = [""] * len(waypoints.joint_names)
     for point in points_of(waypoints):
         cells = [repr(float(point.time))]
@@ -190,3 +193,8 @@ def _to_csv(waypoints: Waypoints) -> str:
             cells += [repr(float(x)) for x in getattr(point, field)] or absent
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Quote a cell of CSV where it needs it."""
+    return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text

@@ -18,6 +18,14 @@ from robot_dynamics.foundation.arrays import Array, frozen
 FIELDS = ("positions", "velocities", "accelerations", "effort")
 """Fields of a point, with the names of `trajectory_msgs/JointTrajectoryPoint`."""
 
+LARGEST = 1e12
+"""Largest number of a motion, in its unit, and largest time, s; beyond, powers overflow."""
+
+LEAST_STEP_S = 1e-15
+"""Least time between two points, s; below, slopes overflow."""
+
+_MAGNITUDE = f"be at most {LARGEST:g} in magnitude"
+
 END_VELOCITY_TOLERANCE = 1e-5
 """Speed below which a motion counts as ending at rest, rad/s or m/s."""
 
@@ -87,14 +95,15 @@ class Waypoints:
                 f"{expected[1]} joints; give one row per point and one column per joint"
             )
         absent = np.array(np.isnan(array).all(axis=1))
-        wrong = ~np.isfinite(array)
+        wrong = ~(np.abs(array) <= LARGEST)
         if field != "positions":
             wrong &= ~absent[:, None]
         if wrong.any():
             point, joint = np.argwhere(wrong)[0]
+            remedy = "be finite" if not np.isfinite(array[point, joint]) else _MAGNITUDE
             raise TrajectoryError(
                 f"trajectory point {point}: {field} of joint '{self.joint_names[joint]}' is "
-                f"{array[point, joint]}; every number must be finite"
+                f"{array[point, joint]}; every number must {remedy}"
             )
         if field != "positions" and absent.all():
             return None
@@ -104,6 +113,13 @@ class Waypoints:
     def duration(self) -> float:
         """Time of the last point, s."""
         return float(self.times[-1])
+
+    def ordered(self, names: Sequence[str]) -> Waypoints:
+        """Return the same motion with the columns of the same joints in another order."""
+        order = [self.joint_names.index(name) for name in names]
+        fields = (getattr(self, field) for field in FIELDS)
+        rows = (values if values is None else values[:, order] for values in fields)
+        return Waypoints(tuple(names), self.times, *rows)  # type: ignore[arg-type]
 
     def delayed(self, delay: float) -> Waypoints:
         """Delay every point by `delay` seconds.
@@ -260,6 +276,11 @@ def _check_times(times: Array) -> None:
         if not np.isfinite(time) or time < 0.0:
             raise TrajectoryError(
                 f"trajectory point {k}: time is {time:g} s; give finite times from 0 s on"
+            )
+        if time > LARGEST or (k and 0.0 < time - times[k - 1] < LEAST_STEP_S):
+            raise TrajectoryError(
+                f"trajectory point {k}: time is {time:.17g} s; give times up to {LARGEST:g} s, at "
+                f"least {LEAST_STEP_S:g} s apart"
             )
         if k and time <= times[k - 1]:
             raise TrajectoryError(

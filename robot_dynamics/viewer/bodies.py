@@ -48,7 +48,7 @@ class Bodies:
         self._names = [root]
         self._nodes: list[Any] = []
         for joint, parent, wxyz in zip(tree.joints, tree.parents, self._wxyz(), strict=True):
-            name = f"{self._names[parent]}/{joint.child}"
+            name = f"{self._names[parent]}/{len(self._names)}"  # links may have any name
             self._names.append(name)
             at = joint.origin.translation
             self._nodes.append(scene.add_frame(name, show_axes=False, position=at, wxyz=wxyz))

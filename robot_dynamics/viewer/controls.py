@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import viser
@@ -14,6 +15,33 @@ from robot_dynamics.viewer.live_arm import BY_HAND, EXCITATION, POSES, STILL, Ar
 
 STEPS = 500
 """Steps of a slider between the ends of its joint's range."""
+
+PUSH_N = 1000.0
+"""Strongest push along an axis, N."""
+
+
+class MessageLine:
+    """A line of text beside the scene.
+
+    Args:
+        server: Server of the page.
+    """
+
+    def __init__(self, server: viser.ViserServer) -> None:
+        self._line = server.gui.add_markdown("")
+        self.text = ""
+
+    def say(self, text: str) -> None:
+        """Show a text as it is: no HTML, link or image in it takes effect; "" shows none."""
+        if text != self.text:
+            self.text, self._line.content = text, _bold(text)
+
+
+def _bold(text: str) -> str:
+    """Return markdown of a text; browsers render HTML in it, and the server reads its images."""
+    line = " ".join(text.split())
+    escaped = (c if c.isalnum() or c == " " else f"&#{ord(c)};" for c in line)
+    return f"**{''.join(escaped)}**" if line else ""
 
 
 class JointSliders:
@@ -81,7 +109,7 @@ class LiveControls:
     ) -> None:
         gui = server.gui
         names = tuple(dict.fromkeys((name, *robots)))
-        self.message = gui.add_markdown("")
+        self.message = MessageLine(server)
         with gui.add_folder("Task"):
             self.robot = gui.add_dropdown("robot", names, initial_value=name)
             self.motion = gui.add_dropdown("motion", tuple(motions))
@@ -98,7 +126,9 @@ class LiveControls:
             self.mass_error = gui.add_slider(
                 "links heavier, %", -50.0, 100.0, 1.0, 0.0, hint="than the model says"
             )
-            self.push = gui.add_vector3("push, N", (0.0, 0.0, 0.0), step=1.0)
+            self.push = gui.add_vector3(
+                "push, N", (0.0, 0.0, 0.0), min=(-PUSH_N,) * 3, max=(PUSH_N,) * 3, step=1.0
+            )
         with gui.add_folder("Show"):
             self.residual = gui.add_checkbox(
                 "colour by residual", False, hint="effort less that of the model; else by limit"
@@ -134,9 +164,16 @@ UNCHANGED = "as it is"
 MOTIONS = (UNCHANGED, EXCITATION, POSES, STILL, BY_HAND)
 """Requests to a robot that is controlled by other nodes."""
 
+MOVING = (EXCITATION, POSES, BY_HAND)
+"""Motions that the page itself sends."""
+
+OFF = "motion is off: tick 'enable motion' before this page requests anything of other nodes"
+
 
 class StackControls:
     """Controls of a robot that other nodes move.
+
+    Until `enable` is ticked, a control that would request something returns to its value.
 
     Args:
         server: Server of the page.
@@ -155,7 +192,7 @@ class StackControls:
         name: str,
     ) -> None:
         gui = server.gui
-        self.message = gui.add_markdown("")
+        self.message = MessageLine(server)
         with gui.add_folder("Task"):
             self.robot = gui.add_dropdown(
                 "robot",
@@ -163,6 +200,9 @@ class StackControls:
                 initial_value=name,
                 visible=False,
                 hint="shown until joint_states arrive",
+            )
+            self.enable = gui.add_checkbox(
+                "enable motion", False, hint="until a browser connects or leaves"
             )
             self.motion = gui.add_dropdown(
                 "motion", MOTIONS, hint="sent on joint_trajectory, repeated after its end"
@@ -174,8 +214,9 @@ class StackControls:
             self.payload = gui.add_slider(
                 "payload, kg", 0.0, 10.0, 0.1, 0.0, hint="sent to feedforward and controller"
             )
-        with gui.add_folder("Simulated robot"):
-            self.mass_error = gui.add_slider("links heavier, %", -50.0, 100.0, 1.0, 0.0)
+        self._simulated = gui.add_folder("Simulated robot", visible=False)
+        with self._simulated:
+            self.mass_error = gui.add_slider("links heavier, %", -50.0, 100.0, 0.1, 0.0)
             self.pause = gui.add_checkbox("pause", False)
             reset = gui.add_button("reset")
         with gui.add_folder("Show"):
@@ -188,17 +229,19 @@ class StackControls:
         send.on_click(lambda _: self._pressed.append("send"))
         reset.on_click(lambda _: self._pressed.append("reset"))
         self._fed = True
+        self._requests: dict[str, Any] = {
+            "motion": self.motion,
+            "mode": self.mode,
+            "payload": self.payload,
+            "mass_factor": self.mass_error,
+            "pause": self.pause,
+        }
         self._last = self._values()
+        self.message.say(OFF)
 
     def _values(self) -> dict[str, float | str | bool]:
         self._agree()
-        return {
-            "motion": self.motion.value,
-            "mode": self.mode.value,
-            "payload": self.payload.value,
-            "mass_factor": 1.0 + self.mass_error.value / 100.0,
-            "pause": self.pause.value,
-        }
+        return {name: handle.value for name, handle in self._requests.items()}
 
     def _agree(self) -> None:
         """Keep feedforward and mode consistent: the one changed last determines both."""
@@ -207,16 +250,41 @@ class StackControls:
         self._fed = self.mode.value in (UNCHANGED, "feedforward")
         self.feedforward.value = self._fed
 
-    def changes(self) -> Mapping[str, float | str | bool]:
-        """Return the requests since the last call, by name; buttons are True."""
+    @property
+    def chosen_motion(self) -> str:
+        """The motion at the last call of `changes`: of the page's own ones, an enabled one."""
+        return str(self._last["motion"])
+
+    def changes(self, enabled: bool) -> Mapping[str, float | str | bool]:
+        """Return the requests since the last call, by name; buttons are True.
+
+        Args:
+            enabled: Whether the page may request anything; holding still is always possible.
+        """
         values, pressed = self._values(), self._pressed
         changed = {key: value for key, value in values.items() if value != self._last[key]}
-        self._last, self._pressed = values, []
+        self._pressed = []
+        moving = values["motion"] in MOVING
+        if not enabled and (pressed or moving or changed.keys() - {"motion"}):
+            for name, handle in self._requests.items():
+                if name != "motion" or moving:
+                    handle.value = self._last[name]
+            self._last["motion"] = self.motion.value
+            self._agree()
+            self.message.say(OFF)
+            return {}
+        self._last = values
         if changed.get("mode") == UNCHANGED:
             del changed["mode"]
+        if "mass_factor" in changed:
+            changed["mass_factor"] = 1.0 + self.mass_error.value / 100.0
         return {**changed, **dict.fromkeys(pressed, True)}
 
-    def say(self, message: str) -> None:
-        """Show a message; "" clears it."""
-        if self.message.content != message:
-            self.message.content = message
+    def show_mass_factor(self, factor: float | None) -> None:
+        """Show the factor on the masses of the simulated robot; None hides its controls."""
+        self._simulated.visible = factor is not None
+        slider = self.mass_error
+        if factor is not None and slider.value == self._last["mass_factor"]:  # not just moved
+            percent = round(100.0 * (factor - 1.0), 6)
+            slider.min, slider.max = min(slider.min, percent), max(slider.max, percent)
+            slider.value = self._last["mass_factor"] = percent

@@ -21,8 +21,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
-
-Colour = tuple[int, int, int]
+from robot_dynamics.viewer.marks import Colour
 
 GREY: Colour = (200, 203, 208)
 STAND_IN: Colour = (150, 160, 190)

@@ -74,7 +74,7 @@ class LiveView:
         try:
             self.arm.advance(0.0 if controls.pause.value else seconds, settings)
         except RobotDynamicsError as error:
-            controls.message.content = f"**{error}**"
+            controls.message.say(str(error))
         if self._recording is not None:
             self._recording.flush()
         self.page.show(
@@ -89,7 +89,7 @@ class LiveView:
             self._open(name)
         except RobotDynamicsError as error:
             self.controls.robot.value = self.name
-            self.controls.message.content = f"**{error}**"
+            self.controls.message.say(str(error))
 
     def close(self) -> None:
         """End the recording."""

@@ -14,13 +14,20 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import viser
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.address import LOOPBACK, PORT, address, announcement, check_free
+from robot_dynamics.viewer.address import (
+    LOOPBACK,
+    PORT,
+    address,
+    announcement,
+    check_free,
+    page_token,
+)
 from robot_dynamics.viewer.effort_causes import EffortSplitter
+from robot_dynamics.viewer.gate import Gate
 from robot_dynamics.viewer.link_shapes import link_shapes
 from robot_dynamics.viewer.plots import Plots
 from robot_dynamics.viewer.scene import RobotScene
@@ -51,16 +58,19 @@ class Page:
     Args:
         host: Address to serve; by default this machine alone can see the page.
         port: Port.
+        token: Secret part of its address; without one, that of `page_token`.
 
     Raises:
         PortError: If the port is taken or may not be used.
     """
 
-    def __init__(self, host: str = LOOPBACK, port: int = PORT) -> None:
+    def __init__(self, host: str = LOOPBACK, port: int = PORT, token: str | None = None) -> None:
         check_free(host, port)
+        self._token = page_token() if token is None else token
+        self._gate = Gate(host, self._token)
         logging.getLogger("websockets.server").setLevel(logging.CRITICAL)  # of browsers that leave
         with redirect_stdout(io.StringIO()):  # `announcement` says it in one line
-            self.server = viser.ViserServer(host=host, port=port, verbose=False)
+            self.server = self._gate.server(host, port)
         self.host = host
         self._shown: _Shown | None = None
         self._moments = 0
@@ -68,16 +78,21 @@ class Page:
     @property
     def address(self) -> str:
         """URL of the page."""
-        return address(self.host, self.server.get_port())
+        return address(self.host, self.server.get_port(), self._token)
 
     @property
     def watched(self) -> bool:
         """True while a browser is connected."""
         return bool(self.server.get_clients())
 
+    @property
+    def visits(self) -> int:
+        """Number of times that a browser has connected or left."""
+        return self._gate.visits
+
     def announcement(self) -> str:
         """Log line with the address of the page and who can open it."""
-        return announcement(self.host, self.server.get_port())
+        return announcement(self.host, self.server.get_port(), self._token)
 
     def open(self, robot: Robot, source: str | os.PathLike[str], dynamics: Dynamics,
              limit: Array) -> None:  # fmt: skip

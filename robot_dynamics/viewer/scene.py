@@ -11,33 +11,30 @@ from scipy.spatial.transform import Rotation
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.robot import Robot, merge_fixed
 from robot_dynamics.statics.hand_statics import velocity_ellipsoid
-from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.viewer.bodies import Bodies, by_colour, grown
-from robot_dynamics.viewer.link_shapes import Colour, LinkShapes, Shape
+from robot_dynamics.viewer.link_shapes import LinkShapes, Shape
+from robot_dynamics.viewer.marks import (
+    FORCE_SCALE,
+    GHOST,
+    GRAVITY,
+    MOMENT_SCALE,
+    PATH,
+    PUSH,
+    WARM,
+    WRENCH,
+    Colour,
+    reach,
+    tinted,
+)
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
-
-GHOST: Colour = (60, 130, 246)
-HOT: Colour = (225, 30, 30)
-WARM: Colour = (250, 170, 20)
-PATH: Colour = (20, 160, 120)
-GRAVITY: Colour = (120, 90, 200)
-PUSH: Colour = (240, 110, 20)
-WRENCH: Colour = (200, 40, 120)
 
 SHADES = 12
 """Steps of the colour of a link; only a new step is sent to the browser."""
 
 PATH_POINTS = 250
 """Points of the tool's path that stay visible: ten seconds of 25 a second."""
-
-FORCE_SCALE = 0.01
-"""Length of the arrow of a force, m/N."""
-
-MOMENT_SCALE = 0.1
-"""Length of the arrow of a moment, m/(N m)."""
 
 
 class RobotScene:
@@ -80,17 +77,7 @@ class RobotScene:
 
     def _add_surroundings(self) -> None:
         scene = self._scene
-        places = np.array(
-            [
-                pose.translation
-                for q in sample_poses(self._robot, 20)
-                for pose in link_poses(self._robot, q).values()
-            ],
-            dtype=np.float64,
-        )
-        low, high = places.min(axis=0), places.max(axis=0)
-        self.size = max(float(np.linalg.norm(high - low)), 0.2)
-        self.middle = (low + high) / 2.0
+        self.middle, self.size = reach(self._robot)
         scene.add_grid("/ground", width=4.0, height=4.0, position=(0.0, 0.0, 0.0))
         g = np.asarray(self._robot.gravity, dtype=float)
         if g.any():
@@ -203,12 +190,3 @@ class RobotScene:
             body = gathered[self._tree.link_index(place.link)]
             body += [s._replace(vertices=s.vertices @ R.T + p) for s in parts]
         return gathered
-
-
-def tinted(own: Colour, share: float) -> Colour:
-    """Return a link's colour at a share of its joint's limit: its own to orange to red."""
-    warm = np.interp(share, [0.0, 0.5, 1.0], [0.0, 0.8, 0.0])
-    hot = np.interp(share, [0.0, 0.5, 1.0], [0.0, 0.0, 1.0])
-    mixed = (1.0 - warm - hot) * np.array(own) + warm * np.array(WARM) + hot * np.array(HOT)
-    red, green, blue = (int(x) for x in mixed.round())
-    return (red, green, blue)

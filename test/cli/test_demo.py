@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ros_system import Peer
 from starvation import Watched, repeated_where_starved
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,7 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
         ROS_LOG_DIR=str(tmp_path / "log"),
     )
     assert done.returncode == 0, done.stderr
+    assert f"watch from a second terminal: ROS_DOMAIN_ID={domain} " in done.stderr
     assert "commands end although" not in done.stderr  # the arm rests before the nodes end
     told = json.loads(done.stdout)  # the tables go to standard error then
     errors = [run["modes"]["feedforward"]["rms_error"] for run in told["runs"]]
@@ -62,6 +64,21 @@ def test_the_demo_follows_a_motion_better_with_feedforward_and_draws_it(tmp_path
     for node in ("simulator_node", "feedforward_node", "controller_node"):
         assert node in heavier
     assert (tmp_path / "planar_2r.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_domain_that_other_nodes_use_is_refused(domain):
+    pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+    from sensor_msgs.msg import JointState
+
+    peer = Peer(domain)
+    peer.listen(JointState, "joint_states")
+    done = demo("planar_2r", ROS_DOMAIN_ID=str(domain))
+    peer.close()
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        f"robot-dynamics demo: /peer uses the topics of the demo in ROS_DOMAIN_ID {domain}; unset "
+        "ROS_DOMAIN_ID, or give a free one by --domain"
+    )
 
 
 def test_without_rclpy_the_demo_says_how_to_get_it(tmp_path):

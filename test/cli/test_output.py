@@ -40,7 +40,7 @@ def test_info_has_joints_masses_table_and_operations(capsys, planar):
     assert [row["a"] for row in found["denavit_hartenberg"]] == [row.a for row in table.rows]
     count = Dynamics(planar).operation_count("inverse")
     assert found["operations"]["inverse"]["multiplications"] == count.multiplications
-    assert found["doubtful"] == []
+    assert found["warnings"] == []
 
 
 def test_what_has_no_limit_is_null(capsys, tmp_path):

@@ -1,11 +1,14 @@
 """robot-dynamics ros: what `ros2` would be typed for, at real nodes."""
 
 import os
+import re
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from rcl_interfaces.msg import SetParametersResult
 
 from robot_dynamics.cli import main
 from robot_dynamics.nodes.runtime.composition import composed
@@ -32,7 +35,10 @@ def ros(domain, monkeypatch, capsys):
 
 
 def test_goal_moves_the_arm(nodes, ros):
-    assert ros("move", "joint_1=0.3,joint_2=-0.2", "--time", "1")[0] == 0
+    assert ros("move", "joint_1=0.3,joint_2=-0.2", "--time", "1") == (
+        0,
+        "accepted by feedforward_node: joint_1, joint_2, 1 s",
+    )
     wait_for(lambda: np.allclose(nodes.simulator.plant.q, [0.3, -0.2], atol=2e-2), "the goal")
 
 
@@ -46,17 +52,64 @@ def test_echo_prints_efforts_by_joint(nodes, ros):
 
 
 def test_mode_and_parameters_are_set_and_read(nodes, ros):
-    assert ros("mode", "pd_gravity") == (0, "")
+    assert ros("mode", "pd_gravity") == (0, "accepted by controller_node: mode pd_gravity")
     assert ros("get", "controller_node", "mode") == (0, "pd_gravity")
-    assert ros("mode", "feedforward") == (0, "")
+    assert ros("mode", "feedforward")[0] == 0
     assert ros("set", "simulator_node", "mass_factor", "1.1") == (0, "")
     assert nodes.simulator.parameters.mass_factor == 1.1
     assert ros("set", "simulator_node", "mass_factor", "1.0") == (0, "")
 
 
 def test_payload_reaches_the_controller(nodes, ros):
-    assert ros("payload", "1.2", "--com", "0,0,0.05") == (0, "")
-    wait_for(lambda: nodes.controller.arm.load.payload.target[0] == 1.2, "a payload")
+    assert ros("payload", "1.2", "--com", "0,0,0.05") == (
+        0,
+        "accepted by controller_node, feedforward_node",
+    )
+    assert nodes.controller.arm.load.payload.target[0] == 1.2
+
+
+def test_a_payload_that_one_node_refuses_is_set_in_no_node(nodes, ros):
+    ros("payload", "1.2", "--com", "0,0,0.05")
+    status, line = ros("payload", "2.0", "--frame", "nowhere")
+    assert status == 1
+    assert line.startswith("robot-dynamics ros: refused by controller_node: no frame 'nowhere'")
+    refused = add_refusal(nodes.feedforward)  # after the controller has accepted
+    assert ros("payload", "2.0") == (
+        1,
+        "robot-dynamics ros: refused by feedforward_node: no more than 1.2 kg",
+    )
+    nodes.feedforward.remove_on_set_parameters_callback(refused)
+    for node in (nodes.controller, nodes.feedforward):
+        assert node.arm.payload.value.mass == 1.2
+
+
+def add_refusal(node):
+    """Have a node refuse any payload of more than 1.2 kg."""
+
+    def check(changes):
+        heavy = any(item.name == "payload.mass" and item.value > 1.2 for item in changes)
+        return SetParametersResult(successful=not heavy, reason="no more than 1.2 kg")
+
+    node.add_on_set_parameters_callback(check)
+    return check
+
+
+def test_every_refusal_of_a_motion_reaches_who_sent_it(nodes, ros):
+    for _ in range(2):  # the log would not repeat it
+        status, line = ros("move", "elbow=0.3")
+        assert status == 1
+        assert line == (
+            "robot-dynamics ros: refused by feedforward_node: trajectory: no joint 'elbow' "
+            "(trajectory: elbow; robot: joint_1, joint_2)"
+        )
+
+
+def test_echo_prints_a_line_per_field(nodes, ros):
+    status, text = ros("echo", "effort_command", "--count", "1")
+    assert status == 0
+    lines = text.splitlines()
+    assert lines[:3] == ["layout:", "  dim: none", "  data_offset: 0"]
+    assert re.fullmatch(r"data: -?[0-9.e-]+, -?[0-9.e-]+", lines[3])
 
 
 def test_service_is_called(nodes, ros):
@@ -68,7 +121,14 @@ def test_service_is_called(nodes, ros):
     ("words", "line"),
     [
         (("move", "joint_1"), "goal: 'joint_1' is not JOINT=POSITION; give elbow=0.2,wrist=1"),
-        (("get", "controller_node", "modus"), "controller_node: has no parameter 'modus'"),
+        (
+            ("get", "controller_node", "modus"),
+            "controller_node: no parameter 'modus'; did you mean 'mode'?",
+        ),
+        (
+            ("set", "controller_node", "gains.joint_1.ps", "3.0"),
+            "controller_node: no parameter 'gains.joint_1.ps'; did you mean 'gains.joint_1.p'?",
+        ),
     ],
 )
 def test_mistake_is_one_clear_line(nodes, ros, words, line):

@@ -105,6 +105,8 @@ def test_a_study_follows_a_motion_from_a_file(tmp_path, capsys):
         (["--step", "1"], "step is 1 s; give one above zero and up to the period of control"),
         (["--mass-error", "0+-60%"], "mass_error: the distribution reaches -1."),
         (["--payload", "heavy"], "--payload: 'heavy' is no distribution; write A..B"),
+        (["--payload", "0..3ms"], "--payload: unit 'ms' in '0..3ms' is none of --payload (point "),
+        (["--rate", "5kg"], "--rate: unit 'kg' in '5kg' is none of --rate (control rate); write "),
         (["--motion", "jump"], "no motion 'jump' in robot_dynamics.study"),
         (["--scheduler", "nowhere"], "no scheduler answers at nowhere"),
         (["--record", "run.mcap"], "--record writes one run; choose it with --replay"),

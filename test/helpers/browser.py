@@ -47,6 +47,11 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator:
 @pytest.fixture
 def free_port() -> int:
     """Return a free port of this machine."""
+    return unused_port()
+
+
+def unused_port() -> int:
+    """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

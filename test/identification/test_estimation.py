@@ -118,6 +118,42 @@ def test_rotor_inertia_is_found_where_it_acts():
     assert not identify(simulated.urdf, recording).rotor_inertia.any()
 
 
+def test_what_no_motion_of_an_arm_can_tell_apart_is_named_instead_of_advice_to_excite_more():
+    recording = arm().recording(noise=0.002)
+    qdd = np.gradient(recording.qd, recording.time, axis=0)
+    driven = Recording(recording.time, recording.q, recording.qd, recording.tau + 0.4 * qdd)
+    reasons = identify(arm().urdf, driven, rotor_inertia=True).report.reasons
+    assert (
+        "no motion of this arm tells shoulder_link.Izz, upper_arm_link.Izz from rotor inertia or "
+        "friction of the same effect; only their sums are identified, which is all that efforts "
+        "need"
+    ) in reasons
+    assert not any("excite" in reason for reason in reasons)
+
+
+def test_the_headline_of_a_report_names_the_worst_joint_of_its_table():
+    rubbing = Simulated.of("ur5", friction=(0.05, 0.2))
+    recording = rubbing.recording(noise=0.0)
+    tau = recording.tau.copy()
+    tau[:, 5] += 0.15 * np.sin(5.0 * recording.time)  # N m: half of its effort, little to its limit
+    recording = replace(recording, tau=tau)
+    report = validate(rubbing.true, recording, friction=rubbing.friction)
+    assert report.verdict == "good"
+    residual = max(report.fits, key=lambda fit: fit.relative)
+    headline, small = report.reasons
+    assert headline == (
+        f"at most {100 * residual.relative:.1f} % of an effort stays unexplained (joint "
+        "'wrist_3_joint'), on samples that the fit did not see"
+    )
+    assert residual.joint == "wrist_3_joint"
+    assert residual.relative > 0.15
+    assert small.startswith(
+        f"joint 'wrist_3_joint': {100 * residual.moving:.1f} % of its effort stays unexplained "
+        "while it moves, but that is "
+    )
+    assert f"{100 * residual.relative:.1f} %" in str(report).splitlines()[-1]
+
+
 def test_friction_that_grows_with_load_and_falls_with_speed_is_found():
     simulated = Simulated.of("planar_2r")
     n = simulated.urdf.dof

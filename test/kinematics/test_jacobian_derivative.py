@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given
 
 from oracles import pin_model
+from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.kinematics import (
     frame_drift,
     frame_jacobian,
     frame_jacobian_derivative,
+    frame_pose,
     joint_accelerations,
 )
 from robot_dynamics.robot import find_robot, read_urdf
@@ -44,7 +46,55 @@ def test_joint_accelerations_make_the_wanted_acceleration():
     J = frame_jacobian(robot, q, "tool0")
     found = J @ qdd + frame_jacobian_derivative(robot, q, qd, "tool0") @ qd
     assert found == pytest.approx(wanted, abs=1e-12)  # condition of J times round-off
-    part = joint_accelerations(robot, q, qd, wanted[:3], "tool0", task=("x", "y", "z"))
-    assert np.linalg.norm(part) < np.linalg.norm(qdd)  # the least of all that move the point so
-    found = J @ part + frame_jacobian_derivative(robot, q, qd, "tool0") @ qd
-    assert found[:3] == pytest.approx(wanted[:3], abs=1e-12)
+
+
+TASKS = {
+    "position only": (("x", "y", "z"), "root"),
+    "free tool axis": (("x", "y", "z", "rx", "ry"), "frame"),
+    "height and tool axis": (("z", "rx", "ry"), "root"),
+}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_a_partial_task_is_met_by_the_least_joint_accelerations_or_those_nearest_to_a_wish(name):
+    task, axes = TASKS[name]
+    robot = read_urdf(find_robot("ur5"))
+    q, qd, _ = random_state(robot, 4)
+    rng = np.random.default_rng(2)
+    wanted, wish = rng.normal(size=len(task)), rng.normal(size=6)
+    h = 1e-4  # s: differences of second order of the motion, error h^2 and 1e-16 / h^2
+
+    def seen(preferred=None):
+        qdd = joint_accelerations(
+            robot, q, qd, wanted, "tool0", task=task, axes=axes, preferred=preferred
+        )
+        X = [
+            frame_pose(robot, q + s * h * qd + 0.5 * (s * h) ** 2 * qdd, "tool0")
+            for s in (-1, 0, 1)
+        ]
+        back, R, on = (x.rotation for x in X)
+        linear = (X[0].translation - 2 * X[1].translation + X[2].translation) / h**2
+        skew = (on @ R.T - R @ back.T) / h**2  # of the mean rates of both halves
+        angular = 0.5 * np.array(
+            [skew[2, 1] - skew[1, 2], skew[0, 2] - skew[2, 0], skew[1, 0] - skew[0, 1]]
+        )
+        if axes == "frame":
+            linear, angular = R.T @ linear, R.T @ angular
+        rows = [("x", "y", "z", "rx", "ry", "rz").index(direction) for direction in task]
+        return qdd, np.concatenate([linear, angular])[rows]
+
+    qdd, found = seen()
+    assert found == pytest.approx(wanted, abs=1e-5)
+    other, found = seen(wish)
+    assert found == pytest.approx(wanted, abs=1e-5)
+    assert np.linalg.norm(qdd) < np.linalg.norm(other)
+    assert np.linalg.norm(other - wish) < np.linalg.norm(qdd - wish)
+
+
+def test_a_task_without_directions_with_one_twice_or_in_other_axes_is_refused():
+    robot, at = read_urdf(find_robot("ur5")), np.zeros(6)
+    for task in ((), ("x", "x")):
+        with pytest.raises(ArgumentError, match="a task takes one direction or more, each once"):
+            joint_accelerations(robot, at, at, np.zeros(len(task)), "tool0", task=task)
+    with pytest.raises(UnknownNameError, match="no axes 'tool' in a task"):
+        joint_accelerations(robot, at, at, at, "tool0", axes="tool")

@@ -53,7 +53,7 @@ def test_the_parameter_file_holds_the_defaults(node):
 @pytest.mark.parametrize("kind", NODES.values())
 def test_every_quantity_has_its_unit_in_its_description(kind):
     units = r"\b(s|Hz|rad|rad/s|m|m/s|N m|N)\b"
-    without = {"mass_factor", "mass_spread", "damping_ratio", "share", "loss"}  # plain numbers
+    without = {"mass_factor", "mass_error", "damping_ratio", "share", "loss"}  # plain numbers
     for item in describe(kind):
         if item.kind in (float, (float,)) and item.name not in without:
             assert re.search(units, item.spec.description), item.name
@@ -102,9 +102,10 @@ def test_in_one_process_the_same_nodes_run():
     ]
 
 
-def test_rviz_comes_with_robot_state_publisher_when_asked_for():
+def test_rviz_comes_with_the_publishers_of_what_it_shows():
     extra = set(started(robot="planar_2r", rviz="true")) - set(NODES)
-    assert extra == {"robot_state_publisher", "rviz2"}
+    publishers = {"robot_state_publisher", "static_transform_publisher", "marker_node"}
+    assert extra == {"rviz2", *publishers}
 
 
 def test_parameter_classes_are_frozen():

@@ -66,6 +66,7 @@ NODES = [
     "simulator_node",
     "trajectory_node",
     "viewer_node",
+    "marker_node",
     "recorder_node",
     "monitor_node",
 ]

@@ -11,6 +11,8 @@ import pytest
 pytest.importorskip("mcap")
 pytest.importorskip("rosbags")
 
+from rosbags.highlevel import AnyReader
+
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.recordings.recorded_motion import read_motion
 from robot_dynamics.recordings.simulated_runs import SimulatedRecording
@@ -21,7 +23,7 @@ CONFIG = Path(__file__).parents[2] / "config"
 
 
 @pytest.fixture(scope="module")
-def motion(tmp_path_factory):
+def recording(tmp_path_factory):
     """A recording of a Panda."""
     robot = read_urdf(find_robot("panda"))
     path = tmp_path_factory.mktemp("layouts") / "run.mcap"
@@ -29,7 +31,12 @@ def motion(tmp_path_factory):
     none = np.zeros(robot.dof)
     recording.add(Snapshot(0.0, none, none, none, none, none), none, none)
     recording.close()
-    return read_motion(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def motion(recording):
+    return read_motion(recording)
 
 
 def leaves(layout) -> set[str]:
@@ -48,6 +55,23 @@ def test_foxglove_finds_every_path_of_its_plots(motion):
     for path in paths:
         topic, field, index = re.fullmatch(r"/([\w/]+)\.(\w+)\[(\d+)\]", path).groups()
         assert np.isfinite(getattr(motion.topics[topic], field)[0, int(index)]), path
+
+
+def test_foxglove_finds_the_topics_of_its_scene(recording):
+    layout = json.loads((CONFIG / "foxglove_layout.json").read_text())
+    topics = {
+        topic
+        for panel in layout["configById"].values()
+        for topic, drawn in panel.get("topics", {}).items()
+        if drawn["visible"]
+    }
+    with AnyReader([recording]) as reader:
+        assert topics == {"/robot_description", "/markers"} <= set(reader.topics)
+        (connection,) = [c for c in reader.connections if c.topic == "/markers"]
+        ((_, _, data),) = reader.messages([connection])
+        markers = reader.deserialize(data, connection.msgtype).markers
+    assert {marker.ns for marker in markers} == {"load", "reference", "gravity", "wrench"}
+    assert {marker.header.frame_id for marker in markers} == {"panda_link0"}
 
 
 def test_plotjuggler_finds_every_curve(motion):

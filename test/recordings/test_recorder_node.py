@@ -102,8 +102,9 @@ def test_recorded_efforts_by_cause_are_those_of_the_model(recording):
     np.testing.assert_allclose(gravity.effort[known], expected, atol=SAME)
 
 
-def test_recorded_transforms_are_of_the_links(recording):
-    assert "/tf" in topics(recording)  # what is in them: test_simulated_runs
+def test_recorded_transforms_and_markers_are_of_the_links(recording):
+    # What is in them: test_simulated_runs and test_layouts
+    assert {"/tf", "/markers"} <= topics(recording)
 
 
 def test_what_a_payload_takes_is_recorded_as_a_cause_of_its_own(recording):

@@ -1,9 +1,12 @@
 """Plausibility warnings about a robot description."""
 
+import tracemalloc
+from cProfile import Profile
+
 import pytest
 
 from robot_dynamics import read_urdf
-from robot_dynamics.robot.plausibility import plausibility_warnings
+from robot_dynamics.robot.plausibility import inertialess_joints, plausibility_warnings
 
 LINK = (
     '<link name="{name}"><inertial><mass value="{mass}"/>'
@@ -60,3 +63,48 @@ def test_a_moving_link_without_mass_warns_about_its_joint_too():
         "link 'tip'",
         "joint 'elbow'",
     ]
+
+
+def chain(count, massless=(), mimic=""):
+    """Links that revolute joints move, one after the other about x and y in turn."""
+    links = ['<link name="link_0"/>']
+    for k in range(1, count + 1):
+        body = LINK.format(name=f"link_{k}", mass=1.0, ixx=0.02)
+        axis = f"{k % 2} {(k + 1) % 2} 0"
+        links += [
+            f'<link name="link_{k}"/>' if k in massless else body,
+            f'<joint name="joint_{k}" type="revolute"><parent link="link_{k - 1}"/><child '
+            f'link="link_{k}"/><origin xyz="0 0 0.2"/><axis xyz="{axis}"/>{mimic if k > 1 else ""}'
+            '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>',
+        ]
+    return read_urdf(f'<robot name="chain">{"".join(links)}</robot>', require_inertia=False)
+
+
+@pytest.mark.parametrize(
+    ("massless", "mimic", "still"),
+    [
+        ((), "", []),
+        ((1,), "", []),  # it moves the links behind
+        ((2, 3), "", ["joint_2", "joint_3"]),
+        ((2, 3), '<mimic joint="joint_1"/>', []),  # they follow a joint that moves a mass
+        ((1, 2, 3), '<mimic joint="joint_1"/>', ["joint_1"]),
+    ],
+)
+def test_joints_that_move_no_inertia_are_found(massless, mimic, still):
+    assert inertialess_joints(chain(3, massless, mimic)) == still
+
+
+def test_the_search_for_such_joints_takes_linear_time():
+    def calls(count):
+        robot, profile = chain(count), Profile()
+        profile.runcall(inertialess_joints, robot)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    # Calls, not seconds, of which a busy machine takes any number; a dense matrix is not built
+    assert calls(80) < 2.2 * calls(40)
+    robot = chain(600)
+    tracemalloc.start()
+    inertialess_joints(robot)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 600 * 600 * 8  # bytes of one matrix of that size

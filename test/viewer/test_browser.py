@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from html import escape
 from pathlib import Path
 from time import monotonic, sleep
 from urllib.request import urlopen
@@ -17,10 +18,17 @@ import pytest
 pytest.importorskip("viser")
 Image = pytest.importorskip("PIL.Image")
 
+import viser  # noqa: E402
+
+from robot_dynamics import Dynamics, read_urdf  # noqa: E402
+from robot_dynamics.control import effort_limits  # noqa: E402
+from robot_dynamics.robot import urdf_text  # noqa: E402
 from robot_dynamics.viewer.address import PortError  # noqa: E402
+from robot_dynamics.viewer.controls import StackControls  # noqa: E402
 from robot_dynamics.viewer.live_arm import BY_HAND  # noqa: E402
 from robot_dynamics.viewer.live_view import LiveView  # noqa: E402
 from robot_dynamics.viewer.page import Page, tick_until  # noqa: E402
+from robot_dynamics.viewer.snapshot import Snapshot  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 
@@ -174,8 +182,10 @@ def test_the_verb_serves_its_page_and_records_until_it_is_interrupted(free_port,
     verb = subprocess.Popen(
         words, stdout=subprocess.PIPE, text=True, env={**os.environ, "DISPLAY": ""}
     )
-    address = f"http://127.0.0.1:{free_port}"
-    assert verb.stdout.readline() == f"viewer: {address} (this machine only)\n"
+    line = verb.stdout.readline()
+    address = line.split()[1]
+    assert line == f"viewer: {address} (this machine only)\n"
+    assert address.startswith(f"http://127.0.0.1:{free_port}/")
     with urlopen(address, timeout=PATIENCE_S) as page:
         assert "<html" in page.read().decode()
     verb.send_signal(signal.SIGINT)
@@ -190,6 +200,55 @@ def test_port_in_use_is_one_clear_line(view):
     assert str(error.value) == f"port {port} of 127.0.0.1 is in use; choose another port"
 
 
-def test_page_says_whom_it_is_open_to(view):
-    address = f"http://127.0.0.1:{view.page.server.get_port()}"
-    assert view.page.announcement() == f"viewer: {address} (this machine only)"
+@pytest.mark.thorough  # test_gate.py has the same without a browser, which draws slowly
+def test_text_of_others_does_not_run_in_the_page(browser, free_port):
+    """Of names in a URDF and of errors, wherever the page shows them."""
+    evil = "<img src=x onerror=document.title='run'>![a](/etc/passwd)"
+    name = escape(evil, quote=True)
+    urdf = urdf_text("planar_2r").replace('"joint_1"', f'"{name}"').replace('"link_2"', f'"{name}"')
+    robot = read_urdf(urdf)
+    assert evil in robot.joint_names
+    page = Page(port=free_port)
+    dynamics = Dynamics(robot)
+    page.open(robot, urdf, dynamics, effort_limits(robot))
+    controls = StackControls(page.server, robot, np.zeros(2), [evil, "ur5"], evil)
+    controls.sliders.visible = True
+    controls.message.say(f"no robot {evil}")
+    tab = browser.new_page()
+    requests: list[str] = []
+    tab.on("request", lambda request: requests.append(request.url))
+    tab.goto(page.address)
+    until(lambda: page.watched, "a browser")
+    for k in range(9):
+        zero = np.zeros(2)
+        page.show(Snapshot(0.1 * k, zero, zero, zero, zero))
+    tab.get_by_text(f"no robot {evil}").wait_for()  # the text as it is
+    tab.get_by_text(evil, exact=True).first.wait_for()  # beside its slider, or in a legend
+    title, images = tab.title(), tab.locator("img[src=x], a").count()
+    tab.close()
+    page.close()
+    assert (title, images) == ("Viser", 0)
+    assert [url for url in requests if not url.startswith((page.address, "data:", "blob:"))] == []
+
+
+def test_page_works_after_a_reload_and_reconnects_with_its_token(view, tab):
+    tab.reload()
+    tab.get_by_role("button", name="reset").wait_for()
+    until(lambda: view.page.watched, "a browser")
+    visits = view.page.visits
+    view.page.server._websock_server.disconnect_all_clients()
+    until(lambda: view.page.visits > visits + 1 and view.page.watched, "a browser that returns")
+
+
+def test_another_page_of_the_browser_gets_no_connection(browser, view):
+    tab, visits = browser.new_page(), view.page.visits
+    opened = tab.evaluate(
+        """([address, version]) => new Promise(done => {
+            const socket = new WebSocket(address, [`viser-v${version}`]);
+            socket.onopen = () => done("opened");
+            socket.onerror = () => done("refused");
+        })""",
+        [view.page.address.replace("http", "ws").rstrip("/"), viser.__version__],
+    )
+    tab.close()
+    assert (opened, view.page.visits) == ("refused", visits)

@@ -1,7 +1,5 @@
 """The page of running nodes: what it shows is theirs, and its controls reach them."""
 
-import socket
-
 import numpy as np
 import pytest
 
@@ -9,20 +7,21 @@ pytest.importorskip("viser")
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 import rclpy
-from geometry_msgs.msg import WrenchStamped
+from geometry_msgs.msg import InertiaStamped, WrenchStamped
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
-from visualization_msgs.msg import MarkerArray
+from websockets.exceptions import InvalidStatus
 
+from browser import unused_port
+from page_client import CAMERA, message_bytes, page_socket, update
 from robot_dynamics import Dynamics
-from robot_dynamics.kinematics.forward_kinematics import link_poses
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
 from robot_dynamics.nodes.viewer_requests import SHARE, ViewerRequests
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
-from robot_dynamics.viewer.controls import UNCHANGED
+from robot_dynamics.viewer.controls import OFF, UNCHANGED
 from robot_dynamics.viewer.effort_causes import CAUSES
 from robot_dynamics.viewer.live_arm import BY_HAND, EXCITATION, STILL, ball
 from ros_system import Peer, lasting_node, wait_for
@@ -32,21 +31,21 @@ SLIDER_STEP = 0.02  # rad: a five hundredth of a range of two turns is 0.025, an
 MEASURED = 0.05  # N m: the slope of velocities over 20 ms against the true acceleration
 
 
-def unused_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 @pytest.fixture(scope="module")
 def nodes(domain):
     with composed("planar_2r", rate=250.0, domain=domain, trajectory_node={"wait": True}) as nodes:
+        # PD alone lags, and more where other tests take the processors; no stop is tested here
+        limits = {
+            f"limits.{name}.tracking_error": 0.0 for name in nodes.simulator.robot.joint_names
+        }
+        nodes.set(nodes.controller, **limits)
         yield nodes
 
 
 @pytest.fixture(scope="module")
 def viewer(domain, nodes):
     """A viewer_node beside them."""
+    nodes.set(nodes.simulator, mass_factor=1.15)
     context = lasting_node("viewer_keeper", domain).context
     given = [Parameter("urdf_path", value="planar_2r"), Parameter("port", value=unused_port())]
     node = ViewerNode(context=context, parameter_overrides=given)
@@ -55,36 +54,161 @@ def viewer(domain, nodes):
         yield node
 
 
+def enable(viewer):
+    """Let the page move the arm, as a person does on it."""
+    wait_for(lambda: viewer.driven, "states")
+    wait_for(lambda: viewer._visits % 2 == 0, "browsers of other tests that have left")
+    viewer._controls.enable.value = True
+    wait_for(lambda: viewer._enabled, "motion that is enabled")
+
+
+@pytest.fixture
+def enabled(viewer):
+    """The same viewer_node, whose page may move the arm."""
+    enable(viewer)
+    yield viewer
+    viewer._controls.enable.value = False
+    wait_for(lambda: not viewer._enabled, "motion that is disabled")
+
+
+def test_page_shows_the_mass_factor_of_the_simulated_robot_from_the_start(nodes, viewer):
+    slider = viewer._controls.mass_error
+    wait_for(lambda: slider.value == 15.0, "the mass factor that the simulator has had before")
+    nodes.set(nodes.simulator, mass_factor=1.0)
+    wait_for(lambda: slider.value == 0.0, "masses as in the URDF")
+    assert viewer._controls._simulated.visible
+    viewer._controls.show_mass_factor(3.0)  # beyond the slider's own range
+    assert (slider.value, slider.max) == (200.0, 200.0)
+    wait_for(lambda: slider.value == 0.0, "the true mass factor again")
+
+
 def test_what_is_shown_is_what_the_robot_does(nodes, viewer):
     wait_for(lambda: viewer._states.complete and viewer._desired.complete, "states and reference")
-    now = viewer._measured()
-    np.testing.assert_allclose(now.q, nodes.simulator.plant.q, atol=1e-3)  # it holds still
-    residual = now.tau - viewer._page._shown.splitter.split(now).total
-    np.testing.assert_allclose(residual, 0.0, atol=MEASURED)
+
+    def true():  # as soon as it holds still
+        now = viewer._measured()
+        residual = now.tau - viewer._page._shown.splitter.split(now).total
+        far = np.abs(now.q - nodes.simulator.plant.q).max()
+        return far < 1e-3 and np.abs(residual).max() < MEASURED
+
+    wait_for(true, "the robot as it is")
 
 
-def test_mode_that_is_chosen_on_the_page_is_the_mode_of_the_controller(nodes, viewer):
+@pytest.mark.parametrize(
+    ("control", "value"),
+    [("motion", EXCITATION), ("motion", BY_HAND), ("payload", 2.0), ("mode", "pd"),
+     ("feedforward", False), ("mass_error", 20.0), ("pause", True)],
+)  # fmt: skip
+def test_until_motion_is_enabled_controls_return_to_their_values_and_say_why(
+    nodes, viewer, domain, control, value
+):
+    wait_for(lambda: viewer.driven and viewer._controls._simulated.visible, "states")
+    peer = Peer(domain)
+    sent = [
+        peer.listen(JointTrajectory, "joint_trajectory"),
+        peer.listen(InertiaStamped, "payload"),
+    ]
+    handle = getattr(viewer._controls, control)
+    before, mode = handle.value, nodes.controller.parameters.mode
+    viewer._controls.message.say("")
+    with page_socket(viewer._page.address) as browser:
+        browser.send(message_bytes(update(handle, value)))
+        wait_for(lambda: viewer._controls.message.text == OFF, "the reason on the page")
+    assert handle.value == before
+    shown = viewer._page._moments
+    wait_for(lambda: viewer._page._moments > shown + 5, "a page that goes on")
+    assert not any(sent)
+    assert nodes.controller.parameters.mode == mode
+    assert nodes.simulator.parameters.mass_factor == 1.0
+    peer.close()
+
+
+def test_hold_still_stops_the_arm_without_enabling(nodes, viewer, domain):
+    wait_for(lambda: viewer.driven, "states")
+    peer = Peer(domain)
+    sent = peer.listen(JointTrajectory, "joint_trajectory")
+    wait_for(lambda: viewer.count_subscribers("joint_trajectory") > 1, "a second subscriber")
+    viewer._controls.motion.value = STILL
+    wait_for(lambda: len(sent) == 1, "a stop")
+    viewer._controls.motion.value = UNCHANGED
+    peer.close()
+    (point,) = sent[0].points
+    np.testing.assert_allclose(point.positions, nodes.simulator.plant.q, atol=1e-3)
+
+
+def test_enabling_is_logged_and_ends_where_another_browser_connects(nodes, viewer, capfd):
+    enable(viewer)
+    desired, before = viewer._desired, viewer._desired.position.copy()
+    viewer._controls.motion.value = EXCITATION
+    wait_for(lambda: np.abs(desired.position - before).max() > 0.02, "motion")
+    with page_socket(viewer._page.address) as browser:
+        browser.send(message_bytes(CAMERA))
+        wait_for(lambda: not viewer._enabled, "motion that is switched off")
+        wait_for(lambda: not desired.velocity.any(), "rest")
+    assert not viewer._controls.enable.value
+    assert viewer._controls.motion.value == STILL
+    assert viewer._controls.message.text == "motion is off: a browser connected or left"
+    log = capfd.readouterr().err
+    assert "the page may move the arm: motion was enabled on it" in log
+    assert "the page may not move the arm: a browser connected or left" in log
+    viewer._controls.motion.value = UNCHANGED
+
+
+def test_arm_that_the_page_moves_stops_where_motion_is_switched_off(nodes, viewer):
+    enable(viewer)
+    desired, before = viewer._desired, viewer._desired.position.copy()
+    viewer._controls.motion.value = EXCITATION
+    wait_for(lambda: np.abs(desired.position - before).max() > 0.02, "motion")
+    viewer._controls.enable.value = False
+    wait_for(lambda: viewer._controls.motion.value == STILL, "a stop")
+    wait_for(lambda: not desired.velocity.any(), "rest")
+    viewer._controls.motion.value = UNCHANGED
+
+
+def test_foreign_page_reaches_neither_the_controls_nor_the_arm(viewer, domain):
+    peer = Peer(domain)
+    sent = peer.listen(JointTrajectory, "joint_trajectory")
+    address = viewer._page.address
+    wait_for(lambda: viewer._page.visits % 2 == 0, "browsers of other tests that have left")
+    visits = viewer._page.visits
+    for origin, headers in (
+        ("http://evil.example", None),
+        ("http://evil.example", {"Host": "evil.example"}),
+        (None, {"Host": "evil.example"}),
+    ):
+        with pytest.raises(InvalidStatus, match="403"):
+            page_socket(address, origin=origin, headers=headers)
+    with pytest.raises(InvalidStatus, match="403"):
+        page_socket(address[: address.index("/", 8) + 1])
+    shown = viewer._page._moments
+    wait_for(lambda: viewer._page._moments > shown + 5, "a page that goes on")
+    assert viewer._page.visits == visits
+    assert not sent
+    peer.close()
+
+
+def test_mode_that_is_chosen_on_the_page_is_the_mode_of_the_controller(nodes, viewer, enabled):
     viewer._controls.mode.value = "pd_gravity"
     wait_for(lambda: nodes.controller.parameters.mode == "pd_gravity", "another mode")
     viewer._controls.mode.value = "feedforward"
     wait_for(lambda: nodes.controller.parameters.mode == "feedforward", "the mode before")
 
 
-def test_feedforward_off_is_pd_alone_and_on_is_feedforward_again(nodes, viewer):
+def test_feedforward_off_is_pd_alone_and_on_is_feedforward_again(nodes, viewer, enabled):
     viewer._controls.feedforward.value = False
     wait_for(lambda: nodes.controller.parameters.mode == "pd", "PD alone")
     viewer._controls.feedforward.value = True
     wait_for(lambda: nodes.controller.parameters.mode == "feedforward", "feedforward")
 
 
-def test_heavier_links_of_the_page_are_those_of_the_simulated_robot(nodes, viewer):
+def test_heavier_links_of_the_page_are_those_of_the_simulated_robot(nodes, viewer, enabled):
     viewer._controls.mass_error.value = 20.0
     wait_for(lambda: nodes.simulator.parameters.mass_factor == pytest.approx(1.2), "heavier links")
     viewer._controls.mass_error.value = 0.0
     wait_for(lambda: nodes.simulator.parameters.mass_factor == 1.0, "links as they were")
 
 
-def test_payload_of_the_page_is_shown_and_sent_to_the_nodes(nodes, viewer):
+def test_payload_of_the_page_is_shown_and_sent_to_the_nodes(nodes, viewer, enabled):
     viewer._controls.payload.value = 1.5
     wait_for(
         lambda: viewer._load.payload is not None and viewer._load.payload.mass == 1.5, "a payload"
@@ -94,7 +218,9 @@ def test_payload_of_the_page_is_shown_and_sent_to_the_nodes(nodes, viewer):
 
 
 # What the arm is to do, and not what it does: that is another test's on a machine that keeps up
-def test_motion_that_is_chosen_on_the_page_is_followed_until_it_is_to_hold_still(nodes, viewer):
+def test_motion_that_is_chosen_on_the_page_is_followed_until_it_is_to_hold_still(
+    nodes, viewer, enabled
+):
     desired = viewer._desired
     before = desired.position.copy()
     viewer._controls.motion.value = EXCITATION
@@ -119,7 +245,7 @@ def test_motion_of_the_page_gives_an_arm_that_is_far_away_the_time_to_its_start(
     assert start.sec + 1e-9 * start.nanosec >= way / (SHARE * robot.limits.velocity[1]) - 1e-9
 
 
-def test_sliders_lead_the_arm_while_it_is_moved_by_hand(nodes, viewer):
+def test_sliders_lead_the_arm_while_it_is_moved_by_hand(nodes, viewer, enabled):
     sliders, desired = viewer._controls.sliders, viewer._desired
     viewer._controls.motion.value = BY_HAND
     wait_for(lambda: sliders.visible, "sliders")
@@ -150,6 +276,10 @@ def test_without_joint_states_a_robot_is_chosen_and_placed_until_somebody_moves_
         wait_for(lambda: alone.active and alone._controls.sliders.visible, "sliders")
         alone._controls.sliders.move(q := np.array([0.3, -0.4]))
         now = alone._placed()
+        alone._controls.enable.value = True
+        text = "motion is off: no joint_states arrive"
+        wait_for(lambda: alone._controls.message.text == text, "a page that may move nothing")
+        assert not alone._controls.enable.value
         alone._controls.robot.value = "puma_gupta"
         wait_for(lambda: len(alone._controls.sliders.positions) == 6, "another robot")
         other = alone._placed()
@@ -160,6 +290,10 @@ def test_without_joint_states_a_robot_is_chosen_and_placed_until_somebody_moves_
             lambda: publisher.publish(msg) or len(alone._controls.sliders.positions) == 2,
             "the robot that has states",
         )
+        alone._controls.enable.value = True
+        wait_for(lambda: publisher.publish(msg) or alone._enabled, "motion that is enabled")
+        wait_for(lambda: alone._controls.message.text == text, "motion that ends with the states")
+        assert not alone._controls.enable.value
         peer.close()
     np.testing.assert_allclose(now.q, q, atol=SLIDER_STEP)
     np.testing.assert_allclose(now.tau, Dynamics(alone.robot).gravity(now.q), atol=1e-9)
@@ -180,23 +314,3 @@ def test_wrench_that_the_arm_is_to_exert_is_shown_and_counted(nodes, viewer, dom
     J = Dynamics(viewer.robot).jacobian(now.q)
     force = Dynamics(viewer.robot).pose(now.q).rotation[:, 0] * 30.0
     np.testing.assert_allclose(caused, J[:3].T @ force, atol=1e-9)
-
-
-def test_markers_for_rviz_show_load_reference_and_gravity(nodes, viewer, domain):
-    peer = Peer(domain)
-    heard = peer.listen(MarkerArray, "markers")
-
-    def elbow_is_shown():  # within 1 mm, once the arm holds still
-        if not heard:
-            return False
-        shown = next(m.pose.position for m in heard[-1].markers if (m.ns, m.id) == ("load", 1))
-        elbow = link_poses(viewer.robot, nodes.simulator.plant.q)["link_2"].translation
-        return np.abs(np.array([shown.x, shown.y, shown.z]) - elbow).max() < 1e-3
-
-    wait_for(elbow_is_shown, "markers where the arm is")
-    peer.close()
-    markers = {(marker.ns, marker.id): marker for marker in heard[-1].markers}
-    names = {("load", 0), ("load", 1), ("reference", 0), ("gravity", 0)}
-    assert set(markers) == names | {("wrench", 0), ("wrench", 1)}
-    arrow = markers["gravity", 0].points
-    assert arrow[1].z < arrow[0].z

@@ -12,8 +12,11 @@ with the same gains, each on a robot as its URDF says and on one whose links are
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
@@ -32,8 +35,14 @@ from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_co
 from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot import Robot
-from robot_dynamics.viewer.address import announcement, check_free
+from robot_dynamics.viewer.address import (
+    TOKEN_VARIABLE,
+    announcement,
+    check_free,
+    page_token,
+)
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.runtime.composition import Composed
@@ -77,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=range(233),
         metavar="0-232",
         default=None,
-        help="ROS_DOMAIN_ID (default: one of its own, on this machine only)",
+        help="ROS domain, on this machine only (default: ROS_DOMAIN_ID, or a free one)",
     )
     parser.add_argument(
         "--priority",
@@ -95,7 +104,12 @@ def run(arguments: argparse.Namespace) -> int:
         RosMissingError: If there is no rclpy.
     """
     try:
-        from robot_dynamics.nodes.runtime.composition import composed, own_domain  # noqa: PLC0415
+        from robot_dynamics.nodes.runtime.composition import (  # noqa: PLC0415
+            LOCAL,
+            composed,
+            domain_of_user,
+            own_domain,
+        )
     except ImportError as error:
         raise RosMissingError(
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
@@ -104,10 +118,19 @@ def run(arguments: argparse.Namespace) -> int:
     console = wide_console(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
-    domain = own_domain() if arguments.domain is None else arguments.domain
+    os.environ.setdefault(LOCAL, "LOCALHOST")
+    domain = domain_of_user() if arguments.domain is None else arguments.domain
+    domain = own_domain() if domain is None else domain
+    _check_unused(domain)
     if arguments.view:
         check_free(arguments.host, arguments.port)
-    console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
+    where = f"ROS_DOMAIN_ID={domain} {LOCAL}={os.environ[LOCAL]}"
+    console.print(
+        f"watch from a second terminal: {where} {program()} ros echo joint_states",
+        soft_wrap=True,
+        highlight=False,
+    )
+    console.print(f"{robot.name}, {robot.dof} joints; reading, compiling, connecting ...")
     motion = {
         "duration": arguments.duration,
         "share": arguments.share,
@@ -121,7 +144,9 @@ def run(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         if arguments.view:
             page = {"urdf_path": name, "host": arguments.host, "port": arguments.port}
-            viewer = stack.enter_context(node_subprocess("viewer_node", domain, **page))
+            token = page_token()
+            secret = {TOKEN_VARIABLE: token}
+            viewer = stack.enter_context(node_subprocess("viewer_node", domain, secret, **page))
         if arguments.record is not None:
             file = arguments.record.absolute()
             stack.enter_context(node_subprocess("recorder_node", domain, urdf_path=name, file=file))
@@ -137,10 +162,10 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(f"connected; {nodes.scheduling}")
         if arguments.view:
             wait_for_page(viewer, arguments.host, arguments.port)
-            console.print(announcement(arguments.host, arguments.port), soft_wrap=True)
+            console.print(announcement(arguments.host, arguments.port, token), soft_wrap=True)
         comparisons, timings = _compare(nodes, robot, masses, console)
         rates = _rates(timings)
-        picture = arguments.output / f"{robot.name}.png"
+        picture = arguments.output / f"{identifier(robot.name)}.png"
         draw(comparisons, robot, picture)
         if arguments.json:
             runs = [comparison.numbers(robot) for comparison in comparisons]
@@ -155,6 +180,27 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.view:
             _go_on(nodes, console)
     return 0
+
+
+def _check_unused(domain: int) -> None:
+    """Check that no other node of this domain would be commanded, or would command the robot.
+
+    Raises:
+        RobotDynamicsError: If there is one.
+    """
+    from robot_dynamics.nodes.ros.terminal import terminal  # noqa: PLC0415
+
+    with terminal(domain=domain) as ros:
+        if found := ros.nodes_on("effort_command", "effort_command_named", "joint_states"):
+            raise RobotDynamicsError(
+                f"{', '.join(found)} uses the topics of the demo in ROS_DOMAIN_ID {domain}; unset "
+                "ROS_DOMAIN_ID, or give a free one by --domain"
+            )
+
+
+def program() -> str:
+    """Return how this program was called."""
+    return sys.argv[0] if Path(sys.argv[0]).name == "robot-dynamics" else "robot-dynamics"
 
 
 def _compare(

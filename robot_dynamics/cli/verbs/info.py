@@ -57,13 +57,13 @@ def run(arguments: argparse.Namespace) -> int:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
         print_json(
-            {**about(robot), **rows, "doubtful": plausibility_warnings(robot), "operations": counts}
+            {**about(robot), **rows, "warnings": plausibility_warnings(robot), "operations": counts}
         )
         return 0
     console = wide_console(130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
     console.print(
-        f"[bold]{robot.name}[/]: {robot.dof} independent joints, {len(robot.links)} links, "
+        f"{robot.name}: {robot.dof} independent joints, {len(robot.links)} links, "
         f"{mass:.3f} kg, gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
     )
     console.print(joint_table(robot))

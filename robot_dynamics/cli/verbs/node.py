@@ -17,6 +17,7 @@ NODES = (
     "controller_node",
     "trajectory_node",
     "viewer_node",
+    "marker_node",
     "recorder_node",
     "monitor_node",
     "composed_nodes",

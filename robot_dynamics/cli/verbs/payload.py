@@ -23,6 +23,7 @@ from robot_dynamics.cli.recordings import (
 from robot_dynamics.control import Friction
 from robot_dynamics.identification import identify_payload
 from robot_dynamics.identification.effort_model import EffortModel
+from robot_dynamics.identification.payload_estimation import SURE
 from robot_dynamics.robot.endpoint import only_tip
 
 
@@ -45,15 +46,20 @@ def run(arguments: argparse.Namespace) -> int:
     recordings = read_recordings(arguments, robot)
     load = identify_payload(robot, model, recordings, frame, cutoff=arguments.cutoff)
     if arguments.json:
-        print_json(vars(load))
+        print_json({"found": load.found, **vars(load)})
+        return 0
+    deviation = load.deviation["m"]
+    if not load.found:
+        why = f"{load.mass:.2g} kg is within its uncertainty, {SURE:g} x {deviation:.2g} kg"
+        print(f"no load found at {frame}: {why if np.isfinite(deviation) else 'no moment is felt'}")
         return 0
     c, I_C = load.com, load.inertia[np.triu_indices(3)]
-    print(f"load at {frame}: {load.mass:.4g} kg (+- {load.deviation['m']:.2g})")
+    print(f"load at {frame}: {load.mass:.4g} kg (+- {deviation:.2g})")
     print(f"mass centre: {c[0]:.4g} {c[1]:.4g} {c[2]:.4g} m")
     print(f"inertia about it, xx xy xz yy yz zz: {' '.join(f'{x:.3g}' for x in I_C)} kg m^2")
-    undetermined = [
-        name for name, deviation in load.deviation.items() if not np.isfinite(deviation)
-    ]
-    if undetermined:
-        print(f"the motion does not show {', '.join(undetermined)} about the origin of the frame")
+    missed = [x for x, s in load.deviation.items() if not np.isfinite(s) and x not in load.hidden]
+    for names, what in ((load.hidden, "no motion of this arm shows"),
+                        (missed, "the motion does not show")):  # fmt: skip
+        if names:
+            print(f"{what} {', '.join(names)} about the origin of the frame")
     return 0

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     goal = goal_of(arguments.goal, arguments.time) if arguments.action == "move" else None
     with terminal(arguments.namespace) as ros:
         if goal is not None:
-            ros.move(goal)
+            print(ros.move(goal))
         else:
             _do(ros, arguments)
     return 0
@@ -91,9 +91,10 @@ def _do(ros: Terminal, arguments: argparse.Namespace) -> None:
             print(f"{name}  {kind}")
     elif action == "mode":
         ros.set("controller_node", "mode", arguments.mode)
+        print(f"accepted by controller_node: mode {arguments.mode}")
     elif action == "payload":
         com = number_list("--com", arguments.com, ("x", "y", "z"))
-        ros.carry(arguments.mass, com.tolist(), arguments.frame)
+        print(ros.carry(arguments.mass, com.tolist(), arguments.frame))
     elif action == "set":
         value = typed_value(arguments.value, arguments.parameter)
         ros.set(arguments.node, arguments.parameter, value)

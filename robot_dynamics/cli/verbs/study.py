@@ -40,6 +40,7 @@ from robot_dynamics.study import (
     StudyPlan,
     distribution_of,
     in_process,
+    in_processes,
     on_dask,
     study,
 )
@@ -117,7 +118,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     where = parser.add_argument_group("execution and results")
     where.add_argument("--threads", type=int, help="threads (default: all processors)")
-    where.add_argument("--workers", type=int, help="processes of a local Dask cluster")
+    where.add_argument("--workers", type=int, help="processes of this machine")
     where.add_argument("--scheduler", help="address of a Dask scheduler, such as tcp://host:8786")
     where.add_argument(
         "--output", type=output_folder, help="folder for table, plots and finished runs"
@@ -154,16 +155,24 @@ def run(arguments: argparse.Namespace) -> int:
     folder = None if arguments.output is None else StudyFolder(arguments.output, plan)
     done: dict[Chunk, Any] = {}
     if folder is not None:
+        if arguments.resume and folder.is_finished():
+            console.print(f"{folder.path}: the study is finished, no run is left to resume; table: "
+                          f"{folder.table}", soft_wrap=True, highlight=False)  # fmt: skip
+            if arguments.json:
+                print_json({"robot": plan.robot.name, "finished": str(folder.table)})
+            return 0
         folder.save_options(options)
         done = folder.load(chunks_of(plan)) if arguments.resume else {}
-    interrupted = False
+    again = "" if folder is None else f"robot-dynamics study {folder.path / 'study.yaml'}"
     with _progress(plan, done, folder, console) as progress:
         try:
             study(plan, _executor(arguments), done=done, progress=progress)
         except KeyboardInterrupt:
-            interrupted = True
-    if interrupted and not done:
-        return 130
+            if folder is not None:  # at once: no table, no picture
+                count = sum(chunk.stop - chunk.start for chunk in done)
+                console.print(f"stopped with {count} of {plan.count * len(plan.modes)} runs done; "
+                              f"continue: {again} --resume", soft_wrap=True)  # fmt: skip
+            return 130
     table = table_of(plan, done)
     if arguments.json:
         print_json({"robot": plan.robot.name, "modes": study_numbers(table)})
@@ -173,14 +182,10 @@ def run(arguments: argparse.Namespace) -> int:
         place = folder.save_table(table)
         console.print(f"table: {place}; picture: {draw_study(table, arguments.output)}",
                       soft_wrap=True)  # fmt: skip
-        again = f"robot-dynamics study {arguments.output / 'study.yaml'}"
         console.print(f"repeat the worst run: {again} --replay {table['run'][table.worst(1)[0]]}",
                       soft_wrap=True)  # fmt: skip
-        if interrupted:
-            console.print(f"continue: {again} --resume", soft_wrap=True)
-        else:
-            folder.forget_runs()
-    return 130 if interrupted else 0
+        folder.forget_runs()
+    return 0
 
 
 def _option(group: Any, name: str, text: str) -> None:
@@ -277,8 +282,10 @@ def _number(option: str, text: str) -> float:
 
 
 def _executor(arguments: argparse.Namespace) -> Executor:
-    if arguments.workers is not None or arguments.scheduler is not None:
-        return on_dask(workers=arguments.workers, scheduler=arguments.scheduler)
+    if arguments.scheduler is not None:
+        return on_dask(scheduler=arguments.scheduler)
+    if arguments.workers is not None:
+        return in_processes(arguments.workers)
     return in_process(arguments.threads)
 
 

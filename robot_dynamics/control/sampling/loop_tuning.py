@@ -34,6 +34,12 @@ BELIEVED_FOR_S = 0.3
 FASTEST_SHARE = 0.75
 """Earliest answer to a state, in desired periods after the last one."""
 
+FASTER_FOR_S = 2.0
+"""Time for which states come faster before gains rise; doubled with each rise."""
+
+LONGEST_WAIT_S = 120.0
+"""Longest such time, s."""
+
 EQUAL = 0.01
 """Relative difference up to which gains count as equal."""
 
@@ -77,6 +83,7 @@ class LoopTuning:
         self._oscillation: Oscillation | None = None
         self._quiet_until = 0.0
         self._measured = False
+        self._now, self._wait, self._faster_since = -np.inf, FASTER_FOR_S, np.inf
         self.lowered = False
         self.sampling = SLOWEST
         self._does = ""
@@ -86,6 +93,7 @@ class LoopTuning:
 
     def feed(self, now: float, age: float, states: int = 1) -> None:
         """Note the arrival of states; see `SamplingMeter.feed`."""
+        self._now = now
         self._meter.feed(now, age, states)
 
     def watch(self, error: Array | None, now: float) -> None:
@@ -125,8 +133,7 @@ class LoopTuning:
             self._meter.unmeasured_delay = self._unmeasured_delay(oscillation, measured)
             measured, why = self._meter.measured or measured, self._line(oscillation)
             self._oscillation = None
-        fits = not measured.slower_than(self.sampling) and not self.sampling.slower_than(measured)
-        if self._measured and fits and not why:
+        if self._measured and not why and not self._is_due(measured):
             return None
         self._measured, self.sampling = True, measured
         model = self.model(base)
@@ -139,6 +146,18 @@ class LoopTuning:
             )
         before, self._reported = self._reported, (model.coupled, self.lowered)
         return model, why + self.describe() if why or before != self._reported else ""
+
+    def _is_due(self, measured: Sampling) -> bool:
+        """Return whether other gains are due: lower ones at once, higher ones after a while."""
+        now = self._now
+        if not self.sampling.slower_than(measured):
+            self._faster_since = np.inf
+            return measured.slower_than(self.sampling)
+        if not 0.0 <= now - self._faster_since < np.inf:  # only now, or the clock went back
+            self._faster_since = now
+        if due := now - self._faster_since >= self._wait:
+            self._wait = min(2.0 * self._wait, LONGEST_WAIT_S)
+        return due
 
     def recover(self) -> bool:
         """Drop the unmeasured delay of an oscillation; return whether there was one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import yaml
@@ -11,7 +12,7 @@ import yaml
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import RecordingError, unknown_name
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.foundation.user_files import read_yaml, write_whole
+from robot_dynamics.foundation.user_files import number, read_yaml, write_whole
 from robot_dynamics.robot.robot import Robot
 
 TERMS = tuple(term.name for term in fields(Friction))
@@ -61,14 +62,13 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
     content = read_yaml(path, RecordingError, "friction and rotor under /** and ros__parameters")
     try:
         parameters = content["/**"]["ros__parameters"]
-        given, rotors = parameters.get("friction", {}), parameters.get("rotor", {})
-        names = [*given, *rotors]
+        given, rotors = (_by_joint(parameters.get(key)) for key in ("friction", "rotor"))
     except (KeyError, TypeError, AttributeError):
         raise RecordingError(
             f"{path}: is no parameter file of identified drives; give the one that "
             "`robot-dynamics identify` has exported"
         ) from None
-    for name in names:
+    for name in (*given, *rotors):
         if name not in robot.joint_names:
             raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
     before = Friction.of(robot)
@@ -76,8 +76,19 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
     columns = {term: np.broadcast_to(getattr(before, term), (n,)).copy() for term in TERMS}
     rotor = np.zeros(n)
     for j, joint in enumerate(robot.joint_names):
+        own, motor = given.get(joint, {}), rotors.get(joint, {})
         for term in TERMS:
-            columns[term][j] = given.get(joint, {}).get(term, columns[term][j])
-        motor = rotors.get(joint, {})
-        rotor[j] = motor.get("inertia", 0.0) * motor.get("ratio", 1.0) ** 2
+            where = f"{path}: friction.{joint}.{term}"
+            columns[term][j] = number(where, own.get(term, columns[term][j]), RecordingError)
+        inertia, ratio = (
+            number(f"{path}: rotor.{joint}.{key}", motor.get(key, default), RecordingError)
+            for key, default in (("inertia", 0.0), ("ratio", 1.0))
+        )
+        rotor[j] = inertia * ratio * ratio
+    if not np.isfinite([*columns.values(), rotor]).all():
+        raise RecordingError(f"{path}: holds a number that is not finite; give finite numbers")
     return Drives(Friction(**columns), rotor)
+
+
+def _by_joint(entries: Any) -> dict[str, dict[str, Any]]:
+    return {str(name): dict(own) for name, own in (entries or {}).items()}

@@ -29,9 +29,9 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import Turn, cross,
 from robot_dynamics.kinematics.inverse.inverse_solutions import (
     FREE,
     REACHED,
+    free_joints,
     lever_of,
     reason_of,
-    self_motion_of,
 )
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, stacked
 
@@ -161,10 +161,11 @@ class ClosedFormKernel:
             misses = [self.residual(way, *pose[:3]) for way in ways]
         return reason_of(ways, np.array(misses, dtype=np.float64), self._names)
 
-    def self_motions(self, *pose: Any, alone: bool) -> list[str | None]:
-        """Describe the free joints of every branch of a pose; `alone` as of `self_motion_of`."""
+    def free_joints(self, *pose: Any) -> list[list[int]]:
+        """Return the free joints of every branch of a pose, counted in the chain."""
+        first = self._outside == 0
         with np.errstate(all="ignore"):
-            return [self_motion_of(way, self._names, alone) for way in self.ways(*pose)]
+            return [[k + first for k in free_joints(way)] for way in self.ways(*pose)]
 
     def residual(
         self, way: Partial, rotation: Array, position: Array, redundant: Array | None

@@ -38,7 +38,7 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
 from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
 from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, NumericSolver
-from robot_dynamics.kinematics.inverse.self_motion import free_angles_within_reach
+from robot_dynamics.kinematics.inverse.self_motion import free_angles_within_reach, self_motions
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 
@@ -65,7 +65,8 @@ class InverseKinematics:
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.
-        structure: What the closed form makes use of, in words; or "numeric".
+        structure: What the closed form makes use of, in words; or "numeric": one solution is
+            found, and more may exist.
         branches: Name of every branch: signs of the square roots that choose the solution at
             shoulder, elbow and wrist.
         redundant: The joint that is given beside the pose, or "arm angle", or None.
@@ -256,52 +257,55 @@ class InverseKinematics:
         if least <= NO_ROTATION:
             return self._solutions(closed, _nearest_rotations(R), p, given, free)
         q, residual, state, regular = found
-        reasons, self_motions = np.empty(len(R), object), np.empty(residual.shape, object)
+        reasons, texts = np.empty(len(R), object), np.empty(residual.shape, object)
         if least <= SPECIAL:
             rows = np.flatnonzero(regular == SPECIAL)
             frees = np.tile(NOT_TURNED if angles is None else angles, (len(rows), 1))
             pose = [R[rows], p[rows], None if redundant is None else redundant[rows], frees]
             special = Branches(*(array[rows] for array in found))
-            reasons[rows], self_motions[rows] = self._special(closed, special, pose)
+            reasons[rows], texts[rows] = self._special(closed, special, pose)
             q[rows], residual[rows], state[rows] = special[:3]
         valid = residual <= REACHED
         np.copyto(residual, np.nan, where=~valid)
         inside = valid & ((state == 1.0) | (state == 3.0))
-        return InverseSolutions(q, self.branches, residual, inside, valid, reasons, self_motions)
+        return InverseSolutions(q, self.branches, residual, inside, valid, reasons, texts)
 
     def _special(
         self, closed: ClosedFormKernel, found: Branches, pose: list[Any]
     ) -> tuple[Array, Array]:
         """Improve special poses; return why there is no solution (N,), and self-motions (N, s)."""
         q, residual, state, _ = found
-        free = np.any(state >= 2.0, axis=1)
-        lost = np.flatnonzero(free & ~np.any(residual <= REACHED, axis=1))
-        if lost.size:  # another point of the self-motion may reach the pose
-            R, p = pose[0][lost], pose[1][lost]
-            given = None if pose[2] is None else pose[2][lost]
-            pose[3][lost] = frees = free_angles_within_reach(closed, R, p, given)
-            for array, better in zip(found, closed(R, p, given, frees), strict=True):
-                array[lost] = better
+        self._polish(found, pose)
+        frees = np.repeat(pose[3][:, None], q.shape[1], axis=1)
+        lost = np.nonzero((state >= 2.0) & ~(residual <= REACHED))
+        if lost[0].size:  # another point of the self-motion may reach the pose
+            at, branch = lost
+            R, p, given = pose[0][at], pose[1][at], None if pose[2] is None else pose[2][at]
+            both = ~np.any(residual <= REACHED, axis=1)[at]
+            frees[lost] = free_angles_within_reach(closed, R, p, given, branch, both)
+            for array, better in zip(found[:3], closed(R, p, given, frees[lost])[:3], strict=True):
+                array[lost] = better[np.arange(len(at)), branch]
+            self._polish(found, pose)
+        valid = residual <= REACHED
+        q[~valid] = np.nan
+        reasons, texts = np.empty(len(q), object), np.empty(valid.shape, object)
+        for row in range(len(q)):
+            one = [None if x is None else x[row] for x in pose]
+            if not valid[row].any():
+                reasons[row] = closed.reason(*one)
+            elif (state[row] >= 2.0).any():
+                texts[row] = self_motions(closed, q[row], valid[row], [*one[:3], frees[row]])
+        return reasons, texts
+
+    def _polish(self, found: Branches, pose: list[Any]) -> None:
+        """Improve solutions that miss their pose by little."""
+        q, residual, state, _ = found
         rows = np.nonzero((residual > POLISHED[0]) & (residual < POLISHED[1]))
         if rows[0].size:
             self._numeric.polish(q, residual, pose[0], pose[1], self._given)
             turned, inside = within_limits(self._chain, list(q[rows].T), self._given)
             q[rows] = np.transpose(turned)
             state[rows] = 2.0 * (state[rows] >= 2.0) + inside
-        valid = residual <= REACHED
-        q[~valid] = np.nan
-        reasons, self_motions = np.empty(len(q), object), np.empty(valid.shape, object)
-        for row in range(len(q)):
-            one = [None if x is None else x[row] for x in pose]
-            if not valid[row].any():
-                reasons[row] = closed.reason(*one)
-            elif (state[row] >= 2.0).any():
-                texts = closed.self_motions(*one, alone=row in lost)
-                self_motions[row] = [
-                    text if named else None
-                    for text, named in zip(texts, valid[row] & (state[row] >= 2.0), strict=True)
-                ]
-        return reasons, self_motions
 
     # -- numeric --------------------------------------------------------------------------------
 

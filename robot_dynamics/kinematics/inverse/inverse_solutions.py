@@ -30,8 +30,8 @@ class InverseSolutions(NamedTuple):
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
         reason: Why there is no solution, None where there is one; shape () or (N,), text.
-        self_motion: At a degenerate pose, which joint may be anywhere, others following; the row is
-            one point of that self-motion, which the argument `free` selects. None elsewhere.
+        self_motion: At a degenerate pose, which joint may move, how far, others following; the row
+            is one point of that self-motion, which the argument `free` selects. None elsewhere.
     """
 
     q: Array
@@ -86,21 +86,9 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     )
 
 
-def self_motion_of(way: Partial, names: tuple[str, ...], alone: bool) -> str | None:
-    """Describe which joint is free in a solution at a degenerate pose.
-
-    Args:
-        way: The solution.
-        names: Of the joints.
-        alone: True if others reach the pose in one place of it only.
-    """
-    free = [names[step.joint] for step in way.steps if lever_of(step) < FREE]
-    if not free:
-        return None
-    if alone:
-        joints = " and ".join(f"joint '{name}'" for name in dict.fromkeys(free))
-        return f"{joints} may turn, but others reach the pose only from here"
-    return f"joint '{free[0]}' may be anywhere, and others follow"
+def free_joints(way: Partial) -> list[int]:
+    """Return the joints that the equations of a solution at a degenerate pose leave free."""
+    return list(dict.fromkeys(step.joint for step in way.steps if lever_of(step) < FREE))
 
 
 def _first_missed(way: Partial) -> list[Step]:

@@ -1,4 +1,4 @@
-"""Search a self-motion for the point that reaches a pose, where the first one tried does not.
+"""Self-motions: the point that reaches a pose where the first one tried does not, and their range.
 
 At the boundary of the workspace the equation of a joint may leave it free, while others reach the
 pose from one of its positions only. An arm stretched out above its shoulder, with wrist axes in
@@ -8,6 +8,7 @@ line, has two such joints. The search tries angles side by side, and narrows abo
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,26 +24,38 @@ TRIALS = 33
 ROUNDS = 5
 """Until the best is known well enough to be polished."""
 
+SAMPLES = 360
+"""Angles at which a self-motion is tried for its range."""
+
 EXACT_ROUNDS = 13
 """Until it is known to the last digits: how near a second joint has to come to being free."""
 
 
 def free_angles_within_reach(
-    closed: ClosedFormKernel, R: Array, p: Array, redundant: Array | None
+    closed: ClosedFormKernel,
+    R: Array,
+    p: Array,
+    redundant: Array | None,
+    branch: Array,
+    both: Array,
 ) -> Array:
-    """Find cosine and sine for arm and hand that bring each of N poses into reach, (N, 4).
+    """Find cosine and sine for arm and hand that bring branches of N poses into reach, (N, 4).
 
     Args:
         closed: The closed form.
         R: Rotations, shape (N, 3, 3).
         p: Positions, shape (N, 3), m.
         redundant: Position of the redundant joint, shape (N, 1), or None.
+        branch: Number of the branch, shape (N,).
+        both: Whether arm and hand may have to be turned by different angles, shape (N,).
     """
+
+    def of_branch(values: Array, trials: int) -> Array:  # from shape (N trials, s)
+        return values[np.arange(len(values)), np.repeat(branch, trials)].reshape(-1, trials)
 
     def residual(arm: Array, hand: Array) -> Array:  # of shape (N, trials), as the result
         found = closed(*_repeated(arm, hand, R, p, redundant)).residual
-        found = np.where(np.isfinite(found), found, np.inf)
-        return found.min(axis=1).reshape(arm.shape)
+        return of_branch(np.where(np.isfinite(found), found, np.inf), arm.shape[1])
 
     def second_lever(arm: Array) -> Array:  # vanishes where another joint is free as well
         R_all, p_all, given, frees = _repeated(arm, arm, R, p, redundant)
@@ -52,11 +65,11 @@ def free_angles_within_reach(
             levers = [[np.broadcast_to(lever_of(s), arm.size) for s in w.steps] for w in ways]
         sizes = [np.nan_to_num([*rows, np.ones(arm.size)], nan=np.inf) for rows in levers]
         second = [np.sort(rows, axis=0)[1] for rows in sizes]
-        return np.min(second, axis=0).reshape(arm.shape)
+        return of_branch(np.transpose(second), arm.shape[1])
 
     best = _narrowed(lambda angles: residual(angles, angles), len(R), ROUNDS)
     arm, hand = best, best.copy()
-    far = np.flatnonzero(residual(arm[:, None], hand[:, None])[:, 0] > POLISHED[1])
+    far = np.flatnonzero(both & (residual(arm[:, None], hand[:, None])[:, 0] > POLISHED[1]))
     if far.size:
         in_line = _narrowed(second_lever, len(R), EXACT_ROUNDS)
         turned = _narrowed(
@@ -66,6 +79,74 @@ def free_angles_within_reach(
         )
         arm[far], hand[far] = in_line[far], turned[far]
     return np.column_stack([*as_turn(arm)[:2], *as_turn(hand)[:2]])
+
+
+def self_motions(closed: ClosedFormKernel, q: Array, valid: Array, pose: list[Any]) -> list[Any]:
+    """Describe the self-motion of every branch of a pose, or return None for it.
+
+    The free angles are turned round, together and one by one: where the others still reach the
+    pose, next to each other, is the range of the joint that turned.
+
+    Args:
+        closed: The closed form.
+        q: Positions of the branches, shape (s, n).
+        valid: Whether they reach the pose, shape (s,).
+        pose: Rotation, position, redundant position or None, and free angles, shape (s, 4).
+    """
+    texts: list[str | None] = [None] * len(q)
+    R, p, given, every = pose
+    for free in np.unique(every[valid], axis=0):
+        joints = closed.free_joints(R, p, given, free)
+        mine = valid & (every == free).all(axis=1) & np.array(list(map(bool, joints)))
+        if mine.any():
+            ranges = _ranges(closed, q, mine, joints, pose[:3], free)
+            for k in np.flatnonzero(mine):
+                texts[k] = _described(closed.chain.names, q[k], joints[k], *ranges[k])
+    return texts
+
+
+def _ranges(
+    closed: ClosedFormKernel,
+    q: Array,
+    mine: Array,
+    joints: list[list[int]],
+    pose: list[Any],
+    free: Array,
+) -> list[tuple[int, int, list[int]]]:
+    """Return for every branch how many samples down and up a free joint moves, and this joint."""
+    ranges: list[tuple[int, int, list[int]]] = [(0, 0, []) for _ in joints]
+    turns = np.linspace(0.0, 2.0 * np.pi, SAMPLES, endpoint=False)
+    here: list[Any] = [None if x is None else x[None] for x in pose]
+    frees = np.arctan2(free[1::2], free[::2])[:, None, None]
+    several = max(len(joints[k]) for k in np.flatnonzero(mine)) > 1
+    for sides in ((1, 1), (1, 0), (0, 1))[: 3 if several else 1]:
+        arm, hand = (start + side * turns for start, side in zip(frees, sides, strict=True))
+        found = closed(*_repeated(arm, hand, *here))
+        reached = found.residual < POLISHED[1]
+        for k in np.flatnonzero(mine & reached[[1, -1]].any(axis=0)):
+            misses = np.flatnonzero(~reached[:, k])
+            down, up = (SAMPLES - 1 - misses[-1], misses[0] - 1) if misses.size else (SAMPLES, 0)
+            near = 1 if reached[1, k] else -1
+            speeds = np.sin(found.q[near, k] - q[k]) / np.sin(turns[near])
+            moved = [j for j in joints[k] if abs(abs(speeds[j]) - 1.0) < 1e-3]  # but for polishing
+            if moved and down + up > sum(ranges[k][:2]):
+                ranges[k] = (*((down, up) if speeds[moved[0]] > 0.0 else (up, down)), moved[:1])
+    return ranges
+
+
+def _described(
+    names: tuple[str, ...], q: Array, free: list[int], down: int, up: int, moved: list[int]
+) -> str | None:
+    """Describe how many samples down and up a joint moves, others following; see `self_motions`."""
+    if not free:
+        return None
+    joints = " and ".join(f"joint '{names[j]}'" for j in moved or free)
+    if not moved:
+        return f"{joints} may turn, but others reach the pose only from here"
+    if down + up >= SAMPLES:
+        return f"{joints} may be anywhere, and others follow"
+    low, high = (q[moved[0]] + 2.0 * np.pi / SAMPLES * n for n in (-down, up))
+    return f"{joints} may be from {low:.2f} to {high:.2f} rad, and others follow"
 
 
 def _repeated(

@@ -16,6 +16,7 @@ from time import monotonic
 import numpy as np
 import scipy.interpolate  # noqa: F401  # takes 0.5 s; imported before the first motion
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import KeyValue
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -31,10 +32,16 @@ from robot_dynamics.nodes.feedforward.desired_motion import DesiredMotion, Wrenc
 from robot_dynamics.nodes.feedforward.effort_trajectories import EffortTrajectories
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.feedforward.reference_refusals import ReferenceRefusals
-from robot_dynamics.nodes.ros.diagnostics import Fault
+from robot_dynamics.nodes.ros.diagnostics import Fault, one_line
 from robot_dynamics.nodes.ros.joint_values import JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
-from robot_dynamics.nodes.ros.messages import JointReader, nanoseconds, time_msg, waypoints_from_msg
+from robot_dynamics.nodes.ros.messages import (
+    ANSWER_TOPIC,
+    JointReader,
+    nanoseconds,
+    time_msg,
+    waypoints_from_msg,
+)
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, TRAJECTORY_QOS
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
@@ -82,6 +89,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._effort = self.create_loop_publisher(
             Float64MultiArray, "feedforward_effort", OUTPUT_QOS
         )
+        self._answers = self.create_publisher(KeyValue, ANSWER_TOPIC, TRAJECTORY_QOS)
         self._places = run_of(self._order.tolist(), n)
         self._with_effort = EffortTrajectories(
             self, self._desired.efforts_of, self._present_motion, self._now
@@ -303,17 +311,24 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             self.goals.end(Verdict.INVALID_GOAL, "stopped by a trajectory without points")
             self.stop()
             self.get_logger().info("stopping: received a trajectory without points")
+            self._answer("")
             return
         try:
             waypoints = self._follow(msg, "a trajectory on the topic joint_trajectory").waypoints
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_trajectory", f"refused: {error}")
+            self._answer(one_line(error))
             return
+        self._answer("")
         self.get_logger().info(
             f"following a trajectory of {len(waypoints.times)} points, "
             f"{waypoints.duration:.3f} s, of {', '.join(waypoints.joint_names)}",
             throttle_duration_sec=1.0,
         )
+
+    def _answer(self, refusal: str) -> None:
+        """Answer a trajectory of the topic; never throttled, as a client may wait for it."""
+        self._answers.publish(KeyValue(key=self.get_name(), value=refusal))
 
     def execute(self, msg: JointTrajectory, tolerances: Tolerances) -> Goal:
         """Follow the trajectory of a goal.

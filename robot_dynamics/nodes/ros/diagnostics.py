@@ -130,7 +130,7 @@ class ThrottledLog:
 
     def warn(self, topic: str, fault: object) -> None:
         """Log a fault of a topic unless it repeats the last one."""
-        text, now = str(fault), monotonic()
+        text, now = one_line(fault), monotonic()
         self.count[topic] = self.count.get(topic, 0) + 1
         last, logged_at = self._last.get(topic, ("", 0.0))
         is_last = _kind(text) == _kind(last)
@@ -147,6 +147,17 @@ class ThrottledLog:
         suppressed = [f"{again} more since the last such line"] if again else []
         suppressed += [f"{others} other faults not shown"] if others else []
         self._log(text + (f" ({', '.join(suppressed)})" if suppressed else ""))
+
+
+LONGEST_LINE = 1000
+"""Longest line about a fault, which may name what a message named, characters."""
+
+
+def one_line(fault: object) -> str:
+    """Return a fault as one line without control characters, shortened in the middle."""
+    text = "".join(c if c.isprintable() else " " for c in str(fault))
+    half = LONGEST_LINE // 2
+    return text if len(text) <= LONGEST_LINE else f"{text[:half]} ... {text[-half:]}"
 
 
 def _kind(text: str) -> str:

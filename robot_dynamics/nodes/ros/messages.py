@@ -27,6 +27,9 @@ answered state, which our own nodes prefer."""
 UNFOLLOWED_TOPIC = "reference/unfollowed"
 """Name of a node, and why it does not follow the reference; empty if it does."""
 
+ANSWER_TOPIC = "joint_trajectory/answer"
+"""Name of a node, and why it refuses the trajectory that came last; empty if it follows it."""
+
 
 def nanoseconds(time: Time | Duration) -> int:
     """Return a stamp or duration in ns."""
@@ -260,6 +263,9 @@ def trajectory_msg(waypoints: Waypoints, stamp: Time | None = None) -> JointTraj
 STATES = 20
 """Latest states whose velocities give the accelerations as their slope."""
 
+LARGEST_MEASURED = 1e9
+"""Largest measured position, velocity or effort, SI units; a larger one is a fault."""
+
 SHORTEST_SLOPE_S = 2e-3
 """Shortest time span of the states for a slope, s."""
 
@@ -281,7 +287,14 @@ class MeasuredMotion(JointReader):
         super().forget()
 
     def read(self, msg: Any) -> bool:
-        """See `JointReader.read`."""
+        """See `JointReader.read`; numbers of which sums or squares overflow are refused too."""
+        for i, field in enumerate(FIELDS):
+            row = msg.rows[i] if isinstance(msg, JointValues) else np.asarray(getattr(msg, field))
+            if (np.abs(row) > LARGEST_MEASURED).any():  # NaN is not
+                raise ArgumentError(
+                    f"{self.topic}: {field} of {np.nanmax(np.abs(row)):g} is no measurement; "
+                    "the message is ignored"
+                )
         ours = super().read(msg)
         if ours and self.complete:
             self._velocities.append((self.stamp / NS_PER_S, self.qd))

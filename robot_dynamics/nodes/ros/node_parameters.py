@@ -246,7 +246,8 @@ class Declared(Generic[P]):
             if change.name in self._fields:
                 field_name, item = self._fields[change.name]
                 new[field_name] = item.checked(change.value)
-        return dataclasses.replace(self.value, **new) if new else self.value  # type: ignore[type-var]
+        value = dataclasses.replace(self.value, **new) if new else self.value  # type: ignore[type-var]
+        return self.value if value == self.value else value
 
     def _validate(self, changes: Sequence[Parameter]) -> SetParametersResult:
         try:
@@ -285,12 +286,12 @@ def unknown_parameters(node: Node) -> str:
         return ""
     named = []
     for name in unknown:
-        hint = _hint(name, known)
-        named.append(f"'{name}'" + (f" ({hint})" if hint else ""))
+        close = hint(name, known)
+        named.append(f"'{name}'" + (f" ({close})" if close else ""))
     return f"{node.get_name()} ignores parameters that it does not have: {', '.join(named)}"
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
+def hint(name: str, known: Sequence[str]) -> str:
     """Return a hint at the nearest name, part by part: `gains.elbo.p` gives `gains.elbow.p`."""
     meant: list[str] = []
     for part in name.split("."):

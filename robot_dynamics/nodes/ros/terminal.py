@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
 import rclpy
-import yaml
-from rcl_interfaces.srv import GetParameters, SetParameters
+from builtin_interfaces.msg import Duration, Time
+from diagnostic_msgs.msg import KeyValue
+from geometry_msgs.msg import InertiaStamped
+from rcl_interfaces.srv import (
+    GetParameters,
+    ListParameters,
+    SetParameters,
+    SetParametersAtomically,
+)
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -21,9 +28,12 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.user_files import parse_yaml
+from robot_dynamics.nodes.ros.diagnostics import in_words as value_in_words
 from robot_dynamics.nodes.ros.load_messages import payload_msg
-from robot_dynamics.nodes.ros.messages import trajectory_msg
-from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS
+from robot_dynamics.nodes.ros.messages import ANSWER_TOPIC, trajectory_msg
+from robot_dynamics.nodes.ros.node_parameters import hint
+from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, publishers_of, subscribers_of
 from robot_dynamics.trajectory import Waypoints
 
 PATIENCE_S = 5.0
@@ -63,11 +73,16 @@ class Terminal:
 
     def topics(self) -> list[tuple[str, str]]:
         """Return names and types of all topics."""
-        end = time.monotonic() + 1.0  # time for discovery
-        while time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.1)
+        self._spin(1.0)  # time for discovery
         found = self.node.get_topic_names_and_types()
         return sorted((name, kinds[0]) for name, kinds in found)
+
+    def nodes_on(self, *topics: str) -> list[str]:
+        """Return the nodes that publish some topics or subscribe to them."""
+        self._spin(1.0)  # time for discovery
+        names = [self.node.resolve_topic_name(topic) for topic in topics]
+        found = {*publishers_of(self.node, names)}
+        return sorted(found.union(*(subscribers_of(self.node, name) for name in names)))
 
     def publish(self, topic: str, msg: Any) -> None:
         """Publish one message.
@@ -82,13 +97,80 @@ class Terminal:
         publisher.publish(msg)
         publisher.wait_for_all_acked()
 
-    def move(self, waypoints: Waypoints) -> None:
-        """Send a motion; joints that it does not name keep their positions."""
-        self.publish("joint_trajectory", trajectory_msg(waypoints))
+    def move(self, waypoints: Waypoints) -> str:
+        """Send a motion; joints that it does not name keep their positions.
 
-    def carry(self, mass: float, com: Sequence[float], frame: str) -> None:
-        """Send a payload to the nodes."""
-        self.publish("payload", payload_msg(frame, mass, com))
+        Returns:
+            What became of it, in words.
+
+        Raises:
+            RobotDynamicsError: If a node refuses it, with the reason, or does not answer.
+        """
+        answers: list[KeyValue] = []
+        answer = self.node.create_subscription(
+            KeyValue, ANSWER_TOPIC, answers.append, TRAJECTORY_QOS
+        )
+        for _ in range(ATTEMPTS):
+            self.publish("joint_trajectory", trajectory_msg(waypoints))
+            self._spin(PATIENCE_S / ATTEMPTS, lambda: bool(answers))
+            if answers and answers[0].value:
+                raise RobotDynamicsError(f"refused by {answers[0].key}: {answers[0].value}")
+            if answers:
+                joints = ", ".join(waypoints.joint_names)
+                return f"accepted by {answers[0].key}: {joints}, {waypoints.duration:g} s"
+            if not publishers_of(self.node, [answer.topic_name]):
+                topic = self.node.resolve_topic_name("joint_trajectory")
+                names = ", ".join(subscribers_of(self.node, topic)) or "a node"
+                return f"sent to {names.lstrip('/')}, which does not answer"
+        raise RobotDynamicsError("no answer from feedforward_node; see its log")
+
+    def carry(self, mass: float, com: Sequence[float], frame: str) -> str:
+        """Set the payload of all nodes that read it, or of none.
+
+        Returns:
+            What became of it, in words.
+
+        Raises:
+            RobotDynamicsError: If a node refuses it, with the reason.
+        """
+        publisher = self.node.create_publisher(InertiaStamped, "payload", TRAJECTORY_QOS)
+        topic = publisher.topic_name
+        self._until(publisher.get_subscription_count, f"no node subscribes to {topic}")
+        self._until(lambda: subscribers_of(self.node, topic), "the names of the nodes are unknown")
+        names = ["payload.mass", "payload.com", "payload.frame", "payload.inertia"]
+        wanted = [mass, list(com), frame, [0.0] * 6]
+        before: dict[str, list[Any]] = {}
+        for node in subscribers_of(self.node, topic):
+            request, values = GetParameters.Request(names=names), []
+            with suppress(RobotDynamicsError):  # of a subscriber without parameters
+                values = self._call(GetParameters, f"{node}/get_parameters", request).values
+            if len(values) < len(names):
+                continue  # it shows or records the payload
+            if refusal := self._set_all(node, names, wanted):
+                for changed, old in before.items():
+                    self._set_all(changed, names, old)
+                raise ArgumentError(f"refused by {node.lstrip('/')}: {refusal}")
+            before[node] = [parameter_value_to_python(value) for value in values]
+        publisher.publish(payload_msg(frame, mass, com))
+        publisher.wait_for_all_acked()
+        return f"accepted by {', '.join(node.lstrip('/') for node in before) or 'no node'}"
+
+    def _set_all(self, node: str, names: Sequence[str], values: Sequence[Any]) -> str:
+        """Set parameters atomically; return the refusal, empty if there is none."""
+        request = SetParametersAtomically.Request(
+            parameters=[
+                Parameter(
+                    name,
+                    value=list(value)
+                    if isinstance(value, Iterable) and not isinstance(value, str)
+                    else value,
+                ).to_parameter_msg()
+                for name, value in zip(names, values, strict=True)
+            ]
+        )
+        name = f"{node}/set_parameters_atomically"
+        result = self._call(SetParametersAtomically, name, request).result
+        return "" if result.successful else str(result.reason)
 
     def echo(self, topic: str, count: int) -> Iterator[Any]:
         """Yield the messages of a topic as they arrive, `count` of them; 0 for no limit.
@@ -140,7 +222,9 @@ class Terminal:
         values = self._call(GetParameters, f"{node}/get_parameters", request).values
         found: object = parameter_value_to_python(values[0]) if values else None
         if found is None:
-            raise ArgumentError(f"{node}: has no parameter '{name}'")
+            listed = self._call(ListParameters, f"{node}/list_parameters", ListParameters.Request())
+            close = hint(name, list(listed.result.names))
+            raise ArgumentError(f"{node}: no parameter '{name}'" + (f"; {close}" if close else ""))
         return found
 
     def call(self, service: str, data: bool | None) -> str:
@@ -176,10 +260,10 @@ class Terminal:
 
 
 @contextmanager
-def terminal(namespace: str = "") -> Iterator[Terminal]:
-    """Join the ROS graph for a command."""
+def terminal(namespace: str = "", domain: int | None = None) -> Iterator[Terminal]:
+    """Join the ROS graph for a command, by default in the domain ROS_DOMAIN_ID."""
     context = Context()
-    rclpy.init(context=context)
+    rclpy.init(context=context, domain_id=domain)
     try:
         made = Terminal(context, namespace)
         try:
@@ -191,15 +275,33 @@ def terminal(namespace: str = "") -> Iterator[Terminal]:
 
 
 def in_words(msg: Any) -> str:
-    """Return a message as text; joint values as one line per joint."""
-    if not isinstance(msg, JointState):
-        return str(msg)
+    """Return a message as text: a line per field, and joint values as a line per joint."""
+    if not isinstance(msg, JointState) or not msg.name:
+        text = "\n".join(_fields(msg))
+        return "".join(c if c.isprintable() or c == "\n" else " " for c in text)
     rows = []
     for k, name in enumerate(msg.name):
         given = ((field, getattr(msg, field)) for field in ("position", "velocity", "effort"))
         values = (f"{field} {numbers[k]:.6g}" for field, numbers in given if len(numbers) > k)
         rows.append("  ".join([name, *values]))
     return "\n".join(rows)
+
+
+def _fields(msg: Any, indent: str = "") -> Iterator[str]:
+    """Yield the lines of the fields of a message."""
+    for name in msg.get_fields_and_field_types():
+        value = getattr(msg, name)
+        if isinstance(value, (Time, Duration)):
+            yield f"{indent}{name}: {value.sec}.{value.nanosec:09d} s"
+        elif hasattr(value, "get_fields_and_field_types"):
+            yield f"{indent}{name}:"
+            yield from _fields(value, f"{indent}  ")
+        elif isinstance(value, list) and value and hasattr(value[0], "get_fields_and_field_types"):
+            for k, part in enumerate(value):
+                yield f"{indent}{name} {k}:"
+                yield from _fields(part, f"{indent}  ")
+        else:
+            yield f"{indent}{name}: {value_in_words(value)}"
 
 
 def typed_value(text: str, name: str) -> Any:
@@ -209,8 +311,8 @@ def typed_value(text: str, name: str) -> Any:
         ArgumentError: If it cannot be read.
     """
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return parse_yaml(text, name, ArgumentError, "a value")
+    except ArgumentError:
         raise ArgumentError(
             f"{name}: '{text}' is not a value; give true, 0.5, text or [1, 2]"
         ) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -37,6 +38,11 @@ LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
 SAFE_DOMAINS = range(1, 102)
 """Domains other than the default one whose ports are below the ephemeral ports of Linux."""
+
+MOST_PARTICIPANTS = 120
+"""Participants that a domain has ports for."""
+
+_claims: list[socket.socket] = []
 
 Values = Mapping[str, Any]
 
@@ -135,9 +141,48 @@ class Composed:
             self.sleep(0.05)
 
 
+def domain_of_user() -> int | None:
+    """Return ROS_DOMAIN_ID, or None if it is not set.
+
+    Raises:
+        ArgumentError: If it is no domain.
+    """
+    given = os.environ.get("ROS_DOMAIN_ID", "")
+    if given and not (given.isascii() and given.isdigit() and int(given) < 233):
+        raise ArgumentError(f"ROS_DOMAIN_ID is '{given}'; give a whole number from 0 to 232")
+    return int(given) if given else None
+
+
 def own_domain() -> int:
-    """Return a ROS domain that depends on the process."""
-    return SAFE_DOMAINS[os.getpid() % len(SAFE_DOMAINS)]
+    """Return a ROS domain that no other process of this machine uses.
+
+    Raises:
+        RobotDynamicsError: If none is free.
+    """
+    for k in range(len(SAFE_DOMAINS)):
+        domain = SAFE_DOMAINS[(os.getpid() + k) % len(SAFE_DOMAINS)]
+        if _claim(domain):
+            return domain
+    raise RobotDynamicsError("no ROS domain from 1 to 101 is free; end other processes")
+
+
+def _claim(domain: int) -> bool:
+    """Claim a domain until this process ends, unless another one has claimed or uses it.
+
+    The claim is the TCP port of the number at which the UDP ports of the domain begin, so that two
+    processes that start at the same moment take different ones.
+    """
+    first, claim = 7400 + 250 * domain, socket.socket()
+    try:
+        claim.bind(("127.0.0.1", first))
+        for participant in range(MOST_PARTICIPANTS):
+            with socket.socket(type=socket.SOCK_DGRAM) as probe:
+                probe.bind(("", first + 10 + 2 * participant))
+    except OSError:
+        claim.close()
+        return False
+    _claims.append(claim)
+    return True
 
 
 @contextmanager
@@ -149,7 +194,7 @@ def composed(
     Args:
         robot: Name of a known robot, or path of a URDF.
         rate: Rate of all nodes, Hz.
-        domain: ROS domain; by default one that depends on the process.
+        domain: ROS domain; by default that of `own_domain`.
         priority: Real-time priority of the loop, 1 to 99, where the system allows it; 0 for none.
         own: Further parameters by node name; `publish_clock` of simulator_node puts all nodes on
             simulated time, which a busy machine makes slower, not coarser.

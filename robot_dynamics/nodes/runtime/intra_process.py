@@ -26,6 +26,12 @@ SENT_KEPT = 256
 """Latest own messages, which a subscriber recognizes when the middleware returns them."""
 
 
+def ignore_errors_of_the_package(error: Exception) -> None:
+    """Raise an error unless it is a RobotDynamicsError."""
+    if not isinstance(error, RobotDynamicsError):
+        raise error
+
+
 class LoopSubscriber:
     """Takes the messages of one topic for a loop.
 
@@ -33,7 +39,8 @@ class LoopSubscriber:
         subscription: The subscription.
         callback: Receives the messages; by default that of the subscription.
         read: Decodes the bytes of a message; by default the callback gets the message.
-        refused: Called with the error when `read` refuses a message.
+        refused: Called with the error when `read` or `callback` refuses a message; by default it
+            raises all errors but those of the package.
         period: Time between two takes from the middleware, s, for rare or patient messages; zero
             takes in every cycle.
         counts: Counter of the messages; by default one that is not reported.
@@ -50,7 +57,7 @@ class LoopSubscriber:
         subscription: Subscription,
         callback: Callable[[Any], None] | None = None,
         read: Callable[[bytes], Any] | None = None,
-        refused: Callable[[RobotDynamicsError], object] = lambda error: None,
+        refused: Callable[[Exception], object] = ignore_errors_of_the_package,
         period: float = 0.0,
         counts: Input | None = None,
     ) -> None:
@@ -64,7 +71,8 @@ class LoopSubscriber:
         depth = subscription.qos_profile.depth
         self._turns = range(depth)
         self.handed: deque[tuple[int, Any]] = deque(maxlen=depth)
-        self._raw, self._read = read is not None, None if read is bytes else read
+        self._raw = read is not None or subscription.raw
+        self._read = None if read is bytes else read
         # Humble cannot count publishers: there may always be others
         self._publishers = getattr(self.handle, "get_publisher_count", lambda: inf)
         self._foreign = False
@@ -117,15 +125,14 @@ class LoopSubscriber:
                 continue
             if received is None:
                 received = taken[1]["received_timestamp"]
-            if read is not None:
-                try:
+            try:
+                if read is not None:
                     message = read(message)
-                except RobotDynamicsError as error:
-                    self._refused(error)
-                    continue
-            counts.count += 1
-            counts.at = monotonic()
-            self._callback(message)
+                counts.count += 1
+                counts.at = monotonic()
+                self._callback(message)
+            except Exception as error:
+                self._refused(error)
         return received
 
     def _take_handed(self) -> int | None:
@@ -136,7 +143,10 @@ class LoopSubscriber:
             received = received or at
             counts.count += 1
             counts.at = monotonic()
-            self._callback(values)
+            try:
+                self._callback(values)
+            except Exception as error:
+                self._refused(error)
         return received
 
     def discard(self) -> None:

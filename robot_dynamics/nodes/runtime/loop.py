@@ -70,8 +70,10 @@ class Task:
         tick: Callable[[], None],
         inputs: Sequence[LoopSubscriber],
         triggers: Sequence[LoopSubscriber],
+        failed: Callable[[Exception], object] | None = None,
     ) -> None:
         self.name = name
+        self._failed = failed
         self.tick = tick
         self.inputs = tuple(inputs)
         self.triggers = tuple(triggers)
@@ -157,7 +159,12 @@ class Task:
         for subscriber in self.inputs:
             if now >= subscriber.overdue:
                 subscriber.take()
-        self.tick()
+        try:
+            self.tick()
+        except Exception as error:
+            if self._failed is None:
+                raise
+            self._failed(error)
         for subscriber in self.inputs:
             if subscriber.overdue > now >= subscriber.due:
                 subscriber.take()
@@ -205,6 +212,7 @@ class Loop:
         *,
         inputs: Sequence[LoopSubscriber] = (),
         trigger: LoopSubscriber | Sequence[LoopSubscriber] = (),
+        failed: Callable[[Exception], object] | None = None,
     ) -> Timing:
         """Add a task, before or while the loop runs.
 
@@ -216,12 +224,14 @@ class Loop:
                 after it, unless they are overdue, as after a stall.
             trigger: Subscriber or subscribers whose messages trigger the task as they arrive, but
                 not much more often than `rate`. Without messages the task runs every two periods.
+            failed: Called with the error of a tick, after which the task goes on; by default an
+                error ends the loop.
 
         Returns:
             Statistics of the task, which the loop keeps updating.
         """
         triggers = trigger if isinstance(trigger, Sequence) else (trigger,)
-        task = Task(name, rate, tick, inputs, triggers)
+        task = Task(name, rate, tick, inputs, triggers, failed)
         self._timings[name] = task.timing
         self._tasks = (*self._tasks, task)
         self._wake.trigger()

@@ -162,7 +162,10 @@ class Process:
             # Left before the executor is shut down, which frees what a pending wait uses
             with self._executor.busy:
                 while self.context.ok() and not self._leaving.is_set():
-                    self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+                    try:
+                        self._executor.spin_once(timeout_sec=SPIN_TIMEOUT_S)
+                    except Exception as error:  # of a request that rclpy cannot read, for example
+                        self.nodes[0].refuse("executor", error)
         except BaseException as error:  # ends the process, not only this thread
             self._fail(error)
 
@@ -172,10 +175,13 @@ class Process:
             while self.context.ok() and not self._leaving.wait(left):
                 now = monotonic()
                 with self._executor.busy:
-                    timers = [timer for node in self.nodes for timer in node.loop_timers]
-                    for timer in timers:
-                        timer.run_if_due(now)
-                due = min((timer.due for timer in timers), default=now + POLL_PERIOD_S)
+                    timers = [(node, timer) for node in self.nodes for timer in node.loop_timers]
+                    for node, timer in timers:
+                        try:
+                            timer.run_if_due(now)
+                        except Exception as error:
+                            node.refuse("timer", error)
+                due = min((timer.due for _, timer in timers), default=now + POLL_PERIOD_S)
                 left = min(max(due - monotonic(), 0.0), POLL_PERIOD_S)  # new ones may appear
         except BaseException as error:
             self._fail(error)

@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSProfile, qos_policy_name_from_kind
+from rclpy.service import Service
 from rclpy.subscription import Subscription
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -26,9 +27,10 @@ from robot_dynamics.nodes.ros.diagnostics import (
     array_msg,
     status_msg,
 )
-from robot_dynamics.nodes.ros.message_bytes import READERS
+from robot_dynamics.nodes.ros.message_bytes import READERS, deserialized
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.node_parameters import Declared, parameter, unknown_parameters
+from robot_dynamics.nodes.runtime.guards import guarded_service, guarded_subscription, reason_of
 from robot_dynamics.nodes.runtime.intra_process import LoopPublisher, LoopSubscriber
 from robot_dynamics.nodes.runtime.lifecycle import ManagedNode
 from robot_dynamics.nodes.runtime.loop import Loop, LoopCallbackGroup
@@ -112,10 +114,10 @@ class RobotNode(ManagedNode, Generic[P]):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(self.NAME, **options)
+        self.throttled_log = ThrottledLog(self.get_logger().warning)
         self.declared: Declared[P] = Declared(
             self, self.PARAMETERS, check=self._check, changed=self._on_changed
         )
-        self.throttled_log = ThrottledLog(self.get_logger().warning)
         self.robot: Robot
         self.loop: Loop
         self.task = self.get_fully_qualified_name().lstrip("/")
@@ -202,7 +204,8 @@ class RobotNode(ManagedNode, Generic[P]):
 
     def start_task(self, tick: Callable[[], None], rate: float | None = None, **io: Any) -> None:
         """Add the node's task to the loop, by default at its `rate`, Hz; see `Loop.add`."""
-        timing = self.loop.add(self.task, rate or self.parameters.rate, tick, **io)  # type: ignore[attr-defined]
+        rate = rate or self.parameters.rate  # type: ignore[attr-defined]
+        timing = self.loop.add(self.task, rate, tick, failed=partial(self.refuse, "cycle"), **io)
         self._recent = RecentTiming(timing)
 
     def every(self, period: float, work: Callable[[], object]) -> None:
@@ -268,11 +271,34 @@ class RobotNode(ManagedNode, Generic[P]):
     def create_subscription(
         self, kind: type, topic: str, callback: Callable[[Any], None], qos: Any, **options: Any
     ) -> Subscription:
-        """Create a subscription that logs a publisher with incompatible QoS, and the remedy."""
+        """Create a subscription that logs a publisher with incompatible QoS, and the remedy.
+
+        A message that the callback or the middleware cannot read is refused; see `refuse`.
+        """
+        if not options.get("raw"):
+            options["raw"] = True
+            callback = guarded_subscription(topic, kind, callback, self.refuse)
         if isinstance(qos, QoSProfile) and "event_callbacks" not in options:
             warn = partial(self._on_incompatible, "publish it", topic, qos)
             options["event_callbacks"] = SubscriptionEventCallbacks(incompatible_qos=warn)
         return super().create_subscription(kind, topic, callback, qos, **options)
+
+    def create_service(
+        self, kind: type, name: str, callback: Callable[[Any, Any], Any], **options: Any
+    ) -> Service:
+        """Create a service that answers every request; see `guarded_service`."""
+        guarded = guarded_service(self, name, callback, self.refuse)
+        return super().create_service(kind, name, guarded, **options)
+
+    def refuse(self, place: str, error: Exception) -> None:
+        """Log why the input of a topic, service or timer is ignored; see `ThrottledLog`.
+
+        Raises:
+            Exception: The error, if the context is shut down, as calls fail then.
+        """
+        if not self.context.ok():
+            raise error
+        self.throttled_log.warn(place, reason_of(place, error))
 
     def create_publisher(self, kind: type, topic: str, qos: Any, **options: Any) -> Publisher:
         """Create a publisher that logs a subscriber with incompatible QoS, and the remedy."""
@@ -305,11 +331,12 @@ class RobotNode(ManagedNode, Generic[P]):
         """
         self.inputs.append(Input(topic))
         subscription = self.create_subscription(
-            kind, topic, callback, qos, callback_group=self._fast
+            kind, topic, callback, qos, callback_group=self._fast, raw=True
         )
-        if read is None and kind in READERS:
-            read = READERS[kind](topic)
-        refused = partial(self.throttled_log.warn, topic)
+        if read is None:
+            known = READERS.get(kind)
+            read = known(topic) if known else partial(deserialized, topic, kind=kind)
+        refused = partial(self.refuse, topic)
         subscriber = LoopSubscriber(
             subscription, read=read, refused=refused, period=period, counts=self.inputs[-1]
         )

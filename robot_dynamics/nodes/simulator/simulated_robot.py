@@ -64,8 +64,8 @@ def build_plant(
         robot = robot.with_gravity(parameters.gravity)
     if parameters.mass_factor != 1.0:
         robot = with_mass_scaled(robot, parameters.mass_factor)
-    if parameters.mass_spread:
-        robot = perturbed(robot, parameters.mass_spread, parameters.mass_seed)
+    if parameters.mass_error:
+        robot = perturbed(robot, parameters.mass_error, parameters.mass_seed)
     plant = fastest_plant(
         robot,
         q,

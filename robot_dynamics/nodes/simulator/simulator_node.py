@@ -51,6 +51,7 @@ from robot_dynamics.nodes.simulator.simulator_parameters import (
 )
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Plant, Reading, Sensor
+from robot_dynamics.viewer.snapshot import tool_frame
 
 RESEND_AFTER_S = 0.5
 """Time after which an unanswered state is sent again in lockstep, s."""
@@ -105,7 +106,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
 
         self._names = tuple(joint.name for joint in self.robot.moving_joints)
         self._mimic = mimic_map(robot)
-        self._frame_id = parameters.frame_id or robot.links[0].name
+        self._frame_id = parameters.frame_id or tool_frame(robot)
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._input = CommandInput(self, self._commands, lambda: self._time.ns, self._on_command)
         self._states = self.create_loop_publisher(JointState, "joint_states", OUTPUT_QOS)

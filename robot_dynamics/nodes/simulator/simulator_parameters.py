@@ -82,8 +82,8 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     )
     frame_id: str = parameter(
         "",
-        "Frame in the header of joint_states, which rviz needs to show efforts; empty for the "
-        "root link",
+        "Frame in the header of joint_states; rviz shows efforts once it knows the pose of this "
+        "frame; empty for the link of the hand",
         read_only=True,
     )
     delay: float = parameter(
@@ -96,7 +96,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     mass_factor: float = parameter(
         1.0, "Factor on mass and inertia of every link of the URDF", low=0.01, high=100.0
     )
-    mass_spread: float = parameter(
+    mass_error: float = parameter(
         0.0, "Largest relative error of the mass of each link, drawn at random", low=0.0, high=0.99
     )
     mass_seed: int = parameter(0, "Seed of the mass errors", low=0, high=2**31 - 1)
@@ -111,7 +111,7 @@ class SimulatorParameters(ActuatorParameters, LoopParameters):
     @property
     def world(self) -> tuple[object, ...]:
         """Parameters whose change needs another plant."""
-        return self.mass_factor, self.mass_spread, self.mass_seed, self.gravity
+        return self.mass_factor, self.mass_error, self.mass_seed, self.gravity
 
     @property
     def imperfections(self) -> Imperfections:

@@ -35,10 +35,9 @@ PARAMETERS = (
 )
 """Parameters of a batch: one row per member, or one for all."""
 
-STATISTICS = (
-    *("square_error", "peak_error", "peak_effort", "saturated", "stopped", "counted"),
-    *("early", "late", "lived", "alive"),
-)
+PER_JOINT = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
+
+STATISTICS = (*PER_JOINT, "counted", "early", "late", "lived", "alive")
 """Results of a member: sums and maxima over the control cycles."""
 
 OPTIONAL: Mapping[str, Mapping[str, float]] = {

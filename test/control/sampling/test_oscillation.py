@@ -5,7 +5,7 @@ import pytest
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Gains, Model
-from robot_dynamics.control.sampling.loop_tuning import LoopTuning
+from robot_dynamics.control.sampling.loop_tuning import FASTER_FOR_S, LoopTuning
 from robot_dynamics.control.sampling.oscillation import OscillationDetector
 from robot_dynamics.robot import find_robot
 
@@ -85,6 +85,34 @@ def test_what_an_oscillation_showed_holds_from_the_moment_it_is_told(tuning):
     softer, line = tuning.retune(model)
     assert "'joint_1' oscillates" in line and "an oscillation showed" in line
     assert tuning.retune(softer) is None
+
+
+def lines_of(tuning, model, periods, *, rest):
+    """Lines of a loop whose states come at these periods, s, each for `rest` s; looks at 10 Hz."""
+    lines, now, bandwidths = [], 2.0, []
+    for period in periods:
+        for k in range(round(rest / period)):
+            tuning.feed(now, 0.0)
+            now += period
+            if k % round(0.1 / period) == 0 and (new := tuning.retune(model)):
+                model, line = new
+                lines += [line] if line else []
+        bandwidths.append(model.bandwidth)
+    return lines, bandwidths
+
+
+def test_gains_fall_at_once_rise_after_a_while_and_each_change_is_told_once(tuning):
+    lines, bandwidths = lines_of(*tuning, [0.02, 1e-3, 1e-3, 1e-3], rest=1.6)
+    assert len(lines) == 2
+    assert bandwidths[0] == bandwidths[1] < bandwidths[2]  # 1.6 s are less than FASTER_FOR_S
+    assert "states come every 20 ms" in lines[0]
+    assert "gains are as given" in lines[1]
+
+
+def test_a_loop_whose_rate_comes_and_goes_changes_gains_ever_less_often(tuning):
+    rest = 1.75 * FASTER_FOR_S
+    lines, _ = lines_of(*tuning, [0.02, 1e-3] * 10, rest=rest)
+    assert len(lines) == 3  # down, up after FASTER_FOR_S, down; the next rise takes twice as long
 
 
 def test_errors_before_a_while_without_feedback_do_not_count(tuning):

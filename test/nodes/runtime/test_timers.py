@@ -1,23 +1,35 @@
 """Timers: slow work of nodes beside the loop, when it is due, and never beside a callback."""
 
+import re
 import threading
 import time
+from collections import Counter
+from functools import partial
 
 import pytest
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
+from geometry_msgs.msg import WrenchStamped  # noqa: E402
+from rcl_interfaces.msg import Parameter as ParameterMsg  # noqa: E402
+from rcl_interfaces.msg import ParameterValue  # noqa: E402
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically  # noqa: E402
 from rclpy.callback_groups import ReentrantCallbackGroup  # noqa: E402
 from rclpy.event_handler import EventHandler  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.qos import QoSProfile  # noqa: E402
 from std_msgs.msg import String  # noqa: E402
+from std_srvs.srv import Trigger  # noqa: E402
 
+from robot_dynamics.nodes.ros.diagnostics import ThrottledLog  # noqa: E402
 from robot_dynamics.nodes.runtime.process import Process  # noqa: E402
 from robot_dynamics.nodes.runtime.timers import LoopTimer  # noqa: E402
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode  # noqa: E402
 from ros_system import wait_for  # noqa: E402
 
 PERIOD = 0.01
+EACH = QoSProfile(depth=10)
+PLACES = ("cycle", "looped", "service", "timer", "topic")
 
 
 @pytest.fixture
@@ -96,10 +108,73 @@ def test_a_node_that_is_cleaned_up_has_no_chores_but_its_report(process):
     assert len(node.loop_timers) == 1
 
 
-def test_what_a_chore_raises_ends_the_process(process):
-    def fail():
-        raise RuntimeError("broken")
+def test_what_timers_messages_services_and_cycles_raise_is_logged_and_they_go_on(process, peer):
+    (node,), lines, calls = process.nodes, [], Counter()
+    node.throttled_log = ThrottledLog(lines.append)
 
-    process.nodes[0].every(PERIOD, fail)
-    with pytest.raises(RuntimeError, match="broken"):
-        process.wait()
+    def fail(place, *_):
+        calls[place] += 1
+        raise RuntimeError("broken\nin two lines")
+
+    node.every(PERIOD, partial(fail, "timer"))
+    node.create_subscription(String, "topic", partial(fail, "topic"), 1)
+    node.create_service(Trigger, "service", partial(fail, "service"))
+    looped = node.create_loop_subscriber(WrenchStamped, "looped", partial(fail, "looped"), EACH)
+    node.start_task(partial(fail, "cycle"), 100.0, inputs=[looped])
+    text = peer.publisher(String, "topic")
+    wrench = peer.publisher(WrenchStamped, "looped")
+
+    def tried():
+        text.publish(String())
+        wrench.publish(WrenchStamped())
+        answer = peer.call(Trigger, "service", Trigger.Request())
+        assert not answer.success
+        assert answer.message.startswith("service: ignored because of an unforeseen RuntimeError")
+        return min(calls[place] for place in PLACES) > 1
+
+    wait_for(tried, "calls of everything")
+    assert process.failure is None
+    shown = [re.sub(r"at \w+.py:\d+", "at FILE", line) for line in lines]
+    assert sorted(line for line in shown if " more since" not in line) == [
+        f"{place}: ignored because of an unforeseen RuntimeError at FILE: broken in two lines"
+        for place in PLACES
+    ]
+    node.loop.remove(node.task)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00", b"\x00\x01\x00\x00\xff\xff\xff\x7f"], ids=len)
+def test_bytes_that_are_no_message_are_refused_in_one_line(process, peer, data):
+    (node,), lines, received = process.nodes, [], []
+    node.throttled_log = ThrottledLog(lines.append)
+    node.create_subscription(String, "topic", lambda msg: received.append(msg.data), 1)
+    publisher = peer.publisher(String, "topic")
+
+    def refused():
+        publisher.publish(data)
+        return lines
+
+    wait_for(refused, "a refusal")
+    assert lines[0] == (
+        f"topic: {len(data)} bytes are not a String; the message is ignored; build its sender "
+        "against the same version of the message"
+    )
+    publisher.publish(String(data="right"))
+    wait_for(lambda: "right" in received, "a message that is right")
+
+
+def test_parameters_that_no_node_has_are_refused_by_name(process, peer):
+    node = process.nodes[0].get_name()
+    request = SetParameters.Request()
+    for name, kind in (("repeat", 99), ("repaet", 1), ("", 1), ("repeat", 1)):
+        value = ParameterValue(type=kind, bool_value=True)
+        request.parameters.append(ParameterMsg(name=name, value=value))
+    results = peer.call(SetParameters, f"/{node}/set_parameters", request).results
+    assert [(result.successful, result.reason) for result in results] == [
+        (False, "parameter 'repeat': its type 99 is unknown; give one of 0 to 9"),
+        (False, "no parameter 'repaet'; did you mean 'repeat'?"),
+        (False, "no parameter ''; give its name"),
+        (True, ""),
+    ]
+    every = SetParametersAtomically.Request(parameters=request.parameters)
+    result = peer.call(SetParametersAtomically, f"/{node}/set_parameters_atomically", every).result
+    assert (result.successful, result.reason) == (False, results[0].reason)

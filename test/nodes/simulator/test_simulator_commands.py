@@ -100,7 +100,7 @@ def moved(plant, efforts):
 # -- by name, in lockstep --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("given", "frame"), [({}, "base_link"), ({"frame_id": "cell"}, "cell")])
+@pytest.mark.parametrize(("given", "frame"), [({}, "endpoint"), ({"frame_id": "cell"}, "cell")])
 def test_states_say_in_which_frame_they_are_so_that_rviz_shows_efforts(simulated, given, frame):
     assert simulated(**given).states[0].header.frame_id == frame
 

@@ -74,7 +74,7 @@ def test_the_seed_of_the_masses_chooses_the_robot(start, peer, namespace):
     states = peer.listen(JointState, f"{name}/joint_states")
     start(
         "simulator_node",
-        {**ROBOT, "lockstep": True, "mass_spread": 0.2, "mass_seed": 3},
+        {**ROBOT, "lockstep": True, "mass_error": 0.2, "mass_seed": 3},
         arguments,
     )
     command = peer.publisher(Float64MultiArray, f"{name}/effort_command")

@@ -102,7 +102,7 @@ def test_a_run_in_lockstep_repeats_byte_for_byte_with_its_noise(start, peer):
         noise = {"position_noise": 1e-4, "velocity_noise": 1e-2, "effort_noise": 0.1}
         process = start(
             "simulator_node",
-            {**ROBOT, **noise, "noise_seed": 7, "mass_spread": 0.1, "lockstep": True},
+            {**ROBOT, **noise, "noise_seed": 7, "mass_error": 0.1, "lockstep": True},
             ["-r", f"__ns:={name}"],
         )
         driver = Driver(peer, name)

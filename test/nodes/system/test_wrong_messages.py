@@ -253,11 +253,17 @@ def test_a_wrong_parameter_moves_no_arm(arm, start, tmp_path, node):
             marks=pytest.mark.thorough,
         ),
         pytest.param("monitor_node", ["joint_states", "payload"], marks=pytest.mark.thorough),
+        ("recorder_node", ["joint_states", "payload", "wrench"]),
+        pytest.param(
+            "viewer_node", ["joint_states", "reference", "wrench"], marks=pytest.mark.thorough
+        ),
     ],
 )
-def test_no_number_however_large_ends_a_node(start, peer, namespace, node, topics):
+def test_no_number_however_large_ends_a_node(start, peer, namespace, tmp_path, node, topics):
     arguments, name = namespace
-    asked = {"urdf_path": "planar_2r", "rate": 100.0}
+    asked = {"urdf_path": "planar_2r", "rate": 50.0}
+    own = {"recorder_node": {"file": tmp_path / "run.mcap"}, "viewer_node": {"port": PORT}}
+    asked |= own.get(node, {})
     if "imu" in topics:
         asked["gravity_from_imu"] = True
     process = start(node, asked, arguments)
@@ -283,6 +289,7 @@ def test_no_number_however_large_ends_a_node(start, peer, namespace, node, topic
     peer.get_parameter(f"{name.lstrip('/')}/{node}", "urdf_path")  # it answers
     assert process.running
     assert "Traceback" not in process.log
+    assert "unforeseen" not in process.log
 
 
 def test_a_run_collector_keeps_nothing_that_is_wrong(context, peer, namespace):

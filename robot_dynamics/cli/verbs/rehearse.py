@@ -1,0 +1,144 @@
+"""Rehearse the first day on a real arm in simulation: hold, a motion, a stop, a killed controller.
+
+    robot-dynamics rehearse arm.urdf --config first_day.yaml --motion mine.csv
+
+The nodes run in processes of their own, as on a robot. The simulated robot is 10 % heavier than its
+model, and keeps the last command as a forward_command_controller does. The status is 1 if a step
+fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+from subprocess import Popen
+
+from robot_dynamics.cli.arguments import add_robot, load_robot, percentage, positive
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
+from robot_dynamics.cli.subprocesses import node_subprocess
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
+
+APPROACH_S = 5.0
+"""Time to the first point of the motion, s."""
+
+PRIORITY = 20
+"""Real-time priority of the nodes, where the system allows it."""
+
+KEPT_S = 3600.0
+"""Time for which the simulated robot keeps its last command, s."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command line of the verb."""
+    add_robot(parser)
+    parser.add_argument("--motion", required=True, metavar="FILE", help="trajectory, .csv or .yaml")
+    parser.add_argument("--config", metavar="FILE", help="parameter file of the nodes")
+    parser.add_argument("--rate", type=positive, help="rate of all nodes, Hz (default: the file's)")
+    parser.add_argument(
+        "--mass-error",
+        type=percentage,
+        default=10.0,
+        metavar="PERCENT",
+        help="mass of the simulated links beyond that of the model (default: 10)",
+    )
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the rehearsal.
+
+    Raises:
+        RobotDynamicsError: If there is no rclpy, or a node does not start.
+    """
+    try:
+        from robot_dynamics.nodes.rehearsal import observer  # noqa: PLC0415
+        from robot_dynamics.nodes.ros.parameter_files import (  # noqa: PLC0415
+            check_config,
+            standby_file,
+        )
+    except ImportError as error:
+        raise RobotDynamicsError(
+            f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
+        ) from None
+    console = wide_console(stderr=arguments.json)
+    robot = load_robot(arguments.robot)
+    waypoints = read_trajectory(arguments.motion, robot.joint_names)
+    given, standby_given = [], []
+    if arguments.config:
+        if not Path(arguments.config).is_file():
+            raise ArgumentError(f"--config {arguments.config}: no such file; give a parameter file")
+        check_config("--config ", arguments.config)
+        given = ["--params-file", arguments.config]
+        standby_given = ["--params-file", standby_file(arguments.config)]
+    common = {"urdf_path": arguments.robot}
+    paced = {"realtime_priority": PRIORITY} | ({"rate": arguments.rate} if arguments.rate else {})
+    factor = 1.0 + arguments.mass_error / 100.0
+    own = {
+        "simulator_node": {"command_timeout": KEPT_S, "mass_factor": factor},
+        "feedforward_node": {},
+        "controller_node": {},
+        "trajectory_node": {
+            "motion": "file", "file": arguments.motion, "wait": True, "approach": APPROACH_S,
+        },
+    }  # fmt: skip
+    with ExitStack() as stack:
+        arm = stack.enter_context(observer(robot))
+        log = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".log"))
+        info = ["--log-level", "info"]
+
+        def start(node: str, arguments: list[str], **parameters: object) -> Popen[bytes]:
+            values = {**common, **({} if node == "trajectory_node" else paced), **parameters}
+            return stack.enter_context(
+                node_subprocess(node, arm.domain, arguments=arguments, log=log.file, **values)
+            )
+
+        console.print(f"[bold]{robot.name}[/], {robot.dof} joints, {factor:g} of its masses: hold")
+        started = {node: start(node, [*info, *given], **own[node]) for node in own}
+        name = ["-r", "__node:=controller_node_standby"]
+        start("controller_node", [*info, *name, *standby_given], standby=True)
+
+        def text() -> str:
+            return Path(log.name).read_text(encoding="utf-8", errors="replace")
+
+        try:
+            arm.wait(lambda: arm.commanded, "command of controller_node")
+            arm.wait(lambda: "standing by" in text(), "standby that stands by")
+            steps = [arm.step("hold", lambda: None, seconds=1.0)]
+            moving, half = APPROACH_S + waypoints.duration, APPROACH_S + 0.3 * waypoints.duration
+            console.print(f"the motion, {moving:.1f} s, three times: whole, stopped, killed")
+
+            def send() -> None:
+                arm.call("trajectory_node/send", None)
+
+            goal = waypoints.positions[-1]
+            columns = [waypoints.joint_names.index(name) for name in robot.joint_names]
+            steps.append(arm.step("motion", send, ends_at=goal[columns], seconds=moving + 1.0))
+
+            def stop() -> None:
+                send()
+                arm.pause(half)
+                arm.stop()
+
+            steps.append(arm.step("stop in motion", stop, seconds=3.0))
+
+            def kill() -> None:
+                send()
+                arm.pause(half)
+                started["controller_node"].kill()
+
+            steps.append(arm.step("kill -9 of controller_node in motion", kill, seconds=2.0))
+        except RobotDynamicsError as error:
+            raise RobotDynamicsError(f"{error}\n{text()[-3000:]}") from None
+    if arguments.json:
+        print_json({"robot": robot.name, "steps": [asdict(step) for step in steps]})
+    headings = ["speed\nrad/s, m/s", "error\nrad, m", "drift\nrad, m", "silence\nms"]
+    table = plain_table("rehearsal, largest values of any joint", ["step", "verdict"], headings)
+    for step in steps:
+        numbers = f"{step.speed:.3f}", f"{step.error:.4f}", f"{step.drift:.4f}"
+        table.add_row(step.name, step.fault or "ok", *numbers, f"{1e3 * step.silence:.0f}")
+    console.print(table)
+    return int(any(step.fault for step in steps))

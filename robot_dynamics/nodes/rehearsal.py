@@ -1,0 +1,179 @@
+"""Rehearsal: the motions and faults of the first day, and what an observer measures of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import rclpy
+from rclpy.context import Context
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.ros.messages import JointReader
+from robot_dynamics.nodes.ros.terminal import Terminal
+from robot_dynamics.nodes.ros.topics import STATE_QOS
+from robot_dynamics.nodes.runtime.composition import LOCAL, own_domain
+from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory import Waypoints
+
+START_S = 60.0
+"""Time limit for the nodes to compile and to find each other, s."""
+
+AT_REST = 0.01
+"""Speed below which a joint rests, rad/s or m/s."""
+
+LARGEST_DRIFT = 0.05
+"""Largest distance between the beginning and the end of a step that ends at rest, rad or m."""
+
+STOP_S = 1.0
+"""Duration of the motion that stops the arm where it is, s."""
+
+WATCHED_S = 3.0
+"""Time for which the arm is watched after each step, s."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a rehearsal.
+
+    Args:
+        name: What was done.
+        speed: Largest speed of a joint, rad/s or m/s.
+        error: Largest tracking error of a joint, rad or m.
+        drift: Largest motion of a joint over the last seconds, rad or m.
+        silence: Longest time between two commands, s.
+        fault: Why the step failed; empty if it did not.
+    """
+
+    name: str
+    speed: float
+    error: float
+    drift: float
+    silence: float
+    fault: str
+
+
+class Observer(Terminal):
+    """A node that measures how an arm moves.
+
+    Args:
+        context: Context of rclpy.
+        robot: The robot.
+
+    Attributes:
+        domain: ROS domain.
+        commanded: Whether a command has come.
+    """
+
+    def __init__(self, context: Context, robot: Robot) -> None:
+        super().__init__(context, "")
+        self.domain = context.get_domain_id()
+        self.commanded = False
+        self._robot = robot
+        names = robot.joint_names
+        self._state = JointReader("joint_states", names, ("position", "velocity"))
+        self._desired = JointReader("reference", names, ("position", "velocity"))
+        node = self.node
+        node.create_subscription(JointState, "joint_states", self._on_state, STATE_QOS)
+        node.create_subscription(JointState, "reference", self._desired.read, STATE_QOS)
+        node.create_subscription(Float64MultiArray, "effort_command", self._on_command, STATE_QOS)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._speed = self._error = self._silence = 0.0
+        self._last_command = time.monotonic()
+
+    def _on_state(self, msg: JointState) -> None:
+        if not (self._state.read(msg) and self._state.complete):
+            return
+        self._speed = max(self._speed, float(np.abs(self._state.velocity).max()))
+        if self._desired.complete:
+            error = np.abs(self._state.position - self._desired.position).max()
+            self._error = max(self._error, float(error))
+
+    def _on_command(self, _: Float64MultiArray) -> None:
+        now = time.monotonic()
+        self._silence = max(self._silence, now - self._last_command)
+        self._last_command = now
+        self.commanded = True
+
+    @property
+    def q(self) -> Array:
+        """Return the measured positions, shape (n,), rad or m."""
+        return np.array(self._state.position)
+
+    def wait(self, done: Callable[[], object], what: str) -> None:
+        """Wait for an event.
+
+        Raises:
+            RobotDynamicsError: If it takes too long.
+        """
+        self._spin(START_S, lambda: bool(done()))
+        if not done():
+            raise RobotDynamicsError(f"rehearsal: no {what} within {START_S:.0f} s; see the log")
+
+    def rested(self) -> bool:
+        """Return whether measured and desired motion are at rest."""
+        moving = np.abs([self._state.velocity, self._desired.velocity])
+        return bool(moving.max() < AT_REST)
+
+    def step(
+        self, name: str, act: Callable[[], None], *, ends_at: Array | None = None, seconds: float
+    ) -> Step:
+        """Do something, watch the arm, and judge how it ended.
+
+        Args:
+            name: What is done.
+            act: Does it.
+            ends_at: Where the arm is to end, shape (n,), rad or m; by default anywhere at rest.
+            seconds: Time for which the arm may move, s.
+        """
+        self._begin()
+        act()
+        self._spin(seconds)
+        before = self.q
+        self._spin(WATCHED_S)
+        drift = float(np.abs(self.q - before).max())
+        limits = self._robot.limits.velocity
+        fault = ""
+        if not self.rested():
+            fault = "the arm does not come to rest"
+        elif drift > LARGEST_DRIFT:
+            fault = "the arm drifts"
+        elif ends_at is not None and np.abs(self.q - ends_at).max() > LARGEST_DRIFT:
+            fault = "the arm does not arrive"
+        elif (limits > 0.0).all() and self._speed > 1.5 * limits.max():
+            fault = "the arm races"
+        return Step(name, self._speed, self._error, drift, self._silence, fault)
+
+    def pause(self, seconds: float) -> None:
+        """Measure the arm for a while."""
+        self._spin(seconds)
+
+    def stop(self) -> None:
+        """Send the motion that stops the arm where it is."""
+        here = self.q[None]
+        self.move(Waypoints(self._robot.joint_names, np.array([STOP_S]), here))
+
+
+@contextmanager
+def observer(robot: Robot) -> Iterator[Observer]:
+    """Join a ROS domain of this process, on this machine only."""
+    os.environ.setdefault(LOCAL, "LOCALHOST")
+    context = Context()
+    rclpy.init(context=context, domain_id=own_domain())
+    try:
+        made = Observer(context, robot)
+        try:
+            yield made
+        finally:
+            made.close()
+    finally:
+        context.try_shutdown()

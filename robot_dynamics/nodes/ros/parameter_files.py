@@ -1,0 +1,88 @@
+"""Parameter files: checked before any node starts, copied for a standby, written for a process."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import rclpy
+import yaml
+from rclpy.context import Context
+from rclpy.signals import SignalHandlerOptions
+
+from robot_dynamics.errors import ArgumentError
+
+
+def check_config(argument: str, path: str) -> None:
+    """Check that the nodes will be able to read their parameter file, by the parser of rcl.
+
+    Args:
+        argument: What names the file, for the message, such as "config:=".
+        path: The file.
+
+    Raises:
+        ArgumentError: If they will not.
+    """
+    context = Context()
+    given = ["--ros-args", "--log-level", "rcl:=fatal", "--params-file", path]
+    try:
+        Path(path).read_text(encoding="utf-8")
+        rclpy.init(args=given, context=context, signal_handler_options=SignalHandlerOptions.NO)
+        context.try_shutdown()
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:  # the last of rcl
+        reason = str(error).partition("Error: ")[2].partition(", at /")[0].strip() or error
+        raise ArgumentError(
+            f"{argument}{path}: not a parameter file of ROS 2 ({reason}); compare it with "
+            "config/robot_dynamics.yaml"
+        ) from None
+
+
+def parameter_file(values: Mapping[str, Mapping[str, object]]) -> str:
+    """Write parameters by node to a file, as launch gives a process only one set."""
+    tree = {f"/**/{name}": {"ros__parameters": dict(own)} for name, own in values.items()}
+    return temporary_file(yaml.safe_dump(tree))
+
+
+def standby_file(config: str) -> str:
+    """Copy the parameters of controller_node to its standby in a new file; return its path.
+
+    Numbers stay the text that they are: rcl and PyYAML differ in what they read as a number.
+    """
+
+    def copied(node: yaml.Node) -> yaml.Node:
+        if isinstance(node, yaml.MappingNode):
+            pairs = [
+                (yaml.ScalarNode(key.tag, name, style=key.style), copied(value))
+                for key, value in node.value
+                for name in standby_names(key.value)
+            ]
+            return yaml.MappingNode(node.tag, pairs, flow_style=node.flow_style)
+        if isinstance(node, yaml.SequenceNode):
+            items = [copied(item) for item in node.value]
+            return yaml.SequenceNode(node.tag, items, flow_style=node.flow_style)
+        return yaml.ScalarNode(node.tag, node.value, style=node.style)
+
+    tree = yaml.compose(Path(config).read_text(encoding="utf-8"), yaml.SafeLoader)
+    return temporary_file(yaml.serialize(copied(tree)) if tree else "")
+
+
+def standby_names(name: str) -> list[str]:
+    """Return the names under which the parameters of a node are written for its standby too."""
+    return [name, *([f"{name}_standby"] if name.endswith("controller_node") else [])]
+
+
+def keep_temporary_files_together() -> None:
+    """Put temporary files of this process, also those of launch_ros, where its end removes them."""
+    tempfile.tempdir = tempfile.mkdtemp(prefix="robot_dynamics_")
+    atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
+
+
+def temporary_file(text: str) -> str:
+    """Write a parameter file that is removed when the launch ends; return its path."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
+        file.write(text)
+    atexit.register(Path(file.name).unlink, missing_ok=True)
+    return file.name

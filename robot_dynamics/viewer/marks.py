@@ -1,0 +1,167 @@
+"""Marks of one state of a robot: load of joints as colour, reference, gravity and wrench.
+
+marker_node publishes them as markers and recordings contain them; the page uses their colours and
+scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from robot_dynamics.control import effort_limits
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics.forward_kinematics import link_poses
+from robot_dynamics.robot import Robot, merge_fixed
+from robot_dynamics.trajectory.motions import sample_poses
+from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
+
+Colour = tuple[int, int, int]
+
+NEUTRAL: Colour = (205, 210, 216)
+GHOST: Colour = (60, 130, 246)
+HOT: Colour = (225, 30, 30)
+WARM: Colour = (250, 170, 20)
+PATH: Colour = (20, 160, 120)
+GRAVITY: Colour = (120, 90, 200)
+PUSH: Colour = (240, 110, 20)
+WRENCH: Colour = (200, 40, 120)
+
+FORCE_SCALE = 0.01
+"""Length of the arrow of a force, m/N."""
+
+MOMENT_SCALE = 0.1
+"""Length of the arrow of a moment, m/(N m)."""
+
+SMALLEST_M = 0.2
+"""Least size of a workspace, m."""
+
+BALL = 0.065
+"""Diameter of the ball at a joint per reach, m/m: beyond the surface of common links."""
+
+Point = tuple[float, float, float]
+
+
+class Reach(NamedTuple):
+    """Middle (shape (3,), m) and diagonal (m) of the box that holds all links in any pose."""
+
+    middle: Array
+    size: float
+
+
+def reach(robot: Robot) -> Reach:
+    """Return the space of the links of a robot in 20 sampled poses, in the root link."""
+    places = np.array(
+        [
+            pose.translation
+            for q in sample_poses(robot, 20)
+            for pose in link_poses(robot, q).values()
+        ],
+        dtype=np.float64,
+    )
+    low, high = places.min(axis=0), places.max(axis=0)
+    return Reach((low + high) / 2.0, max(float(np.linalg.norm(high - low)), SMALLEST_M))
+
+
+def tinted(own: Colour, share: float) -> Colour:
+    """Return a link's colour at a share of its joint's limit: its own to orange to red."""
+    warm = np.interp(share, [0.0, 0.5, 1.0], [0.0, 0.8, 0.0])
+    hot = np.interp(share, [0.0, 0.5, 1.0], [0.0, 0.0, 1.0])
+    mixed = (1.0 - warm - hot) * np.array(own) + warm * np.array(WARM) + hot * np.array(HOT)
+    red, green, blue = (int(x) for x in mixed.round())
+    return (red, green, blue)
+
+
+class Kind(IntEnum):
+    """Shapes, as visualization_msgs/Marker numbers them."""
+
+    ARROW = 0
+    SPHERE = 2
+    LINE_LIST = 5
+
+
+class Mark(NamedTuple):
+    """A shape in the frame of the root link.
+
+    Args:
+        name: Name of the group.
+        number: Number in the group.
+        kind: Shape.
+        scale: As in visualization_msgs/Marker, m.
+        colour: Red, green, blue, 0 to 255.
+        alpha: Opacity, 0 to 1.
+        position: Position, m.
+        points: Ends of an arrow or of lines, m.
+        shown: False to remove it.
+    """
+
+    name: str
+    number: int
+    kind: Kind
+    scale: Point
+    colour: Colour
+    alpha: float
+    position: Point = (0.0, 0.0, 0.0)
+    points: tuple[Point, ...] = ()
+    shown: bool = True
+
+
+class Marks:
+    """Computes the marks of the states of one robot.
+
+    Args:
+        dynamics: Compiled equations of the robot.
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        self._dynamics, robot = dynamics, dynamics.robot
+        self._tree, self._tool = merge_fixed(robot), tool_frame(robot)
+        self._limit, self._size = effort_limits(robot), reach(robot).size
+        self._gravity = np.array(robot.gravity, dtype=float)
+        self.frame = robot.links[0].name
+
+    def of(self, now: Snapshot) -> list[Mark]:
+        """Return the marks of one state."""
+        return [*self._loads(now), *self._reference(now), *self._arrows(now)]
+
+    def _loads(self, now: Snapshot) -> Iterator[Mark]:
+        poses, size = link_poses(self._tree, now.q), BALL * self._size
+        shares = np.clip(np.nan_to_num(np.abs(now.tau) / self._limit), 0.0, 1.0)
+        for k, leader in enumerate(self._tree.coupling.leader):
+            at, colour = poses[self._tree.links[k + 1].name], tinted(NEUTRAL, shares[leader])
+            yield Mark("load", k, Kind.SPHERE, (size,) * 3, colour, 0.8, _point(at.translation))
+
+    def _reference(self, now: Snapshot) -> Iterator[Mark]:
+        """Yield lines from link to link at the reference."""
+        if now.q_d is None:
+            return
+        poses = link_poses(self._tree, now.q_d)
+        ends = [name for joint in self._tree.joints for name in (joint.parent, joint.child)]
+        points = tuple(_point(poses[name].translation) for name in ends)
+        width = (0.01 * self._size, 0.0, 0.0)
+        yield Mark("reference", 0, Kind.LINE_LIST, width, GHOST, 0.4, points=points)
+
+    def _arrows(self, now: Snapshot) -> Iterator[Mark]:
+        g, size = self._gravity, self._size
+        if g.any():
+            start = np.array([-0.2, 0.2, 0.3]) * size
+            end = start + 0.12 * size * g / np.linalg.norm(g)
+            yield self._arrow("gravity", 0, start, end, GRAVITY)
+        R, p = self._dynamics.pose(now.q, self._tool)
+        wrench = np.zeros(6) if now.wrench is None else now.wrench
+        yield self._arrow("wrench", 0, p, p + FORCE_SCALE * R @ wrench[:3], WRENCH)
+        yield self._arrow("wrench", 1, p, p + MOMENT_SCALE * R @ wrench[3:], GRAVITY)
+
+    def _arrow(self, name: str, number: int, start: Array, end: Array, colour: Colour) -> Mark:
+        x, y, z = (share * self._size for share in (0.008, 0.02, 0.03))
+        points, shown = (_point(start), _point(end)), bool(np.any(start != end))
+        return Mark(name, number, Kind.ARROW, (x, y, z), colour, 0.9, points=points, shown=shown)
+
+
+def _point(p: Array) -> Point:
+    x, y, z = (float(value) for value in p)
+    return (x, y, z)

@@ -1,0 +1,84 @@
+"""Self-motions: the named joint and its range, against the null space of the Jacobian."""
+
+import re
+
+import numpy as np
+import pytest
+
+from arms import SIX_JOINTS, Arm, arm_of
+from robot_dynamics import Dynamics
+from robot_dynamics.kinematics import InverseKinematics
+from robot_dynamics.robot.denavit_hartenberg import TOOL
+
+STEP = 0.1  # rad, of the joint motion along a self-motion
+ARC = 0.12  # rad: one degree at either end of a range, and one step of the oracle
+
+
+def elbow_arm(a_1, d_2, wrist):
+    """An arm whose elbow at a right angle brings the wrist centre onto the axis of joint 2."""
+    lengths, offsets = (a_1, 0.4, 0.0, 0.0, 0.0, 0.0), (0.3, d_2, 0.0, 0.4, 0.0, 0.08)
+    return Arm(lambda: arm_of("RRRRRR", lengths, (-90, 0, -90, *wrist, 0), offsets), TOOL, (), "")
+
+
+ARMS = {  # arm, joint with the position that makes a self-motion, the joints named
+    "wrist on axes 1 and 2": (elbow_arm(0.0, 0.0, (90, -90)), 2, np.pi / 2, {"joint_1"}),
+    "wrist on axis 2": (elbow_arm(0.05, 0.1, (90, -90)), 2, np.pi / 2, {"joint_2"}),
+    "skew wrist on axis 2": (elbow_arm(0.05, 0.1, (60, -60)), 2, np.pi / 2, {"joint_2"}),
+    "four parallel axes": (SIX_JOINTS["ur5"], 4, 0.0, {"wrist_3_joint"}),
+    "four parallel axes of equal links": (SIX_JOINTS["thomas_tesar"], 4, 0.0, {"joint_6"}),
+    "wrist axes in line": (SIX_JOINTS["irb120"], 4, 0.0, {"joint_4"}),
+}
+
+
+def travelled(dynamics, frame, q, joint, sense):
+    """Follow the null space of the Jacobian; return how far a joint goes in one sense, rad."""
+    R, p = dynamics.pose(q, frame)
+    x, wish = q, sense * np.eye(len(q))[joint]
+    for _ in range(int(2.5 * 2.0 * np.pi / STEP)):
+        _, values, V = np.linalg.svd(dynamics.jacobian(x, frame))
+        null = V[np.append(values, 0.0)[: len(V)] < 1e-5]
+        if not len(null):
+            break
+        tangent = null.T @ (null @ wish)
+        if np.linalg.norm(tangent) < 1e-9:
+            break
+        y = x + STEP * tangent / np.linalg.norm(tangent)
+        for _ in range(8):  # back to the pose
+            R_y, p_y = dynamics.pose(y, frame)
+            error = R @ R_y.T
+            turned = 0.5 * np.array([error[2, 1], error[0, 2], error[1, 0]])
+            turned -= 0.5 * np.array([error[1, 2], error[2, 0], error[0, 1]])
+            J = dynamics.jacobian(y, frame)
+            y = y + np.linalg.pinv(J, rcond=1e-3) @ np.concatenate([p - p_y, turned])
+        R_y, p_y = dynamics.pose(y, frame)
+        ahead = sense * (y[joint] - x[joint])
+        if np.abs(R_y - R).max() + np.abs(p_y - p).max() > 1e-9 or ahead < 1e-3:
+            break
+        x = y
+        if abs(x[joint] - q[joint]) > 2.0 * np.pi:
+            break
+    return abs(x[joint] - q[joint])
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_a_self_motion_names_its_joint_and_how_far_it_goes(name):
+    arm, special, at, named = ARMS[name]
+    ik, dynamics = InverseKinematics(arm.robot, arm.frame), Dynamics(arm.robot)
+    q = np.random.default_rng(8).uniform(-np.pi, np.pi, (3, 6))
+    q[:, special] = at
+    R, p = dynamics.pose(q, arm.frame)
+    found, seen = ik(R, p), set()
+    for k in range(len(q)):
+        (rows,) = np.nonzero(found.self_motion[k])
+        assert rows.size, f"pose {k} has no self-motion"
+        joint = re.findall(r"joint '(\w+)'", found.self_motion[k, rows[0]])[0]
+        seen.add(joint)
+        j, at_q = ik.joint_names.index(joint), found.q[k, rows[0]]
+        text = f"joint '{joint}' may be anywhere, and others follow"
+        reach = [travelled(dynamics, arm.frame, at_q, j, sense) for sense in (-1.0, 1.0)]
+        if min(reach) < 2.0 * np.pi:
+            low, high = map(float, re.findall(r"-?\d+\.\d\d", found.self_motion[k, rows[0]]))
+            assert [at_q[j] - low, high - at_q[j]] == pytest.approx(reach, abs=ARC)
+            text = f"joint '{joint}' may be from {low:.2f} to {high:.2f} rad, and others follow"
+        assert found.self_motion[k, rows[0]] == text
+    assert seen == named
