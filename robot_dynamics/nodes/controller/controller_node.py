@@ -204,12 +204,14 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states, controller, rest = self.states, self.controller, Rest(self.controller.limit)
         end = monotonic() + LONGEST_STOP_S
         while self.active and states.complete and self.listened_to and not self.inhibited:
-            if not controller.sees(now := monotonic()):
+            now = monotonic()
+            sees = controller.sees(now)  # else the model brings the arm to rest, for a while
+            if controller.status is Status.SILENT or (now > end and not sees):
                 self.get_logger().error("commands end without joint_states: rest is not measured")
                 return None
             q = states.position.copy()
             rest.feed(self._states_in.counts.at, q, states.velocity, controller.commanded)
-            if rest.lasts or now > end:
+            if (sees and rest.lasts) or now > end:
                 effort = rest.holding_effort(controller.model.gravity(q))
                 self._log_end(effort, rest.lasts)
                 return effort
@@ -330,9 +332,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
     @property
     def listened_to(self) -> bool:
         """Return whether a node receives commands: discovery may take seconds."""
-        return (
-            self.command.subscriber_count > self.report.standbys or self.named.subscriber_count > 0
-        )
+        count = self.command.subscriber_count
+        # A standby that leaves is counted until the next report
+        standbys = self.report.standbys if count >= self.report.counted else 0
+        return count > standbys or self.named.subscriber_count > 0
 
     def _command(self, now: float) -> Command | None:
         """Return the command of this cycle, if any."""
