@@ -174,6 +174,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     names += [] if follower else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
     own = {name: dict(pace) for name in names}  # not of monitor_node
+    if simulated and not follower:
+        own["controller_node"]["require_effort_limits"] = False
     if given["mode"] and not follower:
         own["controller_node"]["mode"] = given["mode"]
     if follower:

@@ -51,13 +51,14 @@ class ControllerReport:
         status: The last status reported.
         braked_by: The last joint reported as not moving.
         standbys: Number of standby controllers, which receive commands without applying them.
+        counted: Number of receivers of commands among which these are.
         keepers: Receivers of commands that may keep the last one for ever.
         at_work: Whether the node is active or about to be.
     """
 
     def __init__(self, node: ControllerNode) -> None:
         self._node = node
-        self.standbys, self.at_work = 0, False
+        self.standbys, self.counted, self.at_work = 0, 0, False
         self.keepers: list[str] = []
         self._counted: int | None = None  # subscribers of which all names are known
         self._others: frozenset[str] = frozenset()
@@ -86,6 +87,7 @@ class ControllerReport:
 
     def _forget(self) -> None:
         self.status: Status | None = None
+        self._stop = Status.STOPPED.value
         self.braked_by: str | None = None
 
     @property
@@ -99,9 +101,11 @@ class ControllerReport:
             return "not active"
         if node.lease is not None and node.lease.ended:
             return f"{LEASE_REVOKED}; {resume}"
-        if status in (Status.STOPPED, Status.PAUSED):
+        if status is Status.STOPPED:
+            return f"{self._stop}; {resume}"
+        if status is Status.PAUSED:
             return f"{status.value}; {resume}"
-        if status is Status.SILENT:  # and not BLIND, after which a motion goes on
+        if status in (Status.SILENT, Status.RESUMED):  # and not BLIND, after which a motion goes on
             return status.value
         if not MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
@@ -139,7 +143,8 @@ class ControllerReport:
         node, log = self._node, self._node.get_logger()
         resume = f"call {node.get_name()}/resume to go on"
         if status is Status.STOPPED:
-            log.warning(f"{status.value}, of joint {self._stopped_joint}; {resume}")
+            self._stop = self._reason_of_stop()
+            log.warning(f"{self._stop}; {resume}")
         elif status is Status.PAUSED:
             log.warning(f"{status.value}; {resume}")
         elif status is Status.BLIND:
@@ -154,14 +159,24 @@ class ControllerReport:
         else:
             log.info(status.value)
 
-    @property
-    def _stopped_joint(self) -> str:
-        """Name of the joint that lost track, and whether it stands at an end of its range."""
-        node, name = self._node, self._node.controller.stopped_by
-        i, limits = node.robot.joint_names.index(str(name)), node.robot.limits
-        q = node.states.position[i]
+    def _reason_of_stop(self) -> str:
+        """Return what stopped the arm, with numbers, and the likely cause."""
+        node, i = self._node, self._node.controller.stopped_joint
+        if i is None:  # resumed in this moment
+            return Status.STOPPED.value
+        limits, q = node.robot.limits, node.states.position[i]
+        cut = node.saturated[i] - self._saturated[i]
         at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
-        return f"'{name}'" + (f", at the end of its range ({q:.3g})" if at_stop else "")
+        cause = "is the joint blocked, or the model wrong?"
+        if node.controller.stopped_by_reference:
+            cause = "slow the motion down, and give all nodes the same limits"
+        elif at_stop:
+            cause = f"the joint is at the end of its range ({q:.3g})"
+        elif cut > SATURATED_SHARE * (node.cycles - self._cycles):
+            cause = "its effort was at its limit: is the load too heavy, or the motion too fast?"
+        elif node.tuning.lowered:
+            cause = node.tuning.describe()
+        return f"{Status.STOPPED.value}: {node.controller.stopped_by}; {cause}"
 
     def _log_brakes(self) -> None:
         if self.braked_by is None:
@@ -231,7 +246,7 @@ class ControllerReport:
         if self.status in (Status.BLIND, Status.SILENT):
             found.append(Fault(Level.ERROR, self.status.value))
         if self.status is Status.STOPPED:
-            found.append(Fault(Level.ERROR, f"stopped by joint {self._stopped_joint}"))
+            found.append(Fault(Level.ERROR, self._stop))
         if self.status is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
         if node.active and not node.listened_to:
@@ -274,7 +289,7 @@ class ControllerReport:
         listeners = self._node.get_subscriptions_info_by_topic(self._node.command.topic)
         names = [info.node_name for info in listeners]
         standbys = sorted(filter(stands_by, names))
-        self.standbys = len(standbys)
+        self.standbys, self.counted = len(standbys), count
         if (standby := self._node.standby) is not None:
             standby.rank = sum(name < self._node.get_name() for name in standbys)
         self.keepers = keepers_of(names)
