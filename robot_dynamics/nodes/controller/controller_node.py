@@ -27,6 +27,7 @@ from robot_dynamics.control import (
     Status,
     effort_limits,
     gains_for,
+    position_error,
 )
 from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
@@ -62,6 +63,10 @@ LONGEST_STOP_S = 3.0
 
 REST_CHECK_PERIOD_S = 0.01
 """Period of checking for rest, s."""
+
+RETURN_AFTER_S, AT_REST = 1.0, 0.02
+"""Time after a takeover, s, from which a controller may return by itself where arm and reference
+rest: largest speed and distance, rad/s and rad or m/s and m."""
 
 LAST_CYCLES_S = 1.0
 """Tolerated delay of the last cycles, s."""
@@ -173,6 +178,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
+        self._inhibited_at = monotonic()
         inputs = [self._reference_in]
         if self.standby is not None:
             self.standby.forget()
@@ -297,7 +303,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
             if efforts is not None:
                 self._take_over(efforts)
         if self.inhibited:
+            if self.lease is not None:
+                self._return_to_rest(now, self.lease)
             return False
+        self._inhibited_at = now
         command = self._command(now)
         status = self.controller.status
         if command is None:
@@ -321,6 +330,24 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if status is not report.status or self.controller.braked_by != report.braked_by:
             report.log(status)
         return True
+
+    def _return_to_rest(self, now: float, lease: Lease) -> None:
+        """Acquire a new lease after a takeover if that moves nothing; else wait for `~/resume`."""
+        if now - self._inhibited_at < RETURN_AFTER_S or not self.controller.sees(now):
+            return
+        self._inhibited_at = now  # look again later
+        q, reference = self.states.position, self.reference
+        if self.controller.status in (Status.STOPPED, Status.PAUSED):
+            return
+        if np.abs(self.states.velocity).max() > AT_REST:
+            return
+        if reference.complete:
+            error = position_error(reference.position, q, self.arm.base.continuous)
+            if max(np.abs(reference.velocity).max(), np.abs(error).max()) > AT_REST:
+                return
+        self._fresh = True  # the first command holds the arm where it is
+        lease.acquire()
+        self.get_logger().info("lease acquired again: the arm rests where the reference does")
 
     @property
     def inhibited(self) -> bool:
