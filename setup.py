@@ -39,8 +39,8 @@ IDENTIFICATION = [  # bags, physically consistent inertias, clearance of meshes
     "trimesh>=4",
     "pycollada>=0.8",
 ]
-STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6"]
 CLI = ["rich>=13", "matplotlib>=3.6", "argcomplete>=3"]  # tables, drawings, Tab in a shell
+STUDY = ["dask[distributed]>=2024.1", "pyarrow>=15", "toppra>=0.6", *CLI]
 DEMO = ["example-robot-data>=4.3", *CLI]
 EAIK = "EAIK>=1.2; platform_system == 'Linux' and platform_machine == 'x86_64'"  # has wheels there
 

@@ -23,6 +23,7 @@ from robot_dynamics.nodes.recorder_node import RecorderParameters
 from robot_dynamics.nodes.ros.node_parameters import Described, describe
 from robot_dynamics.nodes.runtime.drive_parameters import FrictionParameters, RotorParameters
 from robot_dynamics.nodes.runtime.online_model import PayloadParameters
+from robot_dynamics.nodes.runtime.robot_description import JointLimitParameters
 from robot_dynamics.nodes.simulator.simulator_parameters import SimulatorParameters
 from robot_dynamics.nodes.trajectory_node import TrajectoryParameters
 from robot_dynamics.nodes.viewer_node import ViewerParameters
@@ -51,6 +52,9 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     "marker_node": (("", MarkerParameters),),
     "recorder_node": (("", RecorderParameters),),
     "monitor_node": (("", MonitorParameters), *MODEL),
+}
+NODES = {
+    node: (*groups, ("limits.<joint>", JointLimitParameters)) for node, groups in NODES.items()
 }
 """Groups of parameters of every node: prefix and dataclass."""
 

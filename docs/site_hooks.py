@@ -10,11 +10,17 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# A page each, of the names that `__all__` of the module promises; the order is that of the menu
+# A page each: every package with `__all__`, and modules whose names users need; in the menu's order
 API = (
     "robot_dynamics",
+    "robot_dynamics.errors",
     "robot_dynamics.robot",
+    "robot_dynamics.robot.denavit_hartenberg",
     "robot_dynamics.formulations",
+    "robot_dynamics.reduction",
+    "robot_dynamics.dynamics",
+    "robot_dynamics.dynamics.variant",
+    "robot_dynamics.dynamics.symbolic_parameters",
     "robot_dynamics.kinematics",
     "robot_dynamics.statics",
     "robot_dynamics.trajectory",

@@ -38,6 +38,7 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.ros.parameter_files import (
     check_config,
+    keep_temporary_files_together,
     parameter_file,
     standby_file,
     temporary_file,
@@ -59,7 +60,7 @@ POSE_DELAY_S = 0.2
 """Longest time that joint_states wait in rviz2 for the poses of the links, s: four periods of
 robot_state_publisher."""
 
-VIEW_DISTANCE = 1.2
+VIEW_DISTANCE = 0.9
 """Distance of the camera over the size of the robot, m/m."""
 
 HARDWARE_COMMANDS = "forward_effort_controller/commands"
@@ -112,7 +113,13 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(name, default_value=default, description=text, choices=choices)
         for name, default, text, choices in ARGUMENTS
     ]
-    return LaunchDescription([*declared, OpaqueFunction(function=nodes)])
+    return LaunchDescription([*declared, OpaqueFunction(function=launched)])
+
+
+def launched(context: LaunchContext) -> list[LaunchDescriptionEntity]:
+    """Return the nodes of a launch that leaves no parameter files behind."""
+    keep_temporary_files_together()
+    return nodes(context)
 
 
 def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
@@ -167,6 +174,8 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     names += [] if follower else ["controller_node"]
     pace = {"rate": rate_of(given["rate"])} if given["rate"] else {}
     own = {name: dict(pace) for name in names}  # not of monitor_node
+    if simulated and not follower:
+        own["controller_node"]["require_effort_limits"] = False
     if given["mode"] and not follower:
         own["controller_node"]["mode"] = given["mode"]
     if follower:

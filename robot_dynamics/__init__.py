@@ -32,3 +32,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'robot_dynamics' has no attribute '{name}'")
     return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the names that are not imported yet, too."""
+    return sorted({*globals(), *__all__})

@@ -281,7 +281,9 @@ class Inertia(Value):
     second_moment: Array
 
     def __post_init__(self) -> None:
-        numbers("mass", self.mass, (), traced=True)
+        mass = numbers("mass", self.mass, (), traced=True)
+        if mass.dtype == object:
+            object.__setattr__(self, "mass", mass[()])
         for name, shape in (("first_moment", (3,)), ("second_moment", (3, 3))):
             moment = numbers(name, getattr(self, name), shape, traced=True)
             object.__setattr__(self, name, frozen(moment))
@@ -300,7 +302,7 @@ class Inertia(Value):
         Raises:
             RobotError: If one of them is anything but numbers, or symbols, of its shape.
         """
-        numbers("mass", mass, (), traced=True)
+        mass = numbers("mass", mass, (), traced=True)[()]
         c = numbers("com", com, (3,), traced=True)
         I_C = numbers("about_com", about_com, (3, 3), traced=True)
         return Inertia(mass, mass * c, I_C - mass * (skew(c) @ skew(c)))
@@ -325,7 +327,7 @@ class Inertia(Value):
         turned = R @ self.second_moment @ R.T
         # Huygens' theorem with k halfway between both origins:
         # -skew(p) skew(h) - skew(h) skew(p) - m skew(p)^2 = 2 (p.k) 1 - (k p^T + p k^T)
-        k = h + (0.5 * self.mass) * p
+        k = h + (self.mass / 2.0) * p
         twice_pk = (2.0 * p) * k
         shift = [
             [twice_pk[1] + twice_pk[2], -(k[0] * p[1] + k[1] * p[0]), -(k[0] * p[2] + k[2] * p[0])],
@@ -376,7 +378,7 @@ def body_with(parameters: Array) -> Inertia:
 def second_mass_moment(body: Inertia) -> Array:
     """S = integral r r^T dm about the link origin, shape (3, 3), kg m^2: 1/2 tr(I) - I."""
     (xx, _, _), (_, yy, _), (_, _, zz) = body.second_moment
-    return 0.5 * (xx + yy + zz) * np.eye(3) - body.second_moment
+    return (xx + yy + zz) / 2.0 * np.eye(3) - body.second_moment
 
 
 def pseudo_inertia(body: Inertia) -> Array:

@@ -4,6 +4,7 @@ import functools
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,24 @@ def test_the_package_exports_what_it_promises():
     assert set(robot_dynamics.__all__) == PACKAGE
     for name in PACKAGE:
         assert getattr(robot_dynamics, name) is not None
+
+
+@pytest.mark.parametrize("module", ["", ".dynamics", ".kinematics"])
+def test_dir_lists_names_that_are_imported_late(module):
+    code = f"import robot_dynamics{module} as m; print(set(m.__all__) - set(dir(m)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
+def test_every_public_package_has_a_page_of_the_api():
+    root = Path(__file__).parents[1]
+    hooks = (root / "docs" / "site_hooks.py").read_text(encoding="utf-8")
+    menu = (root / "mkdocs.yml").read_text(encoding="utf-8")
+    for path in (root / "robot_dynamics").rglob("__init__.py"):
+        if "\n__all__ = " in path.read_text(encoding="utf-8"):
+            module = ".".join(path.parent.relative_to(root).parts)
+            assert f'"{module}",' in hooks
+            assert f"api/{module}.md" in menu
 
 
 def test_dynamics_has_the_methods_that_it_promises_and_no_others(planar):

@@ -12,7 +12,7 @@ upward z_0 and g = (0, 0, -9.8062).
 
 `printed_h_tran` is H^tran as printed on pages 24 to 31, before it is simplified: for every joint
 the brackets of (31) in vectors of base axes. Those lines can be read in the copies at hand; of the
-component expansions after them only the squares in H_3^tran can.
+component expansions after them only ten coefficients can: `printed_coefficients`.
 """
 
 from __future__ import annotations
@@ -182,11 +182,32 @@ def printed_h_tran(arm: PumaThreeLink, q: Array, qd: Array) -> Array:
     return np.array([H_1, H_2, H_3])
 
 
-def printed_h_3_coefficients(arm: PumaThreeLink, q: Array) -> tuple[Any, Any]:
-    """Coefficients of the squares of the first and second rate in H_3^tran, page 25, in N m s^2."""
+def printed_coefficients(arm: PumaThreeLink, q: Array) -> dict[tuple[int, int, int], Any]:
+    """Coefficients of products of rates in H^tran that can be read, of link 3, kg m^2.
+
+    Keys are the joint of the effort and both joints of the rates, from 1 on. Those of H_3 are on
+    page 25, of H_2 on pages 27 and 28, of H_1 on page 30. The factor 2 of the rates 1 and 2 in H_1
+    is lost.
+    """
     v = puma_vectors(arm, q)
-    C1, S1 = np.cos(q[0]), np.sin(q[0])
+    C, S = np.cos(q[0]), np.sin(q[0])
     (p_x, p_y, p_z), (c_x, c_y, c_z) = v.p_star[1], v.c[2]
-    first = -(C1 * c_z * (p_x + c_x)) - S1 * c_z * (p_y + c_y)
-    second = -(C1 * c_z * p_x) - S1 * c_z * p_y + (S1 * c_y + C1 * c_x) * p_z
-    return arm.masses[2] * first, arm.masses[2] * second
+    r_x, r_y, r_z = v.p_star[1] + v.c[2]
+    h_2 = S * c_z * r_y + C * c_z * r_x - S * c_y * r_z - C * c_x * r_z
+    of_p = S * p_z * r_y + C * p_z * r_x - S * p_y * r_z - C * p_x * r_z
+    h_1 = S * C * c_y * r_y + C * C * c_x * r_y - S * S * c_y * r_x - S * C * c_x * r_x
+    beside = S * C * p_y * r_y + C * C * p_x * r_y - S * S * p_y * r_x - S * C * p_x * r_x
+    along = S * c_z * r_y + C * c_z * r_x
+    found = {
+        (1, 1, 2): 2.0 * (S * p_z * r_y + C * p_z * r_x + along),
+        (1, 1, 3): 2.0 * along,
+        (1, 2, 2): beside + h_1,
+        (1, 2, 3): 2.0 * h_1,
+        (1, 3, 3): h_1,
+        (2, 2, 2): of_p + h_2,
+        (2, 2, 3): 2.0 * h_2,
+        (2, 3, 3): h_2,
+        (3, 1, 1): -(C * c_z * (p_x + c_x)) - S * c_z * (p_y + c_y),
+        (3, 2, 2): -(C * c_z * p_x) - S * c_z * p_y + (S * c_y + C * c_x) * p_z,
+    }
+    return {key: arm.masses[2] * value for key, value in found.items()}

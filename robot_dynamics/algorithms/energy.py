@@ -41,8 +41,8 @@ def kinetic_energy(robot: Robot, q: Array, qd: Array) -> Any:
         w.append(w_i)
         v.append(v_i)
         body = robot.links[k + 1].inertia
-        of_points = 0.5 * body.mass * v_i + cross(w_i, body.first_moment)
-        energy = energy + v_i @ of_points + 0.5 * (w_i @ (body.second_moment @ w_i))
+        of_points = body.mass / 2.0 * v_i + cross(w_i, body.first_moment)
+        energy = energy + v_i @ of_points + (w_i @ (body.second_moment @ w_i)) / 2.0
     return energy
 
 

@@ -25,10 +25,14 @@ if TYPE_CHECKING:  # rich comes with the extra `cli`; JSON output works without
 
 
 def wide_console(width: int = 120, *, stderr: bool = False) -> Console:
-    """Return a console as wide as the terminal, or of a width where there is no terminal."""
+    """Return a console as wide as the terminal, or of a width where there is no terminal.
+
+    It prints names as they are, without styles and emoji that they may spell.
+    """
     from rich.console import Console  # noqa: PLC0415
 
-    return Console(stderr=stderr, width=None if Console().is_terminal else width)
+    wide = None if Console().is_terminal else width
+    return Console(stderr=stderr, width=wide, markup=False, emoji=False)
 
 
 def plain_table(title: str | None, text: Iterable[str], numbers: Iterable[str] = ()) -> Table:

@@ -12,10 +12,14 @@ from robot_dynamics.cli.arguments import joint_values, positive, say
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.user_files import number
 from robot_dynamics.identification import Drives, Recording, read_parameters
+from robot_dynamics.recordings.bag_reader import is_bag
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.catalogue import find_robot
 from robot_dynamics.robot.urdf.transmissions import read_transmissions
+from robot_dynamics.trajectory import Waypoints
+from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 NOT_GOOD = 3
 """Exit status of a verb whose verdict is less than good."""
@@ -78,13 +82,24 @@ def drives_of(arguments: argparse.Namespace, robot: Robot) -> Drives | None:
 
 def locked(robot: Robot, text: str | None) -> Robot:
     """Return the robot with the joints of `--lock` fixed."""
-    if text is None:
-        return robot
-    pairs = _pairs("--lock", text)
-    try:
-        return robot.with_locked({name: float(value) for name, value in pairs.items()})
-    except ValueError as error:
-        raise ArgumentError(f"--lock: {error}") from None
+    return robot if text is None else robot.with_locked(lock_positions(text))
+
+
+def lock_positions(text: str | None) -> dict[str, float]:
+    """Return the positions of `--lock` by joint, rad or m."""
+    return {
+        name: number(f"--lock: {name}", value, ArgumentError)
+        for name, value in _pairs("--lock", text or "").items()
+    }
+
+
+def read_motion_file(path: Path, robot: Robot) -> Waypoints:
+    """Read a trajectory (.csv, .yaml), or a recording of a motion."""
+    if is_bag(path):
+        from robot_dynamics.recordings import bag_trajectories  # noqa: PLC0415  # needs rosbags
+
+        return bag_trajectories.recorded_waypoints(path, robot.joint_names)
+    return read_trajectory(path, robot.joint_names)
 
 
 def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | None:

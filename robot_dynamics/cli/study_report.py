@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.output import save_picture
+from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
@@ -100,12 +101,14 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         axis.plot(x[good], own["error"][good], ".", ms=2, color="#0072b2")
         axis.plot(x[~good], own["error"][~good], ".", ms=2, color="#d55e00")
         axis.axhline(plan.limits.error, color="#999999", lw=1)
-        axis.set_xlabel(f"{name}{' (mean)' if len(columns) > 1 else ''}, {own.units[columns[0]]}")
+        mean = " (mean)" if len(columns) > 1 else ""
+        axis.set_xlabel(plot_text(f"{name}{mean}, {own.units[columns[0]]}"))
         axis.set_ylabel("largest error")
         axis.set_yscale("log")
     for axis in axes[panels:]:
         axis.set_axis_off()
-    figure.suptitle(f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated")
+    title = f"{robot.name}, {mode}: {len(own)} runs; orange: a limit is violated"
+    figure.suptitle(plot_text(title))
     figure.tight_layout()
     return save_picture(figure, folder / "study.png")
 
@@ -127,13 +130,13 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
         )
         row[0].plot(log.t, log.q_d - log.q)
         row[0].set_ylabel(f"{mode}\nerror, rad or m")
-        row[1].plot(log.t, log.tau, label=plan.robot.joint_names)
+        row[1].plot(log.t, log.tau, label=list(map(plot_text, plan.robot.joint_names)))
         row[1].set_ylabel("effort, N m or N")
         name = f"run_{run}_{mode}.csv"
         write_trajectory(folder / name, again.waypoints())
     axes[0, 1].legend(fontsize="x-small", ncols=2)
     for axis in axes[-1]:
         axis.set_xlabel("time, s")
-    figure.suptitle(f"{plan.robot.name}, run {run}")
+    figure.suptitle(plot_text(f"{plan.robot.name}, run {run}"))
     figure.tight_layout()
     return save_picture(figure, folder / f"run_{run}.png")

@@ -15,6 +15,7 @@ from rich.table import Table
 from robot_dynamics.cli.output import plain_table, save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Log
 
@@ -137,7 +138,8 @@ def draw(comparisons: Sequence[Comparison], robot: Robot, path: Path) -> None:
     inch = 1.0 / figure.get_figheight()
     figure.legend(handles=_legend(), loc="upper center", ncols=5, frameon=False,
                   bbox_to_anchor=(0.5, 1.0 - 0.27 * inch))  # fmt: skip
-    figure.suptitle(f"{robot.name}: {first.summary}", y=1.0 - 0.08 * inch, fontsize="medium")
+    title = plot_text(f"{robot.name}: {first.summary}")
+    figure.suptitle(title, y=1.0 - 0.08 * inch, fontsize="medium")
     figure.tight_layout(rect=(0.0, 0.0, 1.0, 1.0 - 0.5 * inch))
     save_picture(figure, path)
 
@@ -163,7 +165,7 @@ def _draw_joint(
         width = 2.6 if mode == "feedforward" else 1.2
         position.plot(log.t, log.q[:, i], color=COLOURS[mode], lw=width)
     position.plot(ours.t, ours.q_d[:, i], color=DESIRED, lw=1.0, ls="--")
-    position.set_ylabel(f"{name}\n{'rad' if rotates else 'm'}")
+    position.set_ylabel(f"{plot_text(name)}\n{'rad' if rotates else 'm'}")
     unit = "mrad" if rotates else "mm"
     for axis, comparison in zip(errors, comparisons, strict=True):
         for mode in BACK_TO_FRONT:

@@ -13,14 +13,32 @@ import numpy as np
 
 from robot_dynamics.control.control_cycle import ControlCycle, Cycle, CycleState
 from robot_dynamics.control.laws import MODES, ControlLaw, Measured, Reference, position_error
-from robot_dynamics.control.limits import effort_limits, excessive_error
+from robot_dynamics.control.limits import (
+    FAST,
+    NEAR,
+    default_tracking_errors,
+    effort_limits,
+    excessive_error,
+    velocity_limits,
+)
 from robot_dynamics.control.model import Model
 from robot_dynamics.control.sampling.dead_reckoning import DeadReckoning
 from robot_dynamics.control.setpoint import ReferenceSegment, Setpoint
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
-from robot_dynamics.control.status import Start, Status, Supervisor, start_of
+from robot_dynamics.control.status import (
+    FAST_REFERENCE,
+    SATURATION,
+    TRACKING_ERROR,
+    Saturation,
+    Start,
+    Status,
+    Stop,
+    Supervisor,
+    start_of,
+)
 from robot_dynamics.control.transitions import fade_share
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.trajectory import State
 
 
@@ -56,7 +74,7 @@ class Controller:
         self.settings = settings or Settings()
         robot = model.dynamics.robot
         self.joint_names = robot.joint_names
-        self.limit = effort_limits(robot)
+        self._use_limits()
         self._none = np.zeros(robot.dof)
         self._equations = ControlCycle(robot.dof, model.continuous)
         self._equations.use(self.settings, self.limit)
@@ -104,6 +122,12 @@ class Controller:
             return False
         self._reference = reference
         self._supervisor.references.feed(now)
+        if self._supervisor.status is Status.TRACKING and self._law.feedback:
+            speed = np.abs(reference.after[1])
+            if (speed > self._too_fast).any() and self._supervisor.stopped_by is None:
+                i = int(np.argmax(speed / self._too_fast))
+                limit = self._fastest[i]
+                self._supervisor.stopped_by = Stop(i, FAST_REFERENCE, float(speed[i]), limit)
         return True
 
     # -- changes from outside ---------------------------------------------------------------
@@ -116,12 +140,17 @@ class Controller:
         by_hand = not self._law.feedback
         self.model = model or self.model
         self.settings = settings or self.settings
-        self.limit = effort_limits(self.model.dynamics.robot)
+        self._use_limits()
         self._equations.use(self.settings, self.limit)
         self._supervisor.use(self.settings)
         self._renew = True
         if by_hand and self._law.feedback:
             self._led_by_hand = True  # the arm may be anywhere
+
+    def _use_limits(self) -> None:
+        robot = self.model.dynamics.robot
+        self.limit, self._fastest = effort_limits(robot), velocity_limits(robot)
+        self._too_fast, self._nearest = FAST * self._fastest, NEAR * default_tracking_errors(robot)
 
     def activate(self, effort: Array | None = None) -> None:
         """Start afresh and hold the arm until a reference comes.
@@ -132,7 +161,9 @@ class Controller:
         """
         self._supervisor.reset()
         self._dead_reckoning.forget()
-        self._let_go = self._renew = False
+        self._last_effort: Array | None = None
+        self._saturation = Saturation(self._nearest)
+        self._renew = False
         self._reference = None
         self._state = None
         self._last_time, self._fade_began = 0.0, -np.inf
@@ -167,23 +198,36 @@ class Controller:
         Returns:
             Duration of the fade, s.
         """
-        self._renew = self._let_go = True
+        self._renew, self._last_effort = True, self._none
         return self.settings.fade
 
-    @property
-    def effortless(self) -> bool:
-        """Return whether the last command was zero."""
-        return self._state is not None and not self._state[0].any()
+    def hold_by(self, effort: Array) -> None:
+        """End feedback at rest: command an effort, shape (n,), N m or N, from the next cycle on."""
+        self._fade_began, self._last_effort = -np.inf, effort
 
-    def resume(self) -> bool:
-        """Follow references again after a stop by tracking error or by silence.
+    @property
+    def commanded(self) -> Array:
+        """Return the last command, shape (n,), N m or N; zero before the first."""
+        return self._none if self._state is None else self._state[0]
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the command has reached the effort of `let_go` or `hold_by`."""
+        last = self._last_effort
+        if last is None or self._state is None:
+            return False
+        return bool(np.array_equal(self.commanded, np.clip(last, -self.limit, self.limit)))
+
+    def resume(self, *, anew: bool = False) -> bool:
+        """Follow references after a stop or silence, once they are where the arm is.
+
+        Args:
+            anew: Whether another controller has commanded meanwhile.
 
         Returns:
-            Whether there was such a stop.
+            Whether there was anything to resume.
         """
-        stopped = self._supervisor.stopped_by is not None or self._supervisor.paused
-        self._supervisor.resume()
-        return stopped
+        return self._supervisor.resume(anew=anew)
 
     @property
     def status(self) -> Status:
@@ -201,9 +245,35 @@ class Controller:
 
     @property
     def stopped_by(self) -> str | None:
-        """Name of the joint whose tracking error stopped the arm, if one did."""
-        joint = self._supervisor.stopped_by
-        return None if joint is None else self.joint_names[joint]
+        """Reason of the present stop, with joint, value and limit, if the arm is stopped."""
+        stop = self._supervisor.stopped_by
+        if stop is None:
+            return None
+        rad, rate, effort = (
+            unit_of(self.model.dynamics.robot, stop.joint, quantity)
+            for quantity in ("position", "velocity", "effort")
+        )
+        name, value, limit = self.joint_names[stop.joint], abs(stop.value), stop.limit
+        return {
+            TRACKING_ERROR: f"joint '{name}' is {value:.3g} {rad} from its reference, beyond its "
+            f"limit of {limit:.3g} {rad}",
+            SATURATION: f"joint '{name}' moves at {value:.3g} {rate} against its reference, with "
+            f"its effort at its limit of {limit:.3g} {effort}",
+            FAST_REFERENCE: f"the reference of joint '{name}' moves at {value:.3g} {rate}, beyond "
+            f"its limit of {limit:.3g} {rate}",
+        }[stop.cause]
+
+    @property
+    def stopped_by_reference(self) -> bool:
+        """Return whether a reference faster than its joint stopped the arm."""
+        stop = self._supervisor.stopped_by
+        return stop is not None and stop.cause == FAST_REFERENCE
+
+    @property
+    def stopped_joint(self) -> int | None:
+        """Index of the joint that stopped the arm, if it is stopped."""
+        stop = self._supervisor.stopped_by
+        return None if stop is None else stop.joint
 
     @property
     def braked_by(self) -> str | None:
@@ -227,7 +297,8 @@ class Controller:
         if supervisor.status is Status.TRACKING:  # the position error may end it
             found = self._cycle(measured, state, now)
             error = found[1] if found[2].item() > 0.0 and supervisor.watches_tracking else None
-        status = supervisor.next_status(now, error)
+        near = not supervisor.returning or self._is_near(measured)
+        status = supervisor.next_status(now, error, near)
         if status is not supervisor.status:
             self._enter(status, measured, CycleState(*state), now)
             found = None
@@ -241,11 +312,33 @@ class Controller:
         state = (found or self._cycle(measured, state, now))[0]
         if self._renew:
             self._fade_began, self._renew = now, False
-        self._state, self._last_time = state, now
+        dt, self._state, self._last_time = now - self._last_time, state, now
         command = Command(state[0], state[1], status)
         self._dead_reckoning.note_effort(now, command.tau)
         supervisor.watch_brakes(measured.q, command.tau, self.limit, now)
+        if command.cut.any():
+            self._watch_saturation(measured, command, dt, now)
         return command
+
+    def _watch_saturation(
+        self, measured: Measured, command: Command, dt: float, now: float
+    ) -> None:
+        """Stop an arm that moves as it should not while its efforts are at their limits."""
+        if command.status is Status.BLIND or not self._law.feedback:
+            return
+        speed = command.cut * np.abs(measured.qd - self._at(Start.DESIRED, measured, now).qd)
+        i = self._saturation.joint(speed, min(max(dt, 0.0), self.settings.state_timeout), now)
+        if i is not None and self._supervisor.stopped_by is None:
+            self._supervisor.stopped_by = Stop(i, SATURATION, float(speed[i]), self.limit[i])
+
+    def _is_near(self, measured: Measured) -> bool:
+        """Return whether the reference is where the arm is, no faster than the joints may move."""
+        if self._reference is None:
+            return False
+        q, qd = self._reference.desired()
+        error = position_error(q, measured.q, self.model.continuous)
+        near = np.abs(error) < self._nearest
+        return bool((near & (np.abs(qd) <= self._fastest)).all())
 
     def _begin(self, measured: Measured, now: float) -> Array:
         """Begin with the present effort of the joints, or that of gravity."""
@@ -261,9 +354,11 @@ class Controller:
         dt, renew = now - self._last_time, self._renew
         began = now if renew else self._fade_began
         fade = 0.0 if now - began > settings.fade else fade_share(now - began, settings.fade)
-        if self._let_go or status is Status.BLIND:
-            self.error, tau = None, self._none
-            if not self._let_go and settings.on_state_timeout != ZERO_EFFORT:
+        if (tau := self._last_effort) is not None or status is Status.BLIND:
+            self.error = None
+            if tau is None and settings.on_state_timeout == ZERO_EFFORT:
+                tau = self._none
+            elif tau is None:
                 rest = self._setpoint.at_rest(now)
                 tau = model.feedforward(*rest) + self._dead_reckoning.disturbance_at(rest.qd)
             return self._equations.open_loop(tau, measured, state, dt, fade, renew)

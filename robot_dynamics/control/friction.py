@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from robot_dynamics.dynamics.joint_vectors import per_joint
+from robot_dynamics.dynamics.variant import FRICTION_WIDTH
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.foundation.lazy import cached_property
 from robot_dynamics.robot.robot import Robot
 
-DEFAULT_WIDTH = 0.01
+DEFAULT_WIDTH = FRICTION_WIDTH
 """Speed at which smoothed Coulomb friction reaches tanh(1) = 76 %, rad/s or m/s."""
 
 
@@ -87,14 +88,8 @@ class Friction:
 
     @staticmethod
     def of(robot: Robot) -> Friction:
-        """Return the `<dynamics damping friction>` of the URDF, of mimic joints on their leader.
-
-        A follower that turns k times as fast loses k^2 the viscous and k the Coulomb power.
-        """
-        E = robot.coupling.matrix
-        damping = np.array([joint.damping for joint in robot.moving_joints])
-        coulomb = np.array([joint.friction for joint in robot.moving_joints])
-        return Friction((E**2).T @ damping, np.abs(E).T @ coulomb)
+        """Return the `<dynamics damping friction>` of the URDF."""
+        return Friction(*robot.joint_friction)
 
     @property
     def is_dry(self) -> bool:

@@ -123,6 +123,24 @@ TRACKING_ERROR = {True: 0.5, False: 0.1}
 """Default tracking limit of a joint that rotates (True, rad) or slides (False, m)."""
 
 
+EFFORT_RATE = 5.0
+"""Default effort rate, relative to effort limit times bandwidth. The loop gain of PD passes 1 near
+twice the bandwidth: there an oscillation meets the effort limit before this rate."""
+
+
+def default_effort_rates(robot: Robot, bandwidth: float, damping_ratio: float) -> Array:
+    """Return the default limits of the effort rate, shape (n,), N m/s or N/s.
+
+    Infinite where the effort limit is unknown.
+
+    Args:
+        robot: Any robot.
+        bandwidth: Natural frequency of the feedback, rad/s.
+        damping_ratio: Its damping ratio.
+    """
+    return EFFORT_RATE * bandwidth * max(damping_ratio, 1.0) * effort_limits(robot)
+
+
 def default_tracking_errors(robot: Robot) -> Array:
     """Return the default limits of the tracking error, shape (n,), rad or m.
 
@@ -131,6 +149,19 @@ def default_tracking_errors(robot: Robot) -> Array:
     limits = robot.limits
     usual = [TRACKING_ERROR[joint.type.rotates] for joint in robot.independent_joints]
     return np.minimum(usual, (limits.upper - limits.lower) / 4.0)
+
+
+NEAR = 0.2
+"""Distance at which a reference is where the arm is, relative to the default tracking limits."""
+
+FAST = 1.01
+"""Velocity of a reference that is not followed, relative to the limit; 1 % is noise."""
+
+
+def velocity_limits(robot: Robot) -> Array:
+    """Return the velocity limit of every joint, shape (n,), rad/s or m/s; infinite if unknown."""
+    limit = robot.limits.velocity
+    return np.where(limit > 0.0, limit, np.inf)
 
 
 def excessive_error(error: Array, limit: Array) -> int | None:

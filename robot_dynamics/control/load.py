@@ -1,6 +1,7 @@
 """Load: payload, gravity and wrench on an arm, each ramped to a new value.
 
 Joint efforts are linear in all three, so a linear ramp of a load is a linear ramp of efforts.
+A load that the joints cannot bear is refused.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import Inertia, Pose
+from robot_dynamics.statics.hand_statics import moved_wrench
+from robot_dynamics.trajectory.motion_limits import violations
+from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
@@ -130,9 +134,7 @@ class Load:
                 shape (6,).
             X_EF: Pose of F in the endpoint.
         """
-        R, p = X_EF.rotation, X_EF.translation
-        force = R @ wrench[:3]
-        self.wrench.aim(np.concatenate([force, R @ wrench[3:] + np.cross(p, force)]))
+        self.wrench.aim(moved_wrench(X_EF, wrench))
 
     def on(self, model: Model, now: float) -> Model:
         """Return the model with the load at time `now`, s; the same object until it changes."""
@@ -180,6 +182,24 @@ class Load:
         loaded.inverse(zero, zero, zero)
         self.endpoint = endpoint
 
+    def target(self, model: Model) -> Model:
+        """Return a model without load as it is once all ramps have ended."""
+        ramps = (self.payload, self.gravity, self.wrench)
+        return self._applied(model, self.endpoint, *(ramp.target for ramp in ramps))
+
+    def bearing(self, model: Model, payload: Inertia, frame: str) -> Model:
+        """Return a model without load as it is with another payload, given in a frame."""
+        if not self.carries(frame) and payload.mass:  # another link is to carry it
+            numbers = _numbers(payload)
+            return self._applied(model, frame, numbers, self.gravity.target, np.zeros(6))
+        numbers = _numbers(payload.expressed_in(self.pose(frame))) if payload.mass else np.zeros(13)
+        return self._applied(model, self.endpoint, numbers, self.gravity.target, self.wrench.target)
+
+    def exerting(self, model: Model, wrench: Array, X_EF: Pose) -> Model:
+        """Return a model without load as it is with another wrench; see `exert`."""
+        payload, gravity = self.payload.target, self.gravity.target
+        return self._applied(model, self.endpoint, payload, gravity, moved_wrench(X_EF, wrench))
+
     def describe(self) -> Mapping[str, str]:
         """Return the target payload, gravity and wrench, in words."""
         payload, g = _inertia(self.payload.target), self.gravity.target
@@ -191,6 +211,36 @@ class Load:
             if self.wrench.target.any()
             else "none",
         }
+
+
+def check_load(before: Model, after: Model, motion: Trajectory) -> None:
+    """Refuse a load under which a motion, or a pose, needs more effort than a joint has.
+
+    A load that takes less effort than the one before is accepted.
+
+    Args:
+        before: Model with the present load.
+        after: Model with the new load.
+        motion: Motion from now on.
+
+    Raises:
+        ArgumentError: One line that names the joint, its effort, the time and the limit.
+    """
+
+    def added(state: State) -> Array:
+        tau, present = after.feedforward(*state), before.feedforward(*state)
+        return np.where(np.abs(tau) > np.abs(present), tau, 0.0)
+
+    found = violations(motion, after.dynamics.robot, added)
+    worst = max((v for v in found if v.quantity == "effort"), key=lambda v: v.ratio, default=None)
+    if worst is None:
+        return
+    place = f"in {worst.time:.3g} s, on the commanded path" if motion.end > 0.0 else "here"
+    raise ArgumentError(
+        f"joint '{worst.joint}' would need {worst.value:.4g} {worst.unit} {place}, beyond its "
+        f"limit of {worst.limit:.4g} {worst.unit}; give a lighter load, or move to another pose "
+        "first"
+    )
 
 
 def _numbers(body: Inertia) -> Array:

@@ -29,11 +29,12 @@ class Status(enum.Enum):
     HOLDING = "holding still: no reference comes"
     SILENT = "commanding nothing: no joint states come"
     BLIND = "coming to rest blindly: no joint states come"
-    STOPPED = "stopped: tracking error too large"
+    STOPPED = "stopped"
     PAUSED = "holding still until it is resumed: messages had stopped"
+    RESUMED = "holding still until the reference comes to the arm"
 
 
-AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED)
+AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED, Status.RESUMED)
 """Statuses in which the arm is held or comes to rest."""
 
 
@@ -63,7 +64,10 @@ TABLE = (
         Status.BLIND, "no state for `state_timeout`", "to rest, then held, by the model alone"
     ),
     StatusRow(
-        Status.STOPPED, "a tracking error beyond its limit, until `resume`", "to rest, then held"
+        Status.STOPPED,
+        "a tracking error or a reference's velocity beyond its limit, or unrequested motion at the "
+        "effort limit, until `resume`",
+        "to rest, then held",
     ),
     StatusRow(
         Status.HOLDING,
@@ -74,6 +78,9 @@ TABLE = (
         Status.PAUSED,
         "states or references had stopped, until `resume`; not with `resume_by_itself`",
         "held",
+    ),
+    StatusRow(
+        Status.RESUMED, "after `resume`, until the reference is within 0.1 rad or 0.02 m", "held"
     ),
     StatusRow(
         Status.SETTLING,
@@ -140,6 +147,52 @@ class Watchdog:
             return None
         self._was_stale = stale
         return "stale" if stale else "fresh"
+
+
+class Stop(NamedTuple):
+    """Reason of a stop: a quantity of a joint and the limit that it exceeded, in SI units.
+
+    Args:
+        joint: Index of the joint.
+        cause: One of the following.
+        value: Position error, difference from the desired velocity, or velocity of the reference.
+        limit: Limit of the position error, of the effort, or of the velocity.
+    """
+
+    joint: int
+    cause: str
+    value: float
+    limit: float
+
+
+TRACKING_ERROR, SATURATION, FAST_REFERENCE = "tracking error", "saturation", "fast reference"
+
+
+class Saturation:
+    """Detects joints that move as they should not while their effort is at its limit.
+
+    Args:
+        tolerated: Unrequested motion at the limit within `WINDOW_S`, shape (n,), rad or m.
+    """
+
+    WINDOW_S = 0.3
+    """Time constant with which such a motion is forgotten."""
+
+    def __init__(self, tolerated: Array) -> None:
+        self._tolerated, self._moved, self._at = tolerated, np.zeros(len(tolerated)), -np.inf
+
+    def joint(self, speed: Array, dt: float, now: float) -> int | None:
+        """Return the index of a joint that moved too far, or None; skip unsaturated cycles.
+
+        Args:
+            speed: Difference from the desired velocity of saturated joints, otherwise zero,
+                shape (n,), rad/s or m/s.
+            dt: Duration of the cycle, s.
+            now: Present time, s.
+        """
+        self._moved = np.exp((self._at - now) / self.WINDOW_S) * self._moved + dt * speed
+        self._at = now
+        return excessive_error(self._moved, self._tolerated)
 
 
 class Brakes:
@@ -224,8 +277,9 @@ class Supervisor:
         states: Monitors the measured states.
         references: Monitors the references.
         brakes: Monitors the motion of the joints.
-        stopped_by: Index of the joint whose tracking error stopped the arm, or None.
+        stopped_by: Reason of the present stop, or None.
         braked_by: Index of a joint that does not move although it is pushed, or None.
+        returning: Whether `resume` was called and the reference has not come to the arm yet.
         paused: Whether messages had stopped and `resume` has not been called yet.
         halted: Whether references are no longer followed.
         refused: Reason for which references are not followed; empty if there is none.
@@ -234,7 +288,7 @@ class Supervisor:
     def __init__(self, n: int, settings: Settings) -> None:
         self.states, self.references = Watchdog(np.inf), Watchdog(np.inf)
         self.brakes = Brakes(n)
-        self._settled_at = 0.0
+        self._settled_at, self.returning = 0.0, False
         self.use(settings)
         self.reset()
 
@@ -248,15 +302,17 @@ class Supervisor:
         """Start afresh, but keep the time of the last state."""
         self.status = Status.WAITING
         self.refused = ""
-        self.stopped_by: int | None = None
+        self.stopped_by: Stop | None = None
         self.braked_by: int | None = None
         self.paused = self.halted = False
         self.references.forget()
 
-    def resume(self) -> None:
-        """Go on after a stop by tracking error or by silence."""
-        self.stopped_by = None
-        self.paused = False
+    def resume(self, *, anew: bool = False) -> bool:
+        """Go on after a stop or after silence, once the reference is where the arm is."""
+        resumed = anew or self.paused or self.stopped_by is not None
+        self.returning |= resumed
+        self.stopped_by, self.paused = None, False
+        return resumed
 
     def settle(self, now: float) -> None:
         """Hold the arm for the settling time before references are followed."""
@@ -271,12 +327,13 @@ class Supervisor:
             and MODES[self.settings.mode].feedback
         )
 
-    def next_status(self, now: float, error: Array | None) -> Status:
+    def next_status(self, now: float, error: Array | None, near: bool = True) -> Status:
         """Return the status of this cycle, by the rows of `TABLE`; `enter` applies it.
 
         Args:
             now: Present time, s.
             error: Position error, shape (n,), if `watches_tracking`.
+            near: Whether the reference is where the arm is.
         """
         blind, led = self.states.stale(now), not self.references.stale(now)
         if self.status is Status.TRACKING and (blind or not led):
@@ -285,14 +342,19 @@ class Supervisor:
             self.settle(now)
             silent = self.states.age(now) > self.settings.state_timeout + self.settings.blind_time
             return Status.SILENT if silent else Status.BLIND
-        if error is not None:
-            self.stopped_by = excessive_error(error, np.asarray(self.settings.tracking_limit))
+        if error is not None and self.stopped_by is None:
+            limit = np.broadcast_to(self.settings.tracking_limit, error.shape)
+            if (i := excessive_error(error, limit)) is not None:
+                self.stopped_by = Stop(i, TRACKING_ERROR, float(error[i]), float(limit[i]))
         if self.stopped_by is not None:
             return Status.STOPPED
         if self.halted or self.refused or not led:
             return Status.HOLDING
         if self.paused:
             return Status.PAUSED
+        self.returning &= not near
+        if self.returning:
+            return Status.RESUMED
         return Status.SETTLING if now < self._settled_at else Status.TRACKING
 
     def enter(self, status: Status, q: Array, tau: Array) -> None:

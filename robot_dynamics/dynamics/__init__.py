@@ -17,3 +17,8 @@ def __getattr__(name: str) -> Any:
     from robot_dynamics.dynamics.dynamics import Dynamics  # noqa: PLC0415
 
     return Dynamics
+
+
+def __dir__() -> list[str]:
+    """List the names that are not imported yet, too."""
+    return sorted({*globals(), *__all__})

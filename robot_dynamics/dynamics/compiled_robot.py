@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -180,20 +179,30 @@ class CompiledRobot:
         """Count the operations of one evaluation of a kernel."""
         return _counted(self.program(name, variant))
 
-    def source(self, language: str, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
+    def source(
+        self,
+        language: str,
+        name: str = "inverse",
+        variant: Variant = MOTION_ONLY,
+        *,
+        prefix: str | None = None,
+    ) -> str:
         """Write a kernel in a language.
 
         Args:
             language: One of `robot_dynamics.compiler.source.LANGUAGES`.
             name: One of `robot_dynamics.dynamics.kernels.KERNELS`.
             variant: What it takes as inputs beside the motion.
+            prefix: Beginning of the function's name; by default the name of the robot.
 
         Raises:
             UnknownNameError: If there is no such language or kernel.
+            ArgumentError: If the prefix is no identifier.
         """
-        languages = imported("robot_dynamics.compiler.source").LANGUAGES
-        check_known("language", language, "robot_dynamics.compiler", languages)
-        return languages[language](self._named(name, variant), self._header(variant))
+        exported = imported("robot_dynamics.dynamics.exported")
+        check_known("language", language, "robot_dynamics.compiler", exported.LANGUAGES)
+        export = exported.Export(self.robot, name, str(self.formulation), variant, prefix)
+        return str(export.write(language, replace(self.program(name, variant), name=export.name)))
 
     def c_source(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
@@ -205,31 +214,22 @@ class CompiledRobot:
             variant: What it takes as inputs beside the motion.
             scalar: "double" or "float".
         """
-        return _c().c_source(
-            self._named(name, variant), scalar=scalar, header=self._header(variant)
-        )
+        return self.source(_of_scalar("c", scalar), name, variant)
 
     def cpp_header(
         self, name: str = "inverse", variant: Variant = MOTION_ONLY, *, scalar: str = "double"
     ) -> str:
         """Write the C++ header that wraps `c_source` of the same kernel and scalar."""
-        return _c().cpp_header(
-            self._named(name, variant), scalar=scalar, header=self._header(variant)
-        )
+        return self.source(_of_scalar("cpp-header", scalar), name, variant)
 
     def python_source(self, name: str = "inverse", variant: Variant = MOTION_ONLY) -> str:
         """Write a kernel as readable straight-line Python."""
-        python = imported("robot_dynamics.compiler.source.python")
-        return python.python_source(self._named(name, variant), header=self._header(variant))
+        return self.source("python", name, variant)
 
-    def _named(self, name: str, variant: Variant) -> Program:
-        """The equations under a name that tells robots apart, such as panda_inverse."""
-        return replace(self.program(name, variant), name=source_name(self.robot, name))
 
-    def _header(self, variant: Variant) -> dict[str, str]:
-        joints = ", ".join(self.robot.joint_names)
-        header = {"robot": self.robot.name, "joints": joints, "formulation": str(self.formulation)}
-        return header if variant == MOTION_ONLY else {**header, "variant": str(variant)}
+def _of_scalar(language: str, scalar: str) -> str:
+    check_scalar = imported("robot_dynamics.compiler.source.c").check_scalar
+    return language if check_scalar(scalar) == "double" else f"{language}-float"
 
 
 def robot_digest(robot: Robot) -> str:
@@ -253,13 +253,6 @@ def robot_digest(robot: Robot) -> str:
     return h.hexdigest()[:16]
 
 
-def source_name(robot: Robot, kernel: str) -> str:
-    """Name of the function that computes a kernel of a robot in generated source."""
-    name = re.sub(r"[^A-Za-z0-9]+", "_", robot.name).strip("_")
-    name = name if name[:1].isalpha() else f"robot_{name}".strip("_")
-    return f"{name}_{kernel}"
-
-
 def _counted(program: Program) -> OperationCount:
     count: OperationCount = imported("robot_dynamics.compiler.graph.trace").operation_count(program)
     return count
@@ -271,10 +264,6 @@ def _kernels() -> Any:
 
 def _reduction() -> Any:
     return imported("robot_dynamics.reduction")
-
-
-def _c() -> Any:
-    return imported("robot_dynamics.compiler.source.c")
 
 
 _pauses: list[None] = []  # one for each thread whose work the collector is left out of

@@ -23,7 +23,7 @@ from robot_dynamics.algorithms import (
     energy,
 )
 from robot_dynamics.compiler.graph.trace import Program, trace
-from robot_dynamics.dynamics.variant import MOTION_ONLY, Shape, Variant
+from robot_dynamics.dynamics.variant import FRICTION_WIDTH, MOTION_ONLY, Shape, Variant
 from robot_dynamics.errors import ArgumentError, shown, unknown_name
 from robot_dynamics.formulations import (
     InverseDynamics,
@@ -278,6 +278,9 @@ KERNELS: Mapping[str, KernelDefinition] = {
 }
 """Every kernel of a robot by name."""
 
+WITH_FRICTION = ("inverse", "bias", "forward", "forward_articulated")
+"""Kernels to whose efforts `Variant.friction` adds the friction of the URDF."""
+
 OF_FRAMES = tuple(name for name, definition in KERNELS.items() if definition.of_frame)
 """Kernels about a frame."""
 
@@ -303,8 +306,28 @@ def equations_of(
         ArgumentError: If the variant is none.
     """
     definition = kernel_named(name)
+    if isinstance(variant, Variant) and variant.friction:
+        return _with_friction(name, tree, formulation, variant)
     if not isinstance(variant, Variant):
         raise ArgumentError(
             f"variant must be a Variant, got {shown(variant)}; make one with variant.Variant"
         )
     return definition.equations(tree, formulation, variant)
+
+
+def _with_friction(name: str, tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """The equations of a kernel whose efforts contain the friction of the URDF."""
+    if name not in WITH_FRICTION:
+        raise ArgumentError(
+            f"kernel '{name}' has no friction (those with it: {', '.join(WITH_FRICTION)})"
+        )
+    smooth = equations_of(name, tree, formulation, replace(variant, friction=False))
+    damping, coulomb = tree.joint_friction
+
+    def function(qd: Array, **values: Array) -> Array:
+        friction = damping * qd + coulomb * np.tanh(qd / FRICTION_WIDTH)
+        if "tau" in values:
+            return smooth.function(qd=qd, **{**values, "tau": values["tau"] - friction})
+        return smooth.function(qd=qd, **values) + friction
+
+    return replace(smooth, function=function)

@@ -13,19 +13,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from robot_dynamics.algorithms.base_parameters import base_columns
+from robot_dynamics.compiler.graph.derivative import derivative
 from robot_dynamics.compiler.graph.operations import INPUT
 from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.polynomial import collected, squares_joined
 from robot_dynamics.compiler.graph.trace import Program, operation_count, trace
-from robot_dynamics.dynamics.kernels import equations_of
+from robot_dynamics.dynamics.kernels import Equations, equations_of
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, check_known
-from robot_dynamics.formulations import DEFAULT_FORMULATION, InverseDynamics
+from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, InverseDynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import identifier
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics as by_columns
 from robot_dynamics.robot.joint_frames import joint_frames, snapped
 from robot_dynamics.robot.kinematic_tree import Frame, Link
@@ -37,6 +41,9 @@ ROUND_OFF = 1e-11
 """A component below this part of the largest one is zero: it comes from turning frames."""
 
 AXES = "xyz"
+
+MASSLESS = ("augmented_body", "lagrange_euler")
+"""Formulations in first moments, which a body without mass may have too."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +73,14 @@ class SymbolicParameter:
         """Name in plain text and in code: m1, Ixx1."""
         return self.symbol + self.axes + self.number
 
+    def __str__(self) -> str:
+        return f"{self.text} = {self.value:.15g} {self.unit}"
+
     @property
     def latex(self) -> str:
         """Name in LaTeX: m_1, l_{c1}, I_{xx,1}."""
         symbol, under = self.symbol[0], self.symbol[1:] + self.axes
-        subscript = under + ("," if self.axes else "") + self.number
+        subscript = under + ("," if self.axes else "") + self.number.replace("_", "\\_")
         braced = subscript if len(subscript) == 1 else f"{{{subscript}}}"
         return f"{symbol}_{braced}" if subscript else symbol
 
@@ -109,8 +119,12 @@ def symbolic_program(
     parameters: str = "links",
     formulation: str | InverseDynamics = DEFAULT_FORMULATION,
     variant: Variant = MOTION_ONLY,
+    *,
+    sort: bool = False,
 ) -> SymbolicProgram:
     """Simplify the equations of a kernel with symbols in place of the robot's numbers.
+
+    Terms that cancel, and sums of a squared sine and cosine, are gone, for every formulation.
 
     Args:
         robot: Any robot.
@@ -118,20 +132,37 @@ def symbolic_program(
         parameters: Set of symbolic parameters, "links" or "base".
         formulation: One of `FORMULATIONS`; those that need mass centres divide by masses.
         variant: Inputs of the kernel beside the motion.
+        sort: Return M, C and G of tau = M qdd + C qd + G in place of tau; C has the Christoffel
+            symbols, so that dM/dt - 2 C is skew-symmetric.
 
     Raises:
         UnknownNameError: If there is no such kernel, set, formulation or frame.
-        ArgumentError: If the kernel is the regressor.
+        ArgumentError: If the kernel is the regressor, if `sort` is given for another than
+            "inverse", or if the formulation needs mass centres, which base parameters have not.
     """
     home = "robot_dynamics.dynamics.symbolic_parameters"
     check_known("set of symbolic parameters", parameters, home, PARAMETER_SETS)
     if name == "regressor":
         raise ArgumentError("the regressor has no symbolic parameters: it multiplies them")
+    if sort and (name != "inverse" or variant.friction or variant.wrench_at):
+        raise ArgumentError(
+            "only the kernel 'inverse', without friction and wrench, is sorted as M, C and G"
+        )
+    if parameters == "base" and formulation in FORMULATIONS and formulation not in MASSLESS:
+        raise ArgumentError(
+            f"formulation '{formulation}' needs mass centres, and base parameters have none; use "
+            f"{' or '.join(MASSLESS)}"
+        )
     rebuilt = PARAMETER_SETS[parameters](merge_fixed(robot))
-    ways = [formulation]
-    if parameters == "base" and formulation == DEFAULT_FORMULATION:
+    ways: list[str | InverseDynamics] = [formulation]
+    if parameters == "base" and not sort and formulation == DEFAULT_FORMULATION:
         ways.append(by_columns)  # which takes numbers for geometry
-    found = [_with_symbols(rebuilt, name, way, variant) for way in ways]
+    made = _sorted_equations if sort else partial(equations_of, name)
+
+    def equations(way: str | InverseDynamics) -> Callable[[Robot], Equations]:
+        return lambda tree: made(tree, way, variant)
+
+    found = [_with_symbols(rebuilt, equations(way), expand=sort) for way in ways]
     best = min(found, key=lambda way: operation_count(way.program).arithmetic)
     if parameters == "base":
         return best
@@ -141,10 +172,7 @@ def symbolic_program(
 
 
 def _with_symbols(
-    rebuilt: Callable[[_Put], Robot],
-    name: str,
-    formulation: str | InverseDynamics,
-    variant: Variant,
+    rebuilt: Callable[[_Put], Robot], equations: Callable[[Robot], Equations], *, expand: bool
 ) -> SymbolicProgram:
     """Trace the equations with those symbolic parameters that they depend on."""
     chosen: list[SymbolicParameter] = []
@@ -155,37 +183,65 @@ def _with_symbols(
         return value
 
     rebuilt(collect)
-    program = _traced(rebuilt, name, chosen, formulation, variant)
+    program = _traced(rebuilt, equations, chosen, expand)
     live = {node.value for node in program.nodes if node.op == INPUT}
     left = [x for position, x in enumerate(chosen) if ("parameters", position) in live]
-    return SymbolicProgram(_traced(rebuilt, name, left, formulation, variant), tuple(left))
+    return SymbolicProgram(_traced(rebuilt, equations, left, expand), tuple(left))
 
 
 def _traced(
     rebuilt: Callable[[_Put], Robot],
-    name: str,
+    equations: Callable[[Robot], Equations],
     symbols: list[SymbolicParameter],
-    formulation: str | InverseDynamics,
-    variant: Variant,
+    expand: bool,
 ) -> Program:
-    """Trace and simplify the program with these symbolic parameters; all other numbers stay."""
+    """Trace and simplify the program with these symbolic parameters; all other numbers stay.
+
+    If the program is small, the form with fewer operations is taken, of the equations as they were
+    written and as they are when all products were expanded; with `expand`, always the latter.
+    """
     position = {(x.symbol, x.axes, x.number): i for i, x in enumerate(symbols)}
-    inputs: Mapping[str, tuple[int, ...]] = equations_of(
-        name, rebuilt(lambda symbol, axes, number, value: value), formulation, variant
+    inputs: Mapping[str, tuple[int, ...]] = equations(
+        rebuilt(lambda symbol, axes, number, value: value)
     ).inputs
     if symbols:
         inputs = {**inputs, "parameters": (len(symbols),)}
 
-    def equations(parameters: Array | None = None, **arrays: Array) -> Any:
+    def function(parameters: Array | None = None, **arrays: Array) -> Any:
         def put(symbol: str, axes: str, number: str, value: float) -> Any:
             i = position.get((symbol, axes, number))
             return value if i is None or parameters is None else parameters[i]
 
-        kernel = equations_of(name, rebuilt(put), formulation, variant)
+        kernel = equations(rebuilt(put))
         results = kernel.function(**arrays)
         return {kernel.output: results} if kernel.output else results
 
-    return optimize(trace(name, equations, inputs))
+    program = squares_joined(optimize(squares_joined(trace("equations", function, inputs))))
+    expanded = collected(program)
+    if expanded is None:
+        return program
+    ways = optimize(expanded), *(() if expand else (program,))
+    return min(ways, key=lambda way: operation_count(way).arithmetic)
+
+
+def _sorted_equations(
+    tree: Robot, formulation: str | InverseDynamics, variant: Variant
+) -> Equations:
+    """Matrices M and C and efforts G of tau = M qdd + C qd + G, of q and qd."""
+    M = equations_of("mass_matrix", tree, formulation, replace(variant, gravity=False))
+    G = equations_of("gravity", tree, formulation, variant)
+
+    def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
+        masses = M.function(q=q, **{name: x for name, x in values.items() if name in M.inputs})
+        graph = q[0].graph
+        entries = [[graph.lift(x) for x in row] for row in masses]
+        slopes = np.array([[[derivative(x, p) for p in q] for x in row] for row in entries])
+        # C_ij = sum_k (dM_ij/dq_k + dM_ik/dq_j - dM_jk/dq_i) qd_k / 2, [AsadaSlotine1986] (5-39)
+        symbols = slopes + np.swapaxes(slopes, 1, 2) - np.moveaxis(slopes, 2, 0)
+        return {"M": masses, "C": 0.5 * (symbols @ qd), "G": G.function(q=q, **values)}
+
+    n = tree.dof
+    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
 # -- sets of parameters: from a tree to a function that puts symbols into it -----------------------
@@ -213,7 +269,9 @@ def _of_links(tree: Robot) -> Callable[[_Put], Robot]:
         frames = {}
         for name, place in tree.frames.items():
             i = tree.link_index(place.link)
-            number = str(i) if name in tree.tips and not children[i] and i else f"{i}_{name}"
+            number = (
+                str(i) if name in tree.tips and not children[i] and i else f"{i}_{identifier(name)}"
+            )
             frames[name] = Frame(place.link, _put_pose(put, "l", number, place.pose))
         g = _without_round_off(tree.gravity)
         along = np.flatnonzero(g)

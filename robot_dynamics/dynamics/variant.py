@@ -13,6 +13,9 @@ from robot_dynamics.spatial import Inertia, body_with, inertial_parameters
 
 Shape = tuple[int, ...]
 
+FRICTION_WIDTH = 0.01
+"""Speed at which smoothed Coulomb friction reaches tanh(1) = 76 %, rad/s or m/s."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -23,12 +26,14 @@ class Variant:
         payload_at: Frame that carries a load, input `payload`, shape (10,): mass, first moment
             x, y, z and inertia xx, xy, xz, yy, yz, zz about the origin of the frame, in its axes.
         gravity: Whether the gravitational acceleration is an input, `gravity`, shape (3,).
+        friction: Whether damping and friction of the URDF are part of the efforts.
         frame: Frame that kinematics is about.
     """
 
     wrench_at: str | None = None
     payload_at: str | None = None
     gravity: bool = False
+    friction: bool = False
     frame: str | None = None
 
     def __post_init__(self) -> None:
@@ -40,7 +45,8 @@ class Variant:
         parts = [f"wrench@{self.wrench_at}"] if self.wrench_at else []
         parts += [f"payload@{self.payload_at}"] if self.payload_at else []
         parts += [f"frame {self.frame}"] if self.frame else []
-        return "+".join([*parts, *(["gravity"] if self.gravity else [])])
+        parts += [name for name in ("gravity", "friction") if getattr(self, name)]
+        return "+".join(parts)
 
     @property
     def inputs(self) -> dict[str, Shape]:

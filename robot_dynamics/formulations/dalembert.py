@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.scalars import lowers
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import cross
@@ -77,6 +78,7 @@ def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wr
     return np.array(tau)
 
 
+@lowers
 def structured_equations(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> StructuredEquations:
     """Compute the coefficients of the equations of motion as separate results.
 
@@ -93,6 +95,7 @@ def structured_equations(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> S
     return equations_on_tree(tree, base_axes(tree, q), qd)
 
 
+@lowers
 def mass_matrix(robot: Robot, q: npt.ArrayLike) -> Array:
     """Compute D of eq. (30), shape (n, n), symmetric, zero between branches.
 

@@ -31,6 +31,7 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.scalars import lowers
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.kinematic_tree import Joint, joint_motion
 from robot_dynamics.robot.robot import Robot
@@ -178,6 +179,7 @@ def driving_forces(
 # -- section 4: partial velocities ----------------------------------------------------------------
 
 
+@lowers
 def partial_velocities(robot: Robot, q: npt.ArrayLike) -> tuple[Array, Array]:
     """Compute the partial angular velocities A_j and partial velocities B_j, eqs. (31) to (36).
 

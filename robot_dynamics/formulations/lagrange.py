@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from robot_dynamics.algorithms.base_axes import BaseAxes, base_axes, endpoint_efforts, on_tree
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.scalars import lowers
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import cross
@@ -43,6 +44,7 @@ def inverse_dynamics(robot: Robot, q: Array, qd: Array, qdd: Array, wrenches: Wr
     return np.array(tau)
 
 
+@lowers
 def mass_matrix(robot: Robot, q: npt.ArrayLike) -> Array:
     """Compute the manipulator inertia tensor H, eq. (5-28).
 
@@ -61,12 +63,14 @@ def mass_matrix(robot: Robot, q: npt.ArrayLike) -> Array:
     return inertia_tensor(tree, base_axes(tree, q))
 
 
+@lowers
 def mass_matrix_derivatives(robot: Robot, q: npt.ArrayLike) -> Array:
     """Compute dH_ij/dq_k in closed form, shape (n, n, n) with k last; arguments as above."""
     tree, (q,) = on_tree(robot, q=q)
     return inertia_tensor_derivatives(tree, base_axes(tree, q))
 
 
+@lowers
 def coriolis_coefficients(robot: Robot, q: npt.ArrayLike) -> Array:
     """Compute h_ijk of eq. (5-39), shape (n, n, n); arguments as for `mass_matrix`.
 
@@ -76,6 +80,7 @@ def coriolis_coefficients(robot: Robot, q: npt.ArrayLike) -> Array:
     return coefficients(mass_matrix_derivatives(robot, q))
 
 
+@lowers
 def coriolis_matrix(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """Compute the matrix C with C qd = sum_jk h_ijk qd_j qd_k and dH/dt - 2 C skew-symmetric.
 
@@ -96,9 +101,10 @@ def coriolis_matrix(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike) -> Array:
     """
     tree, (q, qd) = on_tree(robot, q=q, qd=qd)
     h = coefficients(inertia_tensor_derivatives(tree, base_axes(tree, q)))
-    return 0.5 * (h @ qd + np.swapaxes(h, 1, 2) @ qd)
+    return (h @ qd + np.swapaxes(h, 1, 2) @ qd) / 2.0
 
 
+@lowers
 def gravity(robot: Robot, q: npt.ArrayLike) -> Array:
     """Compute G_i of eq. (5-40) with its sign put right, shape (n,); as for `mass_matrix`."""
     tree, (q,) = on_tree(robot, q=q)
@@ -164,7 +170,7 @@ def inertia_tensor_derivatives(robot: Robot, axes: BaseAxes) -> Array:
 
 def coefficients(dH: Array) -> Array:
     """h_ijk = dH_ij/dq_k - dH_jk/dq_i / 2, eq. (5-39)."""
-    return np.array(dH - 0.5 * np.transpose(dH, (2, 0, 1)))
+    return np.array(dH - np.transpose(dH, (2, 0, 1)) / 2.0)
 
 
 def velocity_efforts(h: Array, qd: Array) -> Array:

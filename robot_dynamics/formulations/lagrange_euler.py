@@ -128,7 +128,7 @@ def gravity_efforts(robot: Robot, links: Sequence[Transformation]) -> Array:
 def pseudo_inertia(body: Inertia) -> Array:
     """J_s: integral of r r^T dm over the link with r = (x, y, z, 1), shape (4, 4)."""
     I_O, h = body.second_moment, body.first_moment
-    half = (I_O[0, 0] + I_O[1, 1] + I_O[2, 2]) * 0.5
+    half = (I_O[0, 0] + I_O[1, 1] + I_O[2, 2]) / 2.0
     return np.block([[half * np.eye(3) - I_O, h[:, None]], [h[None, :], np.array([[body.mass]])]])
 
 

@@ -20,7 +20,7 @@ from robot_dynamics.formulations.registry import (
     formulation_named,
 )
 from robot_dynamics.foundation.arrays import Array, vector
-from robot_dynamics.foundation.scalars import lowered
+from robot_dynamics.foundation.scalars import lifted, lowered
 from robot_dynamics.robot.endpoint import wrench_argument
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
@@ -126,7 +126,7 @@ def forward_dynamics(
     M, b = equations(
         tree, joints.positions(q), joints.rates(qd), wrench_argument(tree, wrench, frame)
     )
-    M, b = joints.square(M), joints.efforts(b)
+    M, b = joints.square(lifted(M)), joints.efforts(b)
     parents = elimination_parents(tree)
     with np.errstate(divide="ignore", invalid="ignore"):
         L, inverse_D = factorise(M, parents)

@@ -14,12 +14,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from dataclasses import fields, is_dataclass
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.errors import ArgumentError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 NUMBERS = (int, float, complex, np.number)
 
@@ -89,6 +93,10 @@ class Scalar:
     def __repr__(self) -> str:
         return repr(self.value)
 
+    def _sympy_(self) -> Any:
+        """Return the value to SymPy's functions."""
+        return self.value
+
     def _other(self, other: Any) -> Any:
         """Return the other operand; whole floats become int, or a Fraction beside a Fraction."""
         other = other.value if type(other) is Scalar else other
@@ -122,6 +130,29 @@ def lowered(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     for where, x in np.ndenumerate(array):
         plain[where] = x.value if type(x) is Scalar else x
     return plain
+
+
+def lowers(function: Function) -> Function:
+    """Decorate a function of arrays so that its results are unwrapped: arrays, tuples, records."""
+
+    @wraps(function)
+    def wrapped(*args: Any, **options: Any) -> Any:
+        return _lowered(function(*args, **options))
+
+    return cast(Function, wrapped)
+
+
+def _lowered(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return lowered(value)
+    if isinstance(value, tuple):
+        parts = map(_lowered, value)
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value)(*(_lowered(getattr(value, field.name)) for field in fields(value)))
+    if isinstance(value, dict):
+        return {key: _lowered(entry) for key, entry in value.items()}
+    return value
 
 
 def _fits_numpy(value: Any) -> bool:

@@ -64,7 +64,7 @@ class Payload:
 
     @property
     def found(self) -> bool:
-        """Whether there is a load: its mass exceeds its uncertainty, else its first moment does."""
+        """True if the mass, or the first moment without it, exceeds its uncertainty."""
         names = ("m",) if np.isfinite(self.deviation["m"]) else PARAMETERS[1:4]
         values = dict(zip(PARAMETERS, (self.mass, *self.mass * self.com), strict=False))
         return any(abs(values[name]) > SURE * self.deviation[name] for name in names)

@@ -60,3 +60,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(f"{__name__}.{_INVERSE.get(name, 'rates')}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the names that are not imported yet, too."""
+    return sorted({*globals(), *__all__})

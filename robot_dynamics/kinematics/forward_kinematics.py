@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.foundation.arrays import Array, vector
-from robot_dynamics.foundation.scalars import lowered
+from robot_dynamics.foundation.scalars import lowers
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.transforms import merge_fixed
 from robot_dynamics.spatial import cross
@@ -33,6 +33,7 @@ class FramePose(NamedTuple):
     translation: Array
 
 
+@lowers
 def frame_pose(robot: Robot, q: npt.ArrayLike, frame: str) -> FramePose:
     """Compute where a frame is.
 
@@ -55,9 +56,10 @@ def frame_pose(robot: Robot, q: npt.ArrayLike, frame: str) -> FramePose:
         change = ChangeOfFrame(tree.joints[k], positions[k])
         R = np.column_stack([change.vector_to_parent(column) for column in R.T])
         p = change.vector_to_parent(p) + change.p
-    return FramePose(lowered(R), lowered(p))
+    return FramePose(R, p)
 
 
+@lowers
 def link_poses(robot: Robot, q: npt.ArrayLike) -> dict[str, FramePose]:
     """Compute where every link and every named frame is.
 
@@ -98,6 +100,7 @@ class FrameMotion(NamedTuple):
     acceleration: Array
 
 
+@lowers
 def frame_motion(
     robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, qdd: npt.ArrayLike, frame: str
 ) -> FrameMotion:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, vector
+from robot_dynamics.foundation.scalars import lowers
 from robot_dynamics.kinematics.forward_kinematics import frame_motion, tree_positions
 from robot_dynamics.robot.kinematic_tree import Frame, Joint
 from robot_dynamics.robot.robot import Robot
@@ -20,6 +21,7 @@ Axes = Literal["base", "frame"]
 """Axes of a Jacobian: those of the root link, or those of the frame itself."""
 
 
+@lowers
 def frame_jacobian(robot: Robot, q: npt.ArrayLike, frame: str, axes: Axes = "base") -> Array:
     """Compute the geometric Jacobian of a frame.
 
@@ -90,6 +92,7 @@ def _screw(joint: Joint, b: Array, r: Array) -> tuple[Array, Array]:
 # -- its derivative ------------------------------------------------------------------------------
 
 
+@lowers
 def frame_jacobian_derivative(
     robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str
 ) -> Array:
@@ -137,6 +140,7 @@ def frame_jacobian_derivative(
     return Jd @ tree.coupling.matrix
 
 
+@lowers
 def frame_drift(robot: Robot, q: npt.ArrayLike, qd: npt.ArrayLike, frame: str) -> Array:
     """Compute the acceleration that a frame has without joint accelerations, Jd @ qd.
 

@@ -15,7 +15,7 @@ import numpy as np
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.papers.zero_reference_tables import zero_reference_from_tables
 from robot_dynamics.robot.denavit_hartenberg import DHRow, Table
-from robot_dynamics.robot.kinematic_tree import JointType
+from robot_dynamics.robot.kinematic_tree import JointLimits, JointType
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.robot.zero_position import ZeroReference
 from robot_dynamics.spatial import Inertia
@@ -183,35 +183,54 @@ def _reading(name: str, known: Mapping[str, _T]) -> _T:
 
 # -- arms of [Lee1982] and [AsadaSlotine1986], without inertias -----------------------------------
 
-_LEE_PUMA = (  # alpha, degrees; a, d, mm; theta, degrees: figure 3
-    (-90.0, 0.0, 0.0, 90.0),
-    (0.0, 431.8, 149.09, 0.0),
-    (90.0, -20.32, 0.0, 90.0),
-    (-90.0, 0.0, 433.07, 0.0),
-    (90.0, 0.0, 0.0, 0.0),
-    (0.0, 0.0, 56.25, 0.0),
+_LEE_PUMA = (  # alpha, degrees; a, d, mm; range, degrees: figure 3
+    (-90.0, 0.0, 0.0, -160.0, 160.0),
+    (0.0, 431.8, 149.09, -225.0, 45.0),
+    (90.0, -20.32, 0.0, -45.0, 225.0),
+    (-90.0, 0.0, 433.07, -110.0, 170.0),
+    (90.0, 0.0, 0.0, -100.0, 100.0),
+    (0.0, 0.0, 56.25, -266.0, 266.0),
 )
+
+LEE_PUMA_DRAWN = np.pi / 2.0 * np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+"""Joint positions of `lee_puma` in the pose that figure 3 draws, rad."""
 
 
 def lee_puma() -> Robot:
-    """The six-joint PUMA of figure 3; zero is the pose that is drawn there.
+    """The six-joint PUMA of figure 3 with its ranges; positions are the printed angles theta.
 
-    The sixth row is missing in the copies at hand: d_6 = 56.25 mm is that of the PUMA 560.
+    Those are zero as in the matrices of section 4; `LEE_PUMA_DRAWN` is the pose of the figure. The
+    sixth row is missing in the copies at hand: d_6 = 56.25 mm and its range are of the PUMA 560.
     """
     rows = [
-        DHRow(JointType.REVOLUTE, a / 1000.0, np.radians(alpha), d / 1000.0, np.radians(theta))
-        for alpha, a, d, theta in _LEE_PUMA
+        DHRow(
+            JointType.REVOLUTE,
+            a / 1000.0,
+            np.radians(alpha),
+            d / 1000.0,
+            0.0,
+            limits=JointLimits(*np.radians(limits)),
+        )
+        for alpha, a, d, *limits in _LEE_PUMA
     ]
     return Table(tuple(rows), name="Lee's PUMA").to_robot()
 
 
-def five_revolute_one_prismatic_arm(l_0: float = 0.6, l_1: float = 0.2, l_2: float = 0.15) -> Robot:
-    """The 5-R-1-P arm of example 2-4, Table 2-1; the book gives its lengths, m, no numbers."""
+def five_revolute_one_prismatic_arm(
+    l_0: float = 0.6,
+    l_1: float = 0.2,
+    l_2: float = 0.15,
+    stroke: tuple[float, float] = (0.0, np.inf),
+) -> Robot:
+    """The 5-R-1-P arm of example 2-4, Table 2-1; the book gives its lengths, m, no numbers.
+
+    The stroke is the range of d_3, m; the book's solution takes d_3 > 0 and has no upper limit.
+    """
     revolute, right = JointType.REVOLUTE, np.pi / 2.0
     rows = (
         DHRow(revolute, 0.0, -right, l_0, 0.0),
         DHRow(revolute, 0.0, right, l_1, 0.0),
-        DHRow(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0),
+        DHRow(JointType.PRISMATIC, 0.0, 0.0, 0.0, 0.0, limits=JointLimits(*stroke)),
         DHRow(revolute, 0.0, -right, 0.0, 0.0),
         DHRow(revolute, 0.0, right, 0.0, 0.0),
         DHRow(revolute, 0.0, 0.0, l_2, 0.0),

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.errors import ArgumentError, RobotError
-from robot_dynamics.foundation.arrays import Array, Value, frozen
+from robot_dynamics.foundation.arrays import Array, Value, frozen, numbers
+from robot_dynamics.foundation.scalars import lifted, lowered
 from robot_dynamics.foundation.text_tables import html_table, joint_table
 from robot_dynamics.robot.joint_axes import PARALLEL, Line, perpendicular
 from robot_dynamics.robot.kinematic_tree import Frame, Joint, JointLimits, JointType, Link
@@ -48,7 +49,7 @@ class DHRow(Value):
     """One joint of a table and the link that it carries.
 
     Args:
-        type: Revolute, continuous or prismatic.
+        type: Revolute, continuous or prismatic, as a `JointType` or by its name.
         a: Length of the common normal, m.
         alpha: Angle about it, rad.
         d: Distance along the joint axis, at position zero of a prismatic joint, m.
@@ -61,7 +62,7 @@ class DHRow(Value):
         friction: Coulomb friction of the joint, N m or N.
     """
 
-    type: JointType
+    type: Any
     a: Any
     alpha: Any
     d: Any
@@ -72,6 +73,10 @@ class DHRow(Value):
     limits: JointLimits = field(default_factory=JointLimits)
     damping: float = 0.0
     friction: float = 0.0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.type, str) and self.type in [kind.value for kind in JointType]:
+            object.__setattr__(self, "type", JointType(self.type))
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,18 +129,20 @@ class Table(Value):
 
     def transform(self, i: int, q: Any = 0.0) -> Pose:
         """Return A_i, the pose of frame i in frame i - 1 at joint position q; i counts from 1."""
+        return _lowered(self._transform(i, q))
+
+    def _transform(self, i: int, q: Any) -> Pose:
         row = self.rows[i - 1]
-        rotates = row.type.rotates
-        joint = _screw_z(row.theta + q if rotates else row.theta, row.d if rotates else row.d + q)
-        normal = _screw_x(row.alpha, row.a)
+        theta, d = (row.theta + q, row.d) if row.type.rotates else (row.theta, row.d + q)
+        joint, normal = _screw_z(theta, d), _screw_x(row.alpha, row.a)
         return joint @ normal if self.convention == "classic" else normal @ joint
 
     def tool_pose(self, q: Sequence[Any] | Array) -> Pose:
         """Return the pose of the tool in the root link at joint positions q, shape (n,)."""
         X = self.base
         for i in range(1, len(self.rows) + 1):
-            X = X @ self.transform(i, q[i - 1])
-        return X @ self.tool
+            X = X @ self._transform(i, q[i - 1])
+        return _lowered(X @ self.tool)
 
     def to_robot(self) -> Robot:
         """Build the robot of the table.
@@ -170,7 +177,8 @@ class Table(Value):
             frames[f"dh_{i}"] = Frame(name, X_LF)
             X = X_LF
         frames[TOOL] = Frame(links[-1].name, X @ self.tool)
-        return Robot(self.name, tuple(links), tuple(joints), self.gravity, frames, (TOOL,))
+        gravity = numbers("gravity", self.gravity, (3,), traced=True)
+        return Robot(self.name, tuple(links), tuple(joints), gravity, frames, (TOOL,))
 
 
 def denavit_hartenberg(robot: Robot, tip: str | None = None, convention: str = "classic") -> Table:
@@ -379,17 +387,23 @@ def _screw_x(angle: Any, length: Any) -> Pose:
     """Rx(angle) Tx(length)."""
     c, s = _cos_sin(angle)
     R = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
-    return Pose(R, np.array([length, 0.0, 0.0]))
+    return Pose(R, lifted(np.array([length, 0.0, 0.0])))
 
 
 def _screw_z(angle: Any, length: Any) -> Pose:
     """Rz(angle) Tz(length)."""
     c, s = _cos_sin(angle)
     R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    return Pose(R, np.array([0.0, 0.0, length]))
+    return Pose(R, lifted(np.array([0.0, 0.0, length])))
 
 
 def _cos_sin(angle: Any) -> tuple[Any, Any]:
     """Return cosine and sine of a number or symbol; exact at multiples of 90 degrees."""
-    constant = isinstance(angle, (int, float))
-    return cosine_and_sine(angle) if constant else (np.cos(angle), np.sin(angle))
+    if isinstance(angle, (int, float)):
+        return cosine_and_sine(angle)
+    (symbol,) = lifted(np.array([angle], dtype=object))
+    return np.cos(symbol), np.sin(symbol)
+
+
+def _lowered(X: Pose) -> Pose:
+    return Pose(lowered(X.rotation), lowered(X.translation))

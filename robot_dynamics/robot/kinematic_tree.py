@@ -378,6 +378,17 @@ class KinematicTree(Value):
         )
 
     @cached_property
+    def joint_friction(self) -> tuple[Array, Array]:
+        """Viscous and Coulomb friction of the independent joints, shape (n,) each.
+
+        A mimic follower that turns k times as fast loses k^2 the viscous and k the Coulomb power.
+        """
+        E = self.coupling.matrix
+        damping = np.array([joint.damping for joint in self.moving_joints])
+        coulomb = np.array([joint.friction for joint in self.moving_joints])
+        return frozen((E**2).T @ damping), frozen(np.abs(E).T @ coulomb)
+
+    @cached_property
     def coupling(self) -> Coupling:
         """Coupling of `moving_joints` to q: the mimic tags as index, multiplier and offset."""
         index = {name: i for i, name in enumerate(self.joint_names)}

@@ -25,6 +25,12 @@ class Robot(KinematicTree):
         """Set the gravity vector (3,), m/s^2, in root axes: `transforms.with_gravity`."""
         return transforms.with_gravity(self, gravity)
 
+    def with_limits(
+        self, velocity: Mapping[str, float] | None = None, effort: Mapping[str, float] | None = None
+    ) -> Robot:
+        """Lower limits of joints by name: `transforms.with_limits`."""
+        return transforms.with_limits(self, velocity or {}, effort or {})
+
     def with_locked(self, positions: Mapping[str, float]) -> Robot:
         """Fix joints at positions (rad or m) by name, and their followers: `transforms.lock`."""
         return transforms.lock(self, positions)

@@ -210,6 +210,34 @@ def lock(robot: AnyRobot, positions: Mapping[str, float]) -> AnyRobot:
     return replace(robot, joints=tuple(locked(joint) for joint in robot.joints))
 
 
+def with_limits(
+    robot: AnyRobot, velocity: Mapping[str, float], effort: Mapping[str, float]
+) -> AnyRobot:
+    """Lower limits of joints, or give those that are unknown.
+
+    Args:
+        robot: Any robot.
+        velocity: New velocity limits, rad/s or m/s, by name of the joint.
+        effort: New effort limits, N m or N, by name of the joint.
+
+    Raises:
+        UnknownNameError: If there is no such joint.
+        RobotError: If a limit is not positive, or above that of the robot.
+    """
+    joints = {joint.name: joint for joint in robot.joints}
+    for quantity, given in (("velocity", velocity), ("effort", effort)):
+        for name, limit in given.items():
+            before = getattr(robot.joint(name).limits, quantity)
+            if not 0.0 < limit <= (before or np.inf):  # zero means unknown
+                raise RobotError(
+                    f"{quantity} limit of joint '{name}' is {limit:g}, not within 0 to the "
+                    f"{before:g} of its URDF; give a lower one, or change the URDF"
+                )
+            limits = replace(joints[name].limits, **{quantity: float(limit)})
+            joints[name] = replace(joints[name], limits=limits)
+    return replace(robot, joints=tuple(joints.values()))
+
+
 def with_payload(
     robot: AnyRobot,
     frame: str,

@@ -97,7 +97,7 @@ def violations(
                 limit = float(upper[i] if found > upper[i] else lower[i])
                 so_far = worst[quantity, i][0] if (quantity, i) in worst else 0.0
                 if excess > max(so_far, TOLERANCE * (1.0 + abs(limit))):
-                    name, unit = robot.joint_names[i], _unit(robot, i, quantity)
+                    name, unit = robot.joint_names[i], unit_of(robot, i, quantity)
                     worst[quantity, i] = (
                         excess,
                         Violation(quantity, name, float(t[k]), found, limit, unit),
@@ -175,7 +175,8 @@ def _samples(trajectory: Trajectory) -> Iterator[tuple[Array, State]]:
         yield t[k : k + CHUNK], trajectory.sample(t[k : k + CHUNK])
 
 
-def _unit(robot: Robot, i: int, quantity: str) -> str:
+def unit_of(robot: Robot, i: int, quantity: str) -> str:
+    """Return the unit of one of `QUANTITIES` of joint i."""
     rotates = robot.independent_joints[i].type.rotates
     return {
         "position": "rad" if rotates else "m",

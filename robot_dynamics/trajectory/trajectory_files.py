@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 from robot_dynamics.errors import TrajectoryError, shown
 from robot_dynamics.foundation.units import NS_PER_S
@@ -142,7 +144,7 @@ def _to_yaml(waypoints: Waypoints) -> str:
 
 
 def _quoted(name: str) -> str:
-    return "'" + name.replace("'", "''") + "'"
+    return str(yaml.safe_dump(name, default_style="'", width=10**6)).strip()
 
 
 def _of_table(table: CsvTable) -> tuple[list[str], list[Point]]:
@@ -183,7 +185,7 @@ def _to_csv(waypoints: Waypoints) -> str:
     headings = ["time"] + [
         f"{CSV_COLUMNS[field]}.{name}" for field in given for name in waypoints.joint_names
     ]
-    lines = [",".join(headings)]
+    lines = [",".join(map(_cell, headings))]
     absent = [""] * len(waypoints.joint_names)
     for point in points_of(waypoints):
         cells = [repr(float(point.time))]
@@ -191,3 +193,8 @@ def _to_csv(waypoints: Waypoints) -> str:
             cells += [repr(float(x)) for x in getattr(point, field)] or absent
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Quote a cell of CSV where it needs it."""
+    return '"' + text.replace('"', '""') + '"' if re.search('[",\r\n]', text) else text

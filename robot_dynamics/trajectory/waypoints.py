@@ -114,6 +114,13 @@ class Waypoints:
         """Time of the last point, s."""
         return float(self.times[-1])
 
+    def ordered(self, names: Sequence[str]) -> Waypoints:
+        """Return the same motion with the columns of the same joints in another order."""
+        order = [self.joint_names.index(name) for name in names]
+        fields = (getattr(self, field) for field in FIELDS)
+        rows = (values if values is None else values[:, order] for values in fields)
+        return Waypoints(tuple(names), self.times, *rows)  # type: ignore[arg-type]
+
     def delayed(self, delay: float) -> Waypoints:
         """Delay every point by `delay` seconds.
 

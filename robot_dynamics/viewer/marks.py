@@ -40,7 +40,7 @@ MOMENT_SCALE = 0.1
 SMALLEST_M = 0.2
 """Least size of a workspace, m."""
 
-BALL = 0.05
+BALL = 0.065
 """Diameter of the ball at a joint per reach, m/m: beyond the surface of common links."""
 
 Point = tuple[float, float, float]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from recorded_motion import Simulated
+from robot_dynamics import Dynamics
 from robot_dynamics.cli import main
 from robot_dynamics.control import Actuators, Friction
 from robot_dynamics.identification import Recording
@@ -137,3 +138,41 @@ def test_a_load_is_weighed(runs, tmp_path, capsys):
     np.savez(path, **{x: getattr(ARM.recording(seed=3), x) for x in ("time", "q", "qd", "tau")})
     assert main(["payload", str(out), str(path)]) == 0
     assert capsys.readouterr().out.startswith("no load found at endpoint: ")
+
+
+def test_an_excitation_is_run_recorded_and_identified_by_the_commands_that_it_prints(
+    tmp_path, capsys, monkeypatch
+):
+    pytest.importorskip("mcap")
+    monkeypatch.chdir(tmp_path)
+    assert main(["excite", "planar_2r", "--duration", "8", "--trials", "5", "--out", "e.csv"]) == 0
+    printed = capsys.readouterr().out
+    lines = [line.partition("robot-dynamics ")[2].split() for line in printed.splitlines()]
+    run = next(line for line in lines if line[:1] == ["simulate"])
+    assert run == [*("simulate", "planar_2r", "--motion", "e.csv", "--record", "run.mcap")]
+    assert main([*run, "--mass-error", "30"]) == 0
+    identify = next(line for line in lines if line[:1] == ["identify"])
+    assert main(identify) == 0
+    found, model = (
+        {b.name: b.value for b in Dynamics(read_urdf(source)).base_parameters}
+        for source in ("planar_2r_identified.urdf", find_robot("planar_2r"))
+    )
+    for name in ("link_1.hx", "link_2.hx"):  # 1 %: what low-pass and friction of the fit leave
+        assert found[name] == pytest.approx(1.3 * model[name], rel=0.01)
+
+
+def test_a_motion_that_leaves_joints_out_says_how_to_lock_them(tmp_path, capsys):
+    motion = tmp_path / "motion.csv"
+    motion.write_text("time,q.joint_2\n0,0\n1,0.3\n")
+    command = ["simulate", "planar_2r", "--motion", str(motion), "--rate", "100"]
+    assert main(command) == 1
+    assert capsys.readouterr().err == (
+        f"robot-dynamics simulate: {motion}: nothing for joint 'joint_1'; give every joint its "
+        "positions, or say where it stands: --lock joint_1=POSITION\n"
+    )
+    assert main([*command, "--lock", "joint_1=0.1"]) == 0
+    motion.write_text("time,q.joint_2,q.joint_1\n0,0,0\n1,0.3,0.1\n")  # in another order
+    assert main(command) == 0
+    motion.write_text("time,q.joint_2,q.joint_1\n0,0,0\n4000,0.3,0.1\n")
+    assert main(command) == 1
+    assert "lasts 4000 s; give at most 3600 s" in capsys.readouterr().err

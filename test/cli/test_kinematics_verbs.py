@@ -83,6 +83,7 @@ def test_ik_takes_a_matrix_an_inner_joint_and_lists_whole_turns(capsys):
     status, out, _ = run(capsys, "ik", "panda", *hand, "--solver", "numeric")
     assert status == 0
     assert out.startswith("structure: numeric")
+    assert out.endswith("this is one solution, found by a search: more may exist\n")
 
 
 def test_ik_says_what_is_missed_and_fails(capsys):

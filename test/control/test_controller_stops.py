@@ -1,12 +1,17 @@
 """The controller when states or references stop, or the arm is not where it should be."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from controller_bench import Q0, READY, SMOOTH, STEP, Bench
 from robot_dynamics.control import Settings, Status
+from robot_dynamics.control.status import TRACKING_ERROR, Stop
 from robot_dynamics.errors import UnknownNameError
 from robot_dynamics.simulation import Plant
+from robot_dynamics.spatial import Inertia
 
 
 def test_when_references_stop_in_mid_motion_the_arm_comes_to_rest_and_holds(model):
@@ -172,6 +177,10 @@ def test_references_are_followed_again_only_on_request_if_asked_for(model, stops
     assert np.abs(bench.plant.qd).max() < 0.01
     assert np.abs(bench.plant.q - [0.8, -0.2]).max() > 0.05
     assert bench.controller.resume()
+    bench.run(0.1)
+    assert bench.statuses[-1] is Status.RESUMED
+    bench.follower.hold(bench.plant.q)
+    bench.move(0.8, -0.2)
     bench.run(2.0)
     assert bench.statuses[-1] is Status.TRACKING
     np.testing.assert_allclose(bench.plant.q, [0.8, -0.2], atol=0.006)
@@ -207,10 +216,55 @@ def test_an_excessive_tracking_error_stops_the_arm_names_the_joint_and_waits_to_
     bench.follower.hold([-1.5, -0.7])  # a reference that jumps away
     bench.run(1.0)
     assert bench.statuses[-1] is Status.STOPPED
-    assert bench.controller.stopped_by == "shoulder"
+    assert bench.controller.stopped_by.startswith("joint 'shoulder' is ")
+    assert bench.controller.stopped_by.endswith(
+        "rad from its reference, beyond its limit of 0.2 rad"
+    )
     assert np.abs(bench.plant.qd).max() < 0.05
     bench.follower.hold(bench.plant.q)
     bench.controller.resume()
     bench.run(0.1)
     assert bench.controller.stopped_by is None
     assert bench.statuses[-1] is Status.TRACKING
+
+
+def test_a_resumed_arm_holds_its_position_until_the_reference_comes_to_it(model):
+    bench = Bench(model, Settings(tracking_limit=0.2, fade=0.05)).run(READY)
+    bench.follower.hold(Q0 + [0.8, 0.0])
+    bench.run(1.0)
+    bench.controller._supervisor.stopped_by = Stop(0, TRACKING_ERROR, 0.8, 0.2)
+    bench.run(0.5)
+    stood = bench.plant.q
+    assert bench.controller.resume()
+    bench.run(2.0)
+    assert bench.statuses[-1] is Status.RESUMED
+    np.testing.assert_allclose(bench.plant.q, stood, atol=0.006)  # dry friction: 0.3 / 50
+    bench.follower.hold(bench.plant.q)
+    bench.run(0.2)
+    assert bench.statuses[-1] is Status.TRACKING
+
+
+def test_a_reference_faster_than_a_joint_may_move_stops_the_arm_with_its_numbers(model):
+    bench = Bench(model, Settings(fade=0.05)).run(READY)
+    bench.move(*(Q0 + [2.0, 0.0]), seconds=0.8)  # up to 15/8 of 2.5 rad/s; the limit is 3
+    bench.run(1.0)
+    assert bench.statuses[-1] is Status.STOPPED
+    assert re.fullmatch(
+        r"the reference of joint 'shoulder' moves at 3\.0\d rad/s, beyond its limit of 3 rad/s",
+        bench.controller.stopped_by,
+    )
+    assert np.abs(bench.plant.qd).max() < 0.05
+
+
+def test_an_arm_that_is_driven_by_an_effort_at_its_limit_is_stopped_with_its_numbers(model):
+    bench = Bench(model, Settings("pd_gravity", fade=0.05)).run(READY)
+    load = Inertia.from_com(30.0, np.array([0.3, 0.0, 0.0]), np.zeros((3, 3)))
+    bench.controller.model = replace(model, payload=load, frame="fore")  # the arm carries none
+    bench.run(0.3)
+    found = re.fullmatch(
+        r"joint 'elbow' moves at ([\d.]+) rad/s against its reference, with its effort at its "
+        r"limit of 15 N m",
+        bench.controller.stopped_by,
+    )
+    assert float(found[1]) > 4.0  # its velocity limit
+    assert bench.statuses[-1] is Status.STOPPED

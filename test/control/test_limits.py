@@ -7,9 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robot_dynamics.control import Gains, Limited, effort_limits, limit_rate, saturate
+from controller_bench import READY, STEP, Bench
+from robot_dynamics.control import Gains, Limited, Settings, effort_limits, limit_rate, saturate
 from robot_dynamics.control.laws import integrate_error
+from robot_dynamics.control.limits import default_effort_rates
 from robot_dynamics.robot.kinematic_tree import JointLimits
+from robot_dynamics.spatial import Inertia
 
 EFFORTS = arrays(float, 3, elements=st.floats(-1e6, 1e6))
 LIMITS = arrays(float, 3, elements=st.one_of(st.floats(0.0, 1e5), st.just(np.inf)))
@@ -35,6 +38,29 @@ def test_an_infinite_rate_limits_nothing():
     for dt in (0.0, 1e-3):
         within, cut = limit_rate(np.array([1e9]), np.zeros(1), np.inf, dt)
         assert (within.tolist(), cut.tolist()) == ([1e9], [False])
+
+
+def test_the_default_rate_keeps_consecutive_commands_near_under_a_flood_of_payloads(model):
+    rate = default_effort_rates(model.dynamics.robot, 20.0, 1.0)
+    assert rate.tolist() == [4000.0, 1500.0]  # 5 x 20 rad/s x 40 and 15 N m
+    heavy = Inertia.from_com(60.0, np.zeros(3), np.zeros((3, 3)))  # at the elbow: up to 235 N m
+    loads = [replace(model, payload=load, frame="fore") for load in (heavy, Inertia.zero())]
+    bench = Bench(model, Settings("pd_gravity", effort_rate=rate)).run(READY)
+    for loaded in loads * 100:
+        bench.controller.model = loaded
+        bench.run(STEP)
+    steps = np.abs(np.diff(bench.efforts[-200:], axis=0)).max(axis=0)
+    assert (steps <= rate * STEP + 1e-9).all()  # round-off of 1e-14 in time, times the rate
+    assert steps[0] > 0.9 * rate[0] * STEP
+
+
+def test_the_default_rate_does_not_limit_ordinary_feedback(model):
+    efforts = []
+    for rate in (np.inf, default_effort_rates(model.dynamics.robot, 20.0, 1.0)):
+        bench = Bench(model, Settings(effort_rate=rate)).run(READY)
+        bench.move(1.3, 0.8)
+        efforts.append(bench.run(1.2).efforts)
+    np.testing.assert_array_equal(*efforts)
 
 
 def test_an_effort_limit_of_zero_in_the_urdf_is_unknown(arm):

@@ -6,12 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.control import Gains, Model
-from robot_dynamics.control.load import Load
+from robot_dynamics.control.load import Load, check_load
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
+from robot_dynamics.trajectory.interpolation import quintic
+from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 # Two joints about y, the second 0.4 m out; a tool fixed 0.3 m further, turned; a sensor on the base
 ARM = """
@@ -205,3 +207,53 @@ def test_a_wrench_is_moved_and_turned_with_its_frame(load):
     load.exert(np.array([1.0, 0, 0, 0, 0, 0]), X)
     # 1 N along y at 2 m up z: moment (0, 0, 2) x (0, 1, 0) = (-2, 0, 0)
     np.testing.assert_allclose(load.wrench.target, [0, 1, 0, -2, 0, 0], atol=1e-15)
+
+
+# -- loads that the joints cannot bear ------------------------------------------------------------
+
+
+def held_at(q):
+    return Trajectory.hold(("shoulder", "elbow"), np.array(q))
+
+
+def test_a_payload_that_the_joints_cannot_hold_where_the_arm_is_is_refused(load, model):
+    heavy = Inertia.from_com(60.0, (0.0, 0.0, 0.3), np.zeros((3, 3)))
+    after = load.bearing(model, heavy, "tool")
+    with pytest.raises(ArgumentError) as refused:
+        check_load(load.target(model), after, held_at([0.0, 0.0]))
+    # Gravity of the links by hand; the payload 0.3 m along the z axis of the tool
+    reach = 0.3 + 0.3 * rotation_from_rpy((0.3, 0.7, -0.4))[0, 2]
+    elbow = -9.81 * (1.0 * 0.15 + 60.0 * reach)
+    assert str(refused.value) == (
+        f"joint 'elbow' would need {elbow:.4g} N m here, beyond its limit of -15 N m; "
+        "give a lighter load, or move to another pose first"
+    )
+    straight_up = [-np.pi / 2, 0.0]
+    light = load.bearing(model, Inertia.from_com(2.0, (0.0, 0.0, 0.0), np.zeros((3, 3))), "tool")
+    check_load(load.target(model), light, held_at(straight_up))
+
+
+def test_a_payload_too_heavy_for_the_commanded_path_names_joint_and_time(load, model):
+    up, out = np.array([-np.pi / 2, 0.0]), np.array([0.0, 0.0])
+    path = quintic(np.array(2.0), *(State(q, np.zeros(2), np.zeros(2)) for q in (up, out)))
+    motion = Trajectory(("shoulder", "elbow"), np.array([0.0, 2.0]), path[None])
+    after = load.bearing(model, Inertia.from_com(10.0, (0.0, 0.0, 0.0), np.zeros((3, 3))), "tool")
+    check_load(load.target(model), after, held_at(up))
+    with pytest.raises(ArgumentError, match=r"'elbow' would need .* in 1.\d+ s, on the commanded"):
+        check_load(load.target(model), after, motion)
+
+
+def test_a_load_may_always_become_lighter(load, model):
+    heavy, less = (
+        load.bearing(model, Inertia.from_com(m, (0.0, 0.0, 0.0), np.zeros((3, 3))), "tool")
+        for m in (60.0, 30.0)
+    )
+    check_load(heavy, less, held_at([0.0, 0.0]))
+    with pytest.raises(ArgumentError, match="beyond its limit"):
+        check_load(less, heavy, held_at([0.0, 0.0]))
+
+
+def test_a_wrench_beyond_the_effort_limits_is_refused(load, model):
+    after = load.exerting(model, np.array([0.0, 0.0, -1e4, 0.0, 0.0, 0.0]), load.pose("tool"))
+    with pytest.raises(ArgumentError, match=r"'elbow' would need .* N m here, beyond its limit"):
+        check_load(load.target(model), after, held_at([0.0, 0.0]))

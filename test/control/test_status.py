@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from robot_dynamics.control import Settings, Status
-from robot_dynamics.control.status import AT_REST, TABLE, Start, Supervisor, start_of
+from robot_dynamics.control.status import (
+    AT_REST,
+    TABLE,
+    TRACKING_ERROR,
+    Start,
+    Stop,
+    Supervisor,
+    start_of,
+)
 
 
 def test_every_status_has_one_row_but_that_of_a_controller_that_commands_nothing():
@@ -22,7 +30,8 @@ def supervisor(**conditions):
         made.states.feed(0.5 if "blind" in conditions else 1.0)
     made.references.feed(0.5 if "unled" in conditions else 1.0)
     made.paused = "paused" in conditions
-    made.stopped_by = 0 if "stopped" in conditions else None
+    made.stopped_by = Stop(0, TRACKING_ERROR, 0.2, 0.1) if "stopped" in conditions else None
+    made.returning = "resumed" in conditions
     made.halted = "halted" in conditions
     if "settling" in conditions:
         made.settle(1.0)
@@ -35,6 +44,7 @@ CONDITIONS = {
     "stopped": Status.STOPPED,
     "unled": Status.HOLDING,
     "paused": Status.PAUSED,
+    "resumed": Status.RESUMED,
     "settling": Status.SETTLING,
 }
 
@@ -45,7 +55,8 @@ def test_the_first_row_whose_condition_holds_decides_whatever_holds_below_it(fir
     below = order[order.index(first) :]
     assert [row.status for row in TABLE][:-1] == list(CONDITIONS.values())
     for conditions in ([first], below):
-        status = supervisor(**dict.fromkeys(conditions)).next_status(1.0, None)
+        near = "resumed" not in conditions
+        status = supervisor(**dict.fromkeys(conditions)).next_status(1.0, None, near)
         assert status is CONDITIONS[first]
 
 
@@ -59,8 +70,9 @@ def test_a_tracking_error_beyond_its_limit_names_the_joint_until_resumed():
     made.enter(Status.TRACKING, np.zeros(2), np.zeros(2))
     assert made.watches_tracking
     assert made.next_status(1.0, np.array([0.0, 0.2])) is Status.STOPPED
-    assert made.stopped_by == 1
-    made.resume()
+    assert made.stopped_by == Stop(1, TRACKING_ERROR, 0.2, 0.1)
+    assert made.resume()
+    assert made.next_status(1.0, None, near=False) is Status.RESUMED
     assert made.next_status(1.0, np.array([0.0, 0.05])) is Status.TRACKING
 
 

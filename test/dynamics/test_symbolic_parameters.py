@@ -6,13 +6,15 @@ import pytest
 from arms import planar_two_link
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.algorithms.base_parameters import base_parameters
+from robot_dynamics.compiler.graph.operations import RECIPROCAL
+from robot_dynamics.compiler.graph.polynomial import squares_joined
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
-from robot_dynamics.dynamics.symbolic_parameters import PARAMETER_SETS, symbolic_program
+from robot_dynamics.dynamics.symbolic_parameters import MASSLESS, PARAMETER_SETS, symbolic_program
 from robot_dynamics.dynamics.variant import Variant
 from robot_dynamics.errors import ArgumentError, UnknownNameError
-from robot_dynamics.formulations import FORMULATIONS
+from robot_dynamics.formulations import FORMULATIONS, lagrange
 from robot_dynamics.robot import find_robot
 
 ROUND_OFF = 1e-10  # of the largest effort; snapped constants change them by 1e-11
@@ -53,6 +55,70 @@ def test_other_numbers_make_them_the_equations_of_another_arm(formulation):
     values = [{**others, "g": 1.62}[x.text] for x in found.parameters]
     expected = Dynamics(other, cache=False).inverse(*state)
     assert compile_python(found.program)(*state, values) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_no_formulation_leaves_terms_that_cancel(formulation, planar):
+    found = symbolic_program(planar, formulation=formulation)
+    ops = {node.op for node in found.program.nodes}
+    assert RECIPROCAL not in ops  # m1 * lc1 / m1
+    # The expanded equations, of which all formulations are forms, take 46
+    assert operation_count(found.program).arithmetic <= 46
+    assert squares_joined(found.program) is found.program
+
+
+@pytest.mark.parametrize("formulation", ["lagrange", "kane", "dalembert"])
+def test_large_equations_have_no_sum_of_a_squared_sine_and_cosine(formulation):
+    robot = read_urdf(find_robot("puma_gupta"))
+    found = symbolic_program(robot, "mass_matrix", formulation=formulation)
+    assert squares_joined(found.program) is found.program
+    q = np.random.default_rng(5).uniform(-1.0, 1.0, robot.dof)
+    expected = Dynamics(robot, cache=False).mass_matrix(q)
+    found = compile_python(found.program)(q, found.values)
+    assert found == pytest.approx(expected, abs=ROUND_OFF * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("parameters", PARAMETER_SETS)
+@pytest.mark.parametrize("name", ["planar_2r", "puma_gupta"])
+def test_sorted_equations_add_up_to_the_efforts(name, parameters):
+    robot = read_urdf(find_robot(name))
+    q, qd, qdd = np.random.default_rng(6).uniform(-1.0, 1.0, (3, robot.dof))
+    found = symbolic_program(robot, parameters=parameters, sort=True)
+    M, C, G = compile_python(found.program)(q, qd, found.values)
+    expected = Dynamics(robot, cache=False).inverse(q, qd, qdd)
+    tau = M @ qdd + C @ qd + G
+    assert tau == pytest.approx(expected, abs=ROUND_OFF * np.abs(expected).max())
+    book = lagrange.coriolis_matrix(robot, q, qd)
+    assert pytest.approx(book, abs=ROUND_OFF * np.abs(book).max()) == C
+
+
+def test_the_planar_arm_is_sorted_as_textbooks_do(planar):
+    found = symbolic_program(planar, sort=True)
+    text = text_equations(found.program, found.symbols())
+    q, qd = (0.3, 0.9), (0.7, -1.1)
+    values = {"sin": np.sin, "cos": np.cos, **{x.text: x.value for x in found.parameters}}
+    values |= {"q1": q[0], "q2": q[1], "qd1": qd[0], "qd2": qd[1]}
+    exec(text, values)
+    m2, l1, lc2 = (values[name] for name in ("m2", "l1", "lc2"))
+    h = m2 * l1 * lc2 * np.sin(q[1])
+    assert values["C11"] == pytest.approx(-h * qd[1], rel=1e-12)
+    assert values["C12"] == pytest.approx(-h * (qd[0] + qd[1]), rel=1e-12)
+    assert values["C21"] == pytest.approx(h * qd[0], rel=1e-12)
+    assert "C22 = 0\n" in text and "0.5" not in text
+
+
+def test_base_parameters_have_no_mass_centres(planar):
+    with pytest.raises(ArgumentError) as refused:
+        symbolic_program(planar, parameters="base", formulation="kane")
+    assert str(refused.value) == (
+        "formulation 'kane' needs mass centres, and base parameters have none; use augmented_body "
+        "or lagrange_euler"
+    )
+    state = np.random.default_rng(7).uniform(-1.0, 1.0, (3, 2))
+    expected = Dynamics(planar, cache=False).inverse(*state)
+    for formulation in MASSLESS:
+        found = symbolic_program(planar, parameters="base", formulation=formulation)
+        assert results(found, state) == pytest.approx(expected, rel=1e-12)
 
 
 def test_symbols_are_those_of_textbooks(planar):

@@ -6,8 +6,21 @@ import numpy as np
 import pytest
 
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.formulations import FORMULATIONS, forward_dynamics, inverse_dynamics
-from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.formulations import (
+    FORMULATIONS,
+    dalembert,
+    forward_dynamics,
+    inverse_dynamics,
+    kane,
+    lagrange,
+)
+from robot_dynamics.kinematics import (
+    frame_drift,
+    frame_jacobian,
+    frame_jacobian_derivative,
+    frame_pose,
+    link_poses,
+)
 from robot_dynamics.robot import find_robot, read_urdf
 
 ROUND_OFF = 1e-12  # float64 on both sides, on efforts of some 100 N m
@@ -129,3 +142,34 @@ def test_a_scalar_without_a_cosine_is_named(planar):
         ArgumentError, match=r"^there is no cos\(Fraction\(1, 3\)\); give Fraction "
     ):
         inverse_dynamics(planar, [Fraction(1, 3), 0], [0, 0], [0, 0], formulation="newton_euler")
+
+
+def test_matrices_of_sympy_are_ordinary_expressions(planar, state):
+    sympy = pytest.importorskip("sympy")
+    q, qd = (sympy.symbols(f"{name}1:3", real=True) for name in ("q", "v"))
+    numbers = dict(zip([*q, *qd], state[:2].ravel(), strict=True))
+    functions = {
+        lagrange.mass_matrix: 1,
+        lagrange.mass_matrix_derivatives: 1,
+        lagrange.coriolis_coefficients: 1,
+        lagrange.coriolis_matrix: 2,
+        lagrange.gravity: 1,
+        dalembert.mass_matrix: 1,
+        (lambda robot, q, qd: dalembert.structured_equations(robot, q, qd).H): 2,
+        (lambda robot, q: kane.partial_velocities(robot, q)[1]): 1,
+        (lambda robot, q: frame_jacobian(robot, q, "endpoint")): 1,
+        (lambda robot, q, qd: frame_jacobian_derivative(robot, q, qd, "endpoint")): 2,
+        (lambda robot, q, qd: frame_drift(robot, q, qd, "endpoint")): 2,
+        (lambda robot, q: link_poses(robot, q)["link_2"].translation): 1,
+    }
+    for function, count in functions.items():
+        found = function(planar, *(q, qd)[:count])
+        assert sympy.Array(found.tolist()).shape == found.shape
+        assert {type(x).__module__.partition(".")[0] for x in found.flat} <= {
+            "sympy",
+            "numpy",
+            "builtins",
+        }
+        values = [float(sympy.sympify(x).subs(numbers)) for x in found.flat]
+        expected = function(planar, *state[:count])
+        assert values == pytest.approx(expected.ravel().tolist(), abs=ROUND_OFF)

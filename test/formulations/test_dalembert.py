@@ -10,7 +10,7 @@ from hypothesis import given
 
 from benchmark.operation_counts.puma_three_link import (
     PumaThreeLink,
-    printed_h_3_coefficients,
+    printed_coefficients,
     printed_h_tran,
 )
 from robot_dynamics.algorithms.efforts_by_cause import effects
@@ -251,15 +251,19 @@ def test_the_printed_brackets_of_h_tran_are_the_compact_form():
         )  # of sums of some 30 products of up to 100
 
 
-def test_the_legible_coefficients_of_h_3_tran_are_those_of_the_pairs():
+def test_the_legible_coefficients_of_h_tran_are_those_of_the_pairs():
     arm = puma()
+    arm = replace(arm, masses=arm.masses * [0.0, 0.0, 1.0])  # what is printed of link 3
     for q in np.random.default_rng(3).uniform(-3, 3, (10, 3)):
-        of_pairs = velocity_coefficients(arm.robot(), q).translation[2]
-        first, second = printed_h_3_coefficients(arm, q)
-        assert first == pytest.approx(of_pairs[0, 0], abs=10 * PUMA_ROUND_OFF)
-        assert second == pytest.approx(of_pairs[1, 1], abs=10 * PUMA_ROUND_OFF)
-        # what is printed for the product of both rates cannot be read; it is zero
-        assert of_pairs[0, 1] == pytest.approx(0.0, abs=10 * PUMA_ROUND_OFF)
+        of_pairs = velocity_coefficients(arm.robot(), q).translation
+        printed = printed_coefficients(arm, q)
+        for (i, j, k), value in printed.items():
+            found = of_pairs[i - 1, j - 1, k - 1]
+            assert value == pytest.approx(found, abs=10 * PUMA_ROUND_OFF), (i, j, k)
+        # what is printed for the first two rates in H_3 cannot be read; it is zero
+        assert of_pairs[2, 0, 1] == pytest.approx(0.0, abs=10 * PUMA_ROUND_OFF)
+        # the eight terms of H_2 for the square of the second rate cancel: r_3 = p_2* + c_3
+        assert printed[2, 2, 2] == pytest.approx(0.0, abs=10 * PUMA_ROUND_OFF)
 
 
 def test_slide_on_a_turntable_feels_centrifugal_and_the_turntable_coriolis_force():

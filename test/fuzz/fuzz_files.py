@@ -16,6 +16,7 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1] / "helpers"), str(Path(__file__).parent)]
 
 from bounded import REFUSED, bounded, main
+from robot_dynamics.trajectory.cartesian.pose_paths import pose_spline, read_poses
 
 from robot_dynamics import Dynamics, cli, read_urdf
 from robot_dynamics.errors import ArgumentError
@@ -248,4 +249,4 @@ def one(rng):
 
 
 if __name__ == "__main__":
-    main("files", one)
+    main("user files", one)

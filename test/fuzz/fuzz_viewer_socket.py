@@ -68,14 +68,15 @@ class Arm:
 
     @property
     def handles(self):
-        """The controls of the page, but for the one that enables motion."""
+        """Controls of the page, without the one that enables motion and that of heavy robots."""
         handles = list(self.page.server.gui._gui_input_handle_from_uuid.values())
-        return [handle for handle in handles if handle is not self.viewer._controls.enable]
+        controls = self.viewer._controls
+        return [handle for handle in handles if handle not in (controls.enable, controls.robot)]
 
     def settle(self):
         """Wait until the page has gone on."""
         shown = self.page._moments
-        wait_for(lambda: self.page._moments > shown, "a page that goes on", 30.0)
+        wait_for(lambda: self.page._moments > shown, "a page that goes on")
 
     def check(self):
         """Nothing moved, nothing changed, nothing was executed, nothing failed unseen."""
@@ -192,7 +193,7 @@ def one(rng):
         with page_socket(arm.page.address) as browser:
             allowed = rng.choice([1, 1, 5])
             deliver(arm.page, browser, [message(rng, arm) for _ in range(allowed)])
-        wait_for(lambda: arm.page.visits == visits + 2, "a browser that left", 30.0)
+        wait_for(lambda: arm.page.visits == visits + 2, "a browser that left")
     arm.settle()
     arm.check()
     assert len(arm.lines) <= allowed, arm.lines

@@ -97,6 +97,29 @@ ANY_WRIST = Arm(  # neighbouring axes neither meet nor are parallel: a quartic
     (4, 8),
     "spherical wrist: the axes of joint_4, joint_5, joint_6 meet in one point, with a quartic",
 )
+
+
+def inner_wrist(lengths, offsets, words, twists=(-70, 80, -75, 60, -80, 20), types="RRRRRR"):
+    """An arm whose axes 2 to 4, or 3 to 5, meet in one point."""
+    return Arm(
+        lambda: arm_of(types, lengths, twists, offsets),
+        TOOL,
+        (2, 4, 6, 8),
+        f"inner wrist: the axes of {words}",
+    )
+
+
+SECOND, THIRD = (f"joint_{k}, joint_{k + 1}, joint_{k + 2} meet in one point" for k in (2, 3))
+INNER = {  # the two other axes at one end meet, or not: a quartic
+    "inner_234": inner_wrist((0.3, 0, 0, 0.25, 0, 0.1), (0.4, 0.1, 0, 0.2, 0, 0.1), SECOND),
+    "inner_345": inner_wrist((0, 0.35, 0, 0, 0.2, 0.1), (0.4, 0.1, 0.2, 0, 0.15, 0.1), THIRD),
+    "inner_234_skew": inner_wrist(
+        (0.3, 0, 0, 0.25, 0.2, 0.1), (0.4, 0.1, 0, 0.2, 0.15, 0.1), SECOND + ", with a quartic"
+    ),
+    "inner_345_skew": inner_wrist(
+        (0.3, 0.35, 0, 0, 0.2, 0.1), (0.4, 0.1, 0.2, 0, 0.15, 0.1), THIRD + ", with a quartic"
+    ),
+}
 SHORT = {  # fewer than six joints: a pose is reached by those that made it
     "planar_2r": (lambda: arm_of("RR", (0.5, 0.4), (0, 0), (0, 0))),
     "planar_3r": (lambda: arm_of("RRR", (0.5, 0.4, 0.2), (0, 0, 0), (0, 0, 0))),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from arms import ANY_WRIST, PANDA, SHORT, SIX_JOINTS, arm_of
+from arms import ANY_WRIST, INNER, PANDA, SHORT, SIX_JOINTS, arm_of
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.errors import ArgumentError, RobotError, ShapeError, UnknownNameError
 from robot_dynamics.kinematics import InverseKinematics
@@ -20,7 +20,7 @@ POSES = int(os.environ.get("KINEMATICS_POSES", "300"))
 REACHED = 1e-9  # what is promised; worst of 10000 poses of every arm: 1e-10 away from singularities
 SAME = 1e-5  # rad, m: next to a double root a pose to the last digit leaves the angle half of them
 
-ARMS = {**SIX_JOINTS, "any_wrist": ANY_WRIST, "panda": PANDA}
+ARMS = {**SIX_JOINTS, **INNER, "any_wrist": ANY_WRIST, "panda": PANDA}
 
 
 def random_positions(robot, joints, rng, count):
@@ -96,6 +96,30 @@ def test_arms_of_few_joints_return_to_their_poses(name):
     found = ik(R, p)
     assert_reached(robot, TOOL, ik, found, R, p)
     assert apart(robot, ik, found, q).max() < SAME
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_an_inner_wrist_has_no_solutions_but_those_found(name):
+    """Newton's method from 3000 starts finds no other one."""
+    arm, rng = INNER[name], np.random.default_rng(6)
+    ik, dynamics = InverseKinematics(arm.robot, arm.frame), Dynamics(arm.robot)
+    R, p = dynamics.pose(rng.uniform(-np.pi, np.pi, 6), arm.frame)
+    q = rng.uniform(-np.pi, np.pi, (3000, 6))
+    for _ in range(30):
+        at_R, at_p = dynamics.pose(q, arm.frame)
+        skew = R @ at_R.transpose(0, 2, 1)
+        skew = 0.5 * (skew - skew.transpose(0, 2, 1))
+        error = np.hstack([p - at_p, skew[:, [2, 0, 1], [1, 2, 0]]])
+        q = q + np.einsum(
+            "nij,nj->ni", np.linalg.pinv(dynamics.jacobian(q, arm.frame)), error
+        ).clip(-0.5, 0.5)
+    at_R, at_p = dynamics.pose(q, arm.frame)
+    misses = np.abs(at_R - R).max(axis=(1, 2)) + np.abs(at_p - p).max(axis=1)
+    q, found = q[misses < 1e-9], ik(R, p).q
+    away = np.abs(np.sin(0.5 * (q[:, None] - found))).max(axis=2)  # of every search, solution
+    assert len(q) > 100
+    assert away.min(axis=1).max() < SAME
+    assert away.min(axis=0).max() < SAME
 
 
 def singular_positions(robot, frame, ik, rng, count):

@@ -1,5 +1,8 @@
 """Denavit-Hartenberg tables, from and to robots, against printed tables and by their torques."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -303,3 +306,55 @@ def test_a_table_prints_as_a_table_that_a_person_reads():
         "waist     0.25          -90      0.1       90 + q\n"
         "joint_2      0            0  0.5 + q            0"
     )
+
+
+# -- symbols -----------------------------------------------------------------------------------
+
+
+def test_a_joint_type_may_be_its_name():
+    rows = DHRow("revolute", 1.0, 0.0, 0.0, 0.0), DHRow("prismatic", 0.0, 0.0, 0.5, 0.0)
+    assert [row.type for row in Table(rows).rows] == [R, P]
+    assert refusal(lambda: Table((DHRow("hinge", 1.0, 0.0, 0.0, 0.0),)), RobotError) == (
+        "row 1 of the Denavit-Hartenberg table has a joint of type hinge; make it revolute, "
+        "continuous or prismatic"
+    )
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_a_table_of_symbols_is_that_of_numbers(convention):
+    sympy = pytest.importorskip("sympy")
+    symbols = sympy.symbols("a alpha d theta m x k")
+    numbers = dict(zip(symbols, (0.4, 0.3, 0.2, -0.5, 2.0, 0.1, 0.05), strict=True))
+
+    def table(a, alpha, d, theta, m, x, k):
+        body = Inertia.from_com(m, [x, 0, 0], np.diag([k, k, k]))
+        rows = (
+            DHRow("revolute", a, alpha, d, theta, body),
+            DHRow("prismatic", a, alpha, d, theta, body),
+        )
+        return Table(rows, convention, gravity=[0, -9.81, 0])
+
+    ours, theirs = table(*symbols), table(*numbers.values())
+    state = np.random.default_rng(2).uniform(-1.0, 1.0, (3, 2))
+    q = sympy.symbols("q1:3")
+    pose = ours.tool_pose(q).translation
+    found = [
+        sympy.sympify(x).subs({**numbers, **dict(zip(q, state[0], strict=True))}) for x in pose
+    ]
+    expected = theirs.tool_pose(state[0]).translation
+    assert_allclose(np.array(found, dtype=float), expected, atol=1e-14)
+    tau = [x.subs(numbers) for x in inverse_dynamics(ours.to_robot(), *state)]
+    expected = inverse_dynamics(theirs.to_robot(), *state)
+    assert_allclose(np.array(tau, dtype=float), expected, rtol=1e-12)
+
+
+def test_the_page_on_tables_prints_what_it_says(capsys):
+    pytest.importorskip("sympy")
+    page = (Path(__file__).parents[2] / "docs" / "dh-table.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.S))
+    exec(code, scope := {})
+    printed = capsys.readouterr().out.split("\n")
+    for comment in re.findall(r"print\(.*\)  # (\S.*)", code)[:2]:
+        assert comment in printed
+    expected = scope["arm"].inverse([0.3, 0.9], [0.7, -1.1], [1.5, -0.4])
+    assert_allclose(scope["formula"], expected, rtol=1e-12)

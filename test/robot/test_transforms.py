@@ -1,5 +1,7 @@
 """Robot -> Robot functions: invariants, and intended changes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
@@ -10,6 +12,7 @@ from scipy.spatial.transform import Rotation
 from oracles import pin_model, relative_error
 from robot_dynamics.errors import RobotError
 from robot_dynamics.formulations import inverse_dynamics
+from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.robot.kinematic_tree import (
     Frame,
     Joint,
@@ -396,3 +399,25 @@ def test_gravity_that_is_no_vector_is_refused(gravity, shown):
     with pytest.raises(RobotError) as error:
         pole().with_gravity(gravity)
     assert str(error.value) == f"gravity must be finite numbers of shape (3,), got {shown}"
+
+
+def test_limits_are_lowered_or_given_where_they_are_unknown():
+    robot = read_urdf(find_robot("planar_2r"))
+    lowered = robot.with_limits(velocity={"joint_1": 0.5}, effort={"joint_2": 20.0})
+    assert lowered.limits.velocity.tolist() == [0.5, robot.limits.velocity[1]]
+    assert lowered.limits.effort.tolist() == [robot.limits.effort[0], 20.0]
+    joints = tuple(replace(joint, limits=JointLimits(effort=0.0)) for joint in robot.joints)
+    unknown = replace(robot, joints=joints)
+    assert unknown.with_limits(effort={"joint_1": 30.0}).limits.effort[0] == 30.0
+
+
+@pytest.mark.parametrize("limit", [1e3, 0.0, -1.0, np.nan])
+def test_a_limit_above_that_of_the_urdf_is_refused(limit):
+    robot = read_urdf(find_robot("planar_2r"))
+    known = robot.limits.velocity[0]
+    with pytest.raises(RobotError) as refused:
+        robot.with_limits(velocity={"joint_1": limit})
+    assert str(refused.value) == (
+        f"velocity limit of joint 'joint_1' is {limit:g}, not within 0 to the {known:g} of its "
+        "URDF; give a lower one, or change the URDF"
+    )

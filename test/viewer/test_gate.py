@@ -135,7 +135,7 @@ def test_viser_that_cannot_be_guarded_serves_nothing(free_port, monkeypatch):
     with pytest.raises(RobotDynamicsError) as error:
         Page(port=free_port)
     assert str(error.value) == (
-        f"viser {viser.__version__} serves in a way that cannot be guarded; install 1.1"
+        f"viser {viser.__version__} serves in a way that cannot be guarded; install viser 1.1"
     )
 
 
@@ -203,8 +203,9 @@ def test_invalid_values_reach_no_control(page, controls, control, value, logged)
     assert line.startswith(f"the page refused a message of a browser: '{handle.label}' cannot be ")
 
 
-def test_control_that_is_disabled_keeps_its_value(page, controls):
-    controls["slider"].disabled = True
+@pytest.mark.parametrize(("attribute", "state"), [("disabled", True), ("visible", False)])
+def test_control_that_is_disabled_or_hidden_keeps_its_value(page, controls, attribute, state):
+    setattr(controls["slider"], attribute, state)
     sent(page, update(controls["slider"], 2.0))
     assert controls["slider"].value == 1.0
 

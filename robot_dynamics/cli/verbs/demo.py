@@ -35,6 +35,7 @@ from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_co
 from robot_dynamics.cli.subprocesses import node_subprocess, wait_for_page
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import (
     TOKEN_VARIABLE,
@@ -129,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         soft_wrap=True,
         highlight=False,
     )
-    console.print(f"[bold]{robot.name}[/], {robot.dof} joints; reading, compiling, connecting ...")
+    console.print(f"{robot.name}, {robot.dof} joints; reading, compiling, connecting ...")
     motion = {
         "duration": arguments.duration,
         "share": arguments.share,
@@ -164,7 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
             console.print(announcement(arguments.host, arguments.port, token), soft_wrap=True)
         comparisons, timings = _compare(nodes, robot, masses, console)
         rates = _rates(timings)
-        picture = arguments.output / f"{robot.name}.png"
+        picture = arguments.output / f"{identifier(robot.name)}.png"
         draw(comparisons, robot, picture)
         if arguments.json:
             runs = [comparison.numbers(robot) for comparison in comparisons]

@@ -25,9 +25,9 @@ from robot_dynamics.cli.arguments import add_formulation, add_robot, load_robot,
 from robot_dynamics.compiler.graph.trace import operation_count
 from robot_dynamics.compiler.source import LANGUAGES
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
-from robot_dynamics.dynamics.compiled_robot import source_name
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.dynamics.kernels import KERNELS, OF_FRAMES
+from robot_dynamics.dynamics.exported import Export
+from robot_dynamics.dynamics.kernels import KERNELS, OF_FRAMES, WITH_FRICTION
 from robot_dynamics.dynamics.symbolic_parameters import PARAMETER_SETS, symbolic_program
 from robot_dynamics.dynamics.variant import Variant
 from robot_dynamics.errors import ArgumentError
@@ -41,8 +41,9 @@ WITHOUT = {
     "wrench": (*_OF_THE_ROBOT_ALONE, "mass_matrix", "energy"),
     "payload": _OF_THE_ROBOT_ALONE,
     "gravity": (*_OF_THE_ROBOT_ALONE, "mass_matrix"),
+    "friction": tuple(name for name in KERNELS if name not in WITH_FRICTION),
 }
-"""Further inputs, each with the kernels that do not depend on it."""
+"""What `--with` adds, each with the kernels that do without."""
 
 INPUTS = tuple(WITHOUT)
 
@@ -60,9 +61,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kernel",
+        dest="kernels",
+        action="append",
         choices=list(KERNELS),
-        default="inverse",
-        help="what is computed (default: inverse, the joint efforts of a motion)",
+        help="what is computed (default: inverse, the joint efforts of a motion); again for more "
+        "kernels in one file",
+    )
+    parser.add_argument(
+        "--name", help="beginning of the functions' names (default: the robot's name)"
     )
     parser.add_argument(
         "--frame",
@@ -75,7 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=INPUTS,
         default=[],
         metavar="INPUT",
-        help=f"further inputs of the equations: {', '.join(INPUTS)}",
+        help="further inputs of the equations, wrench, payload and gravity; or friction: damping "
+        "and dry friction of the URDF",
     )
     parser.add_argument(
         "--symbolic",
@@ -84,6 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const="links",
         help="symbolic parameters in place of numbers: those of links (m1, lc1, I1, l1, g), or "
         "base parameters",
+    )
+    parser.add_argument(
+        "--sorted",
+        action="store_true",
+        help="with --symbolic: M, C and G of tau = M qdd + C qd + G in place of tau",
     )
     add_formulation(parser, "write")
     parser.add_argument(
@@ -100,23 +112,30 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if arguments.search and arguments.symbolic:
         raise ArgumentError("--search: there is no search with --symbolic; leave one out")
+    if arguments.sorted and not arguments.symbolic:
+        raise ArgumentError("--sorted: only symbolic equations are sorted; add --symbolic")
     robot = load_robot(arguments.robot)
-    variant = _variant(arguments, robot)
+    kernels = dict.fromkeys(arguments.kernels or ["inverse"])
+    variants = {kernel: _variant(arguments, robot, kernel) for kernel in kernels}
     if arguments.symbolic:
-        print(_with_symbols(arguments, robot, variant))
+        texts = [_with_symbols(arguments, robot, *item) for item in variants.items()]
+        print("\n".join(texts))
         return 0
     if not arguments.search:
         say("writing equations")
     with _search_shown(arguments.search) as progress:
         arm = Dynamics(robot, arguments.formulation, search=arguments.search, progress=progress)
-        text = arm.source(arguments.language, arguments.kernel, variant)
-    print(text)
+        texts = [
+            arm.source(arguments.language, kernel, variant, prefix=arguments.name)
+            for kernel, variant in variants.items()
+        ]
+    print("\n".join(texts))
     return 0
 
 
-def _variant(arguments: argparse.Namespace, robot: Robot) -> Variant:
+def _variant(arguments: argparse.Namespace, robot: Robot, kernel: str) -> Variant:
     """Return the inputs of the equations beside the motion, and their frame."""
-    kernel, given = arguments.kernel, arguments.inputs
+    given = arguments.inputs
     loaded = "wrench" in given or "payload" in given
     if arguments.frame is not None and not loaded and kernel not in OF_FRAMES:
         raise ArgumentError(
@@ -125,7 +144,8 @@ def _variant(arguments: argparse.Namespace, robot: Robot) -> Variant:
         )
     for name in given:
         if kernel in WITHOUT[name]:
-            raise ArgumentError(f"--with {name}: kernel '{kernel}' does not depend on it")
+            reason = "does not depend on it" if name != "friction" else "is written without it"
+            raise ArgumentError(f"--with {name}: kernel '{kernel}' {reason}")
     frame = arguments.frame
     if loaded:
         frame = only_tip(robot) if frame is None else frame
@@ -134,24 +154,33 @@ def _variant(arguments: argparse.Namespace, robot: Robot) -> Variant:
         wrench_at=frame if "wrench" in given else None,
         payload_at=frame if "payload" in given else None,
         gravity="gravity" in given,
+        friction="friction" in given,
         frame=frame if kernel in OF_FRAMES else None,
     )
 
 
-def _with_symbols(arguments: argparse.Namespace, robot: Robot, variant: Variant) -> str:
+def _with_symbols(
+    arguments: argparse.Namespace, robot: Robot, kernel: str, variant: Variant
+) -> str:
     """Write the equations with symbols, under lines with their values and the operation count."""
-    kernel, language = arguments.kernel, arguments.language
-    found = symbolic_program(robot, kernel, arguments.symbolic, arguments.formulation, variant)
-    program = replace(found.program, name=source_name(robot, kernel))
-    values = [f"{x.text} = {x.value:.6g} {x.unit}" for x in found.parameters]
-    if language in ("text", "latex"):
-        write = text_equations if language == "text" else latex_equations
-        lines = [f"{program.name}: {operation_count(program)}", *values]
-        mark = "#" if language == "text" else "%"
-        head = "".join(f"{mark} {line}\n" for line in lines)
-        return head + write(program, found.symbols(latex=language == "latex"))
-    header = {"robot": robot.name, "parameters": ", ".join(values)}
-    return LANGUAGES[language](program, header)
+    found = symbolic_program(
+        *(robot, kernel, arguments.symbolic, arguments.formulation, variant), sort=arguments.sorted
+    )
+    export = Export(
+        *(robot, kernel, arguments.formulation, variant, arguments.name),
+        suffix=f"{'sorted_' if arguments.sorted else ''}of_{arguments.symbolic}",
+        parameters=found.parameters,
+    )
+    program = replace(found.program, name=export.name)
+    if arguments.language not in ("text", "latex"):
+        return export.write(arguments.language, program)
+    latex = arguments.language == "latex"
+    lines = ["tau = M qdd + C qd + G"] if arguments.sorted else []
+    lines += [f"{program.name}: {operation_count(program)}", *map(str, found.parameters)]
+    head = [f"{'%' if latex else '#'} {line}\n" for line in lines]
+    return "".join(head) + (latex_equations if latex else text_equations)(
+        program, found.symbols(latex)
+    )
 
 
 @contextmanager

@@ -4,14 +4,14 @@
     robot-dynamics excite panda --lock panda_finger_joint1=0 --box=-0.6,-0.6,0.05,0.8,0.6,1.2
     robot-dynamics excite ur5 --kind points --speed 0.3
 
-It starts and ends at rest. Bring the arm to its first point, keep people away, and let it run:
-`ros2 launch robot_dynamics bringup.launch.py motion:=file file:=excitation.csv`, with a recorder on
-joint_states. Ctrl-C takes the best motion so far.
+It starts and ends at rest. The output says how to look at it, run it and record it, also without
+ROS. Ctrl-C takes the best motion so far.
 """
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Mapping
 
@@ -33,6 +33,7 @@ from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.identification.excitation.excitation_search import (
     CRITERIA,
     Excitation,
@@ -111,7 +112,29 @@ def run(arguments: argparse.Namespace) -> int:
         f"{found.trials} motions tried{', stopped' if found.stopped else ''}; condition number "
         f"{found.condition:.1f} (the first had {found.first_condition:.1f})\nwrote {arguments.out}"
     )
+    print(_how_to_run(arguments))
     return 0
+
+
+def _how_to_run(arguments: argparse.Namespace) -> str:
+    """Return the commands that look at the motion, run it and record it."""
+    robot, motion = shlex.quote(arguments.robot), shlex.quote(str(arguments.out))
+    lock = f" --lock {shlex.quote(arguments.lock)}" if arguments.lock else ""
+    return "\n".join(
+        [
+            "next:",
+            f"  look at it:        robot-dynamics view {robot} --motion {motion}",
+            f"  without ROS:       robot-dynamics simulate {robot} --motion {motion}{lock} "
+            "--record run.mcap",
+            "  record, beside it: robot-dynamics node recorder_node --ros-args -p file:=run.mcap "
+            f"-p urdf_path:={robot}",
+            "  on the arm, at the first point of the motion, with people away:",
+            "                     ros2 launch robot_dynamics bringup.launch.py "
+            f"robot:={robot} simulation:=false motion:=file file:={motion}",
+            "  by another controller: record positions and efforts of all joints, a bag or .csv",
+            f"  then:              robot-dynamics identify {robot} run.mcap{lock}",
+        ]
+    )
 
 
 def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
@@ -169,7 +192,7 @@ def _corners(text: str | None) -> list[list[float]] | None:
     if text is None:
         return None
     try:
-        numbers = [float(entry) for entry in text.split(",")]
+        numbers = [number_from(entry) for entry in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) != 6 or not np.isfinite(numbers).all():

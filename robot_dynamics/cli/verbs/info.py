@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     console = wide_console(130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
     console.print(
-        f"[bold]{robot.name}[/]: {robot.dof} independent joints, {len(robot.links)} links, "
+        f"{robot.name}: {robot.dof} independent joints, {len(robot.links)} links, "
         f"{mass:.3f} kg, gravity {', '.join(f'{x:g}' for x in robot.gravity)} m/s^2"
     )
     console.print(joint_table(robot))

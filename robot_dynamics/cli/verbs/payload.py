@@ -57,9 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"load at {frame}: {load.mass:.4g} kg (+- {deviation:.2g})")
     print(f"mass centre: {c[0]:.4g} {c[1]:.4g} {c[2]:.4g} m")
     print(f"inertia about it, xx xy xz yy yz zz: {' '.join(f'{x:.3g}' for x in I_C)} kg m^2")
-    unseen = [x for x, s in load.deviation.items() if not np.isfinite(s) and x not in load.hidden]
+    missed = [x for x, s in load.deviation.items() if not np.isfinite(s) and x not in load.hidden]
     for names, what in ((load.hidden, "no motion of this arm shows"),
-                        (unseen, "the motion does not show")):  # fmt: skip
+                        (missed, "the motion does not show")):  # fmt: skip
         if names:
             print(f"{what} {', '.join(names)} about the origin of the frame")
     return 0

@@ -16,6 +16,7 @@ from robot_dynamics.cli.arguments import load_robot, output_file, say
 from robot_dynamics.cli.output import save_picture
 from robot_dynamics.control import effort_limits
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.robot import Robot
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def figure(motion: RecordedMotion, robot: Robot) -> Figure:
         position, error, effort = axes[k]
         rotates = robot.joint(name).type.rotates
         position.plot(t[::step], states.position[::step, k], label="measured")
-        position.set_ylabel(f"{name}\n{'rad' if rotates else 'm'}")
+        position.set_ylabel(f"{plot_text(name)}\n{'rad' if rotates else 'm'}")
         if reference is not None:
             at = 1e-9 * (reference.stamp - t0)
             position.plot(at[::step], reference.position[::step, k], "--", lw=1.0, label="desired")
@@ -89,5 +90,5 @@ def figure(motion: RecordedMotion, robot: Robot) -> Figure:
         axis.set_xlabel("time, s")
     axes[0][0].legend(fontsize="small")
     axes[0][2].legend(fontsize="small")
-    picture.suptitle(f"{robot.name}: {motion.path.name}")
+    picture.suptitle(plot_text(f"{robot.name}: {motion.path.name}"))
     return picture

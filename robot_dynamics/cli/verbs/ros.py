@@ -23,6 +23,7 @@ import numpy as np
 from robot_dynamics.cli.arguments import load_robot, number_list, positive, take_negative_lists
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.trajectory import Waypoints
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def goal_of(text: str, seconds: float) -> Waypoints:
     for entry in text.split(","):
         name, equals, number = entry.partition("=")
         try:
-            positions.append(float(number))
+            positions.append(number_from(number))
         except ValueError:
             equals = ""
         if not equals or not name.strip():

@@ -3,17 +3,20 @@
 robot-dynamics simulate ur5
 robot-dynamics simulate panda --mass-error 10 --output out     a model too light; a picture
 robot-dynamics simulate arm.urdf --duration 20 --rate 500
+robot-dynamics simulate arm.urdf --motion excitation.csv --record run.mcap   for identify
 robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import track
 
 from robot_dynamics.cli.arguments import (
+    LONGEST_S,
     add_motion,
     add_robot,
     load_robot,
@@ -22,6 +25,7 @@ from robot_dynamics.cli.arguments import (
     text_of_robot,
 )
 from robot_dynamics.cli.output import add_json, print_json, wide_console
+from robot_dynamics.cli.recordings import add_lock, lock_positions, locked, read_motion_file
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import (
     MODES,
@@ -34,15 +38,25 @@ from robot_dynamics.control import (
     saturate,
 )
 from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import identifier
+from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
-from robot_dynamics.trajectory import State, excitation, interpolate
+from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command line of the verb."""
     add_robot(parser)
     add_motion(parser, mass_error=0.0)
+    parser.add_argument(
+        "--motion",
+        type=Path,
+        metavar="FILE",
+        help="a .csv or .yaml trajectory to follow, or a recording of one (default: an excitation)",
+    )
+    add_lock(parser, "joints that the motion leaves out, and where they stand (rad or m)")
     parser.add_argument("--output", type=output_folder, help="folder for a picture (default: none)")
     parser.add_argument(
         "--record",
@@ -55,21 +69,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate and print the tracking errors."""
-    robot = load_robot(arguments.robot)
+    robot = locked(load_robot(arguments.robot), arguments.lock)
     check_physical(robot)
+    motion = _motion(arguments, robot)
     if arguments.record is not None:
         description = text_of_robot(arguments.robot)
         from robot_dynamics.recordings import simulated_runs  # noqa: PLC0415  # needs mcap
     dynamics = Dynamics(robot)
     model = Model(dynamics, gains_for(dynamics), Friction.of(robot))
-    motion = interpolate(excitation(robot, arguments.duration))
     real = robot
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
-    terminal = Console(stderr=True)
-    modes = track(CONTROL, "following the motion", console=terminal, transient=True,
-                  disable=not terminal.is_terminal)  # fmt: skip
+    progress = Console(stderr=True)
+    modes = track(CONTROL, "following the motion", console=progress, transient=True,
+                  disable=not progress.is_terminal)  # fmt: skip
     logs = {
         mode: simulate(plant, controller(model, mode), motion, rate=arguments.rate)
         for mode in modes
@@ -82,13 +96,34 @@ def run(arguments: argparse.Namespace) -> int:
         console.print(tracking_table(comparison, robot))
         console.print(comparison.summary)
     if arguments.output is not None:
-        picture = arguments.output / f"{robot.name}.png"
+        picture = arguments.output / f"{identifier(robot.name)}.png"
         draw([comparison], robot, picture)
         console.print(f"picture: {picture}", soft_wrap=True)
     if arguments.record is not None:
-        simulated_runs.write_runs(arguments.record, description, model, motion, logs.values())
+        still = lock_positions(arguments.lock)
+        simulated_runs.write_runs(
+            arguments.record, description, model, motion, logs.values(), still
+        )
         console.print(f"recording: {arguments.record}", soft_wrap=True)
     return 0
+
+
+def _motion(arguments: argparse.Namespace, robot: Robot) -> Trajectory:
+    """Return the desired motion of all joints."""
+    if arguments.motion is None:
+        return interpolate(excitation(robot, arguments.duration))
+    given = read_motion_file(arguments.motion, robot).arriving_at_rest()
+    missing = [name for name in robot.joint_names if name not in given.joint_names]
+    if missing:
+        raise TrajectoryError(
+            f"{arguments.motion}: nothing for joint '{missing[0]}'; give every joint its "
+            f"positions, or say where it stands: --lock {missing[0]}=POSITION"
+        )
+    if given.duration > LONGEST_S:
+        raise TrajectoryError(
+            f"{arguments.motion}: lasts {given.duration:g} s; give at most {LONGEST_S:g} s"
+        )
+    return interpolate(given.ordered(robot.joint_names))
 
 
 def controller(model: Model, mode: str) -> Controller:

@@ -24,11 +24,8 @@ from robot_dynamics.cli.arguments import (
     say,
     text_of_robot,
 )
+from robot_dynamics.cli.recordings import read_motion_file
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.recordings.bag_reader import is_bag
-from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import Waypoints
-from robot_dynamics.trajectory.trajectory_files import read_trajectory
 
 if TYPE_CHECKING:  # needs rosbags
     from robot_dynamics.recordings.simulated_runs import SimulatedRecording
@@ -61,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     robot = load_robot(arguments.robot)
     waypoints = None
     if arguments.motion is not None:
-        waypoints = _waypoints(arguments.motion, robot).arriving_at_rest()
+        waypoints = read_motion_file(arguments.motion, robot).arriving_at_rest()
     recordings = None if arguments.record is None else Recordings(arguments.record)
     try:
         with closing(Page(arguments.host, arguments.port)) as page:
@@ -73,14 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
         if recordings is not None and recordings.made:
             print(f"recording: {', '.join(map(str, recordings.made))}")
     return 0
-
-
-def _waypoints(path: Path, robot: Robot) -> Waypoints:
-    if is_bag(path):
-        from robot_dynamics.recordings import bag_trajectories  # noqa: PLC0415  # needs rosbags
-
-        return bag_trajectories.recorded_waypoints(path, robot.joint_names)
-    return read_trajectory(path, robot.joint_names)
 
 
 class Recordings:

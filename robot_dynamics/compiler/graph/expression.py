@@ -339,8 +339,13 @@ def multiply(a: Expression, b: Expression) -> Expression:
             return negate(b) if minus else b
         if a is graph.zero:  # a product of tiny constants
             return a
-    elif (b.op is RECIPROCAL and b.args[0] is a) or (a.op is RECIPROCAL and a.args[0] is b):
-        return graph.constant(-1.0) if minus else graph.one
+    elif a.op is RECIPROCAL or b.op is RECIPROCAL:
+        above, below = (a, b.args[0]) if b.op is RECIPROCAL else (b, a.args[0])
+        left = [graph.one] if above is below else []
+        if above.op is MULTIPLY:  # (m x) / m
+            left = [above.args[1 - i] for i in (0, 1) if above.args[i] is below]
+        if left:
+            return negate(left[0]) if minus else left[0]
     product = graph.node(MULTIPLY, a, b)
     return negate(product) if minus else product
 

@@ -9,15 +9,20 @@ from robot_dynamics.compiler.source.c import c_source, cpp_header
 from robot_dynamics.compiler.source.python import python_source
 from robot_dynamics.compiler.source.readable import latex_equations, text_equations
 
-Writer = Callable[[Program, Mapping[str, str]], str]
-"""Writes a program, with more lines for the comment at the top, by key."""
+Writer = Callable[[Program, Mapping[str, str], Mapping[str, Mapping[str, float]]], str]
+"""Writes a program, with more lines for the comment at the top, by key, and default values of
+inputs, by name of the input and a remark on each number."""
 
 LANGUAGES: Mapping[str, Writer] = {
-    "text": lambda program, header: text_equations(program),
-    "latex": lambda program, header: latex_equations(program),
-    "c": lambda program, header: c_source(program, header=header),
-    "c-float": lambda program, header: c_source(program, scalar="float", header=header),
-    "cpp-header": lambda program, header: cpp_header(program, header=header),
-    "cpp-header-float": lambda program, header: cpp_header(program, scalar="float", header=header),
-    "python": lambda program, header: python_source(program, header=header),
+    "text": lambda program, header, defaults: text_equations(program),
+    "latex": lambda program, header, defaults: latex_equations(program),
+    "c": lambda *given: c_source(given[0], header=given[1], defaults=given[2]),
+    "c-float": lambda *given: c_source(
+        given[0], scalar="float", header=given[1], defaults=given[2]
+    ),
+    "cpp-header": lambda program, header, defaults: cpp_header(program, header=header),
+    "cpp-header-float": lambda program, header, defaults: cpp_header(
+        program, scalar="float", header=header
+    ),
+    "python": lambda program, header, defaults: python_source(program, header=header),
 }

@@ -8,8 +8,9 @@ row-major.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from textwrap import wrap
 
 from robot_dynamics.compiler.graph.operations import (
     ABS,
@@ -26,22 +27,31 @@ from robot_dynamics.compiler.graph.operations import (
 from robot_dynamics.compiler.graph.trace import Program, Shape
 from robot_dynamics.compiler.source.straight_line import Syntax, header_lines, straight_line
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.names import comment
 
 SCALARS = ("double", "float")
 
 
 def c_source(
-    program: Program, *, scalar: str = "double", header: Mapping[str, str] | None = None
+    program: Program,
+    *,
+    scalar: str = "double",
+    header: Mapping[str, str] | None = None,
+    defaults: Mapping[str, Mapping[str, float]] | None = None,
 ) -> str:
     """Write a program as one C99 file with one function.
 
     The function has the name of the program, with the suffix "_f" in single precision, because a C
-    linker accepts a call with doubles of a function of floats without an error.
+    linker accepts a call with doubles of a function of floats without an error. A program may
+    define ROBOT_DYNAMICS_SIN and ROBOT_DYNAMICS_COS (SINF and COSF in single precision) before it
+    includes the file, or on the command line of the compiler, to use other sines and cosines.
 
     Args:
         program: The equations.
         scalar: "double" or "float".
         header: More lines for the comment at the top, by key: robot, formulation, units.
+        defaults: Values of inputs, by remark on each number. They become constants, and a second
+            function, named with "_default", that takes the other inputs alone.
 
     Raises:
         ArgumentError: If `scalar` is neither.
@@ -53,11 +63,43 @@ def c_source(
         body += [f"{name}[{i}] = {value};" for i, value in enumerate(values)]
     unused = set(program.inputs) - {node.value[0] for node in program.nodes if node.op == INPUT}
     body = [f"(void){name};" for name in program.inputs if name in unused] + body
+    size = f"{len(text.terms)} intermediate values of type {scalar}; no heap, no state"
+    f = "F" if scalar == "float" else ""
+    macros = f"""#ifndef ROBOT_DYNAMICS_SIN{f}
+#define ROBOT_DYNAMICS_SIN{f}(x) sin{f.lower()}(x)
+#define ROBOT_DYNAMICS_COS{f}(x) cos{f.lower()}(x)
+#endif
+"""
+    functions = [_function(program, scalar, body)]
+    given = {n: v for n, v in (defaults or {}).items() if n in program.inputs}
+    if given:
+        functions.append(_default_function(program, scalar, syntax, given))
+    head = _comment(program, {**(header or {}), "memory": size})
+    return f"{head}\n#include <math.h>\n\n{macros}\n" + "\n".join(functions)
+
+
+def _function(program: Program, scalar: str, body: Iterable[str]) -> str:
     lines = "\n".join(f"    {line}" for line in body)
-    return (
-        f"{_comment(program, header)}\n#include <math.h>\n\n"
-        f"{_prototype(program, scalar)};\n\n{_prototype(program, scalar)}\n{{\n{lines}\n}}\n"
-    )
+    return f"{_prototype(program, scalar)};\n\n{_prototype(program, scalar)}\n{{\n{lines}\n}}\n"
+
+
+def _default_function(
+    program: Program, scalar: str, syntax: Syntax, given: Mapping[str, Mapping[str, float]]
+) -> str:
+    """Constants with the default values, and the function that passes them on."""
+    constants = ""
+    for name, values in given.items():
+        rows = ""
+        for remark, value in values.items():
+            sign = "-" if value < 0.0 else ""
+            rows += f"    {sign}{syntax.constant(abs(value))},  /* {comment(remark)} */\n"
+        size = f"{program.name}_{name}[{len(values)}]"
+        constants += f"static const {scalar} {size} = {{\n{rows}}};\n\n"
+    inputs = {name: shape for name, shape in program.inputs.items() if name not in given}
+    names = (f"{program.name}_{name}" if name in given else name for name in program.inputs)
+    call = f"{program.name}({', '.join([*names, *program.outputs])});"
+    rest = replace(program, name=f"{program.name}_default", inputs=inputs)
+    return constants + _function(rest, scalar, [call])
 
 
 def cpp_header(
@@ -76,11 +118,10 @@ def cpp_header(
     Raises:
         ArgumentError: If `scalar` is neither "double" nor "float".
     """
-    _syntax(scalar)  # refuses other scalars
-    program = _named(program, scalar)
+    program = _named(program, check_scalar(scalar))
     sizes = {name: math.prod(shape) for name, shape in program.inputs.items()}
     results = {name: math.prod(output.shape) for name, output in program.outputs.items()}
-    guard = f"ROBOT_DYNAMICS_{program.name.upper()}_HPP_"
+    guard = f"ROBOT_DYNAMICS_{program.name}_HPP_"
     parameters = ", ".join(f"const std::array<{scalar}, {n}> & {name}" for name, n in sizes.items())
     fields = "\n".join(f"    std::array<{scalar}, {n}> {name}{{}};" for name, n in results.items())
     arguments = [*(f"{n}.data()" for n in sizes), *(f"results.{n}.data()" for n in results)]
@@ -96,15 +137,15 @@ namespace robot_dynamics
 {{
 
 /// Results of {program.name}; matrices stand row by row.
-struct {_camel(program.name)}Results
+struct {program.name}_results
 {{
 {fields}
 }};
 
-/// Evaluate {program.name}: no allocation, no exception, constant time.
-inline {_camel(program.name)}Results {program.name}({parameters}) noexcept
+/// Evaluate {program.name}, without allocation and exceptions.
+inline {program.name}_results {program.name}({parameters}) noexcept
 {{
-    {_camel(program.name)}Results results;
+    {program.name}_results results;
     ::{program.name}({", ".join(arguments)});
     return results;
 }}
@@ -119,12 +160,25 @@ def _named(program: Program, scalar: str) -> Program:
     return replace(program, name=f"{program.name}_f") if scalar == "float" else program
 
 
-def _syntax(scalar: str) -> Syntax:
+def check_scalar(scalar: str) -> str:
+    """Return the scalar.
+
+    Raises:
+        ArgumentError: If it is neither "double" nor "float".
+    """
     if scalar not in SCALARS:
         raise ArgumentError(f"scalar must be 'double' or 'float', got {scalar!r}")
-    f = "f" if scalar == "float" else ""
-    names = {SIN: "sin", COS: "cos", SQRT: "sqrt", EXP: "exp", TANH: "tanh", ABS: "fabs"}
-    calls = {op: f"{name}{f}({{}})" for op, name in {**names, FLOOR: "floor"}.items()}
+    return scalar
+
+
+def _syntax(scalar: str) -> Syntax:
+    f = "f" if check_scalar(scalar) == "float" else ""
+    names = {SQRT: "sqrt", EXP: "exp", TANH: "tanh", ABS: "fabs"}
+    names |= {op: f"ROBOT_DYNAMICS_{op.upper()}{f.upper()}" for op in (SIN, COS)}
+    calls = {
+        op: f"{name}{f if name.islower() else ''}({{}})"
+        for op, name in {**names, FLOOR: "floor"}.items()
+    }
     calls |= {ARCTAN2: f"atan2{f}({{}}, {{}})", SELECT: "({} < {} ? {} : {})"}
     return Syntax(
         input=lambda name, i: f"{name}[{i}]",
@@ -154,9 +208,5 @@ def _size(shape: Shape) -> int:
 
 
 def _comment(program: Program, header: Mapping[str, str] | None) -> str:
-    lines = [line.replace("*/", "* /") for line in header_lines(program, header)]
-    return "\n".join(["/*", *(f" * {line}".rstrip() for line in lines), " */"])
-
-
-def _camel(name: str) -> str:
-    return "".join(part.capitalize() for part in name.split("_"))
+    lines = (wrap(line, 95, subsequent_indent="    ") for line in header_lines(program, header))
+    return "\n".join(["/*", *(f" * {part}" for line in lines for part in line), " */"])

@@ -9,6 +9,7 @@ from html import escape
 
 from matplotlib.figure import Figure
 
+from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.identification.estimation import Identification
 from robot_dynamics.identification.export.parameter_file import TERMS
@@ -106,7 +107,7 @@ def _picture(report: Report) -> str:
         axis.plot(time, report.measured[:, j], color=MEASURED, lw=1.6)
         axis.plot(time, report.predicted[:, j], color=PREDICTED, lw=1.0)
         axis.plot(time, report.held_out[:, j], color=RESIDUAL, lw=0.8)
-        axis.set_ylabel(fit.joint, fontsize=8)
+        axis.set_ylabel(plot_text(fit.joint), fontsize=8)
         axis.grid(color="#eeeeee")
     axes[-1].set_xlabel("time, s")
     figure.tight_layout()

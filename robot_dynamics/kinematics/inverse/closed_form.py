@@ -2,6 +2,7 @@
 
     wrist       the last k <= 3 axes meet in one point: up to three joints bring the point to its
                 place (`positioning`), then the k turn the hand
+    inner wrist three axes inside, 2 to 4 or 3 to 5 of six, meet in one point
     parallel    three axes are parallel: the joints around them first, then a triangle in a plane
 
 Each also from hand to root: a shoulder whose axes meet is the wrist of the reversed chain.
@@ -25,7 +26,10 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     Partial,
     StructureEquations,
 )
-from robot_dynamics.kinematics.inverse.equations.spherical_wrist import WristEquations
+from robot_dynamics.kinematics.inverse.equations.spherical_wrist import (
+    InnerWristEquations,
+    WristEquations,
+)
 from robot_dynamics.kinematics.inverse.equations.subproblems import times
 
 
@@ -46,11 +50,7 @@ class ReversedEquations:
 
     def _seen_from_root(self, way: Partial) -> Partial:
         """Count joints from the other end."""
-        last = self.n - 1
-        return Partial(
-            {last - joint: value for joint, value in way.values.items()},
-            tuple(step._replace(joint=last - step.joint) for step in way.steps),
-        )
+        return way.renumbered(range(self.n)[::-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +133,27 @@ def _parallel(chain: AxisChain, *, backwards: bool) -> ClosedForm | None:
     return ClosedForm(what, ReversedEquations(equations, len(chain)) if backwards else equations)
 
 
+def _inner_wrist(chain: AxisChain, *, backwards: bool) -> ClosedForm | None:
+    axes = _reversed(chain.axes) if backwards else chain.axes
+    names = ("wrist", "elbow", "shoulder") if backwards else ("shoulder", "elbow", "wrist")
+    try:
+        equations: StructureEquations = InnerWristEquations(axes, names)
+    except NoClosedForm:
+        return None
+    joints = ", ".join(chain.names[2:5] if backwards else chain.names[1:4])
+    quartic = ", with a quartic" if equations.quartic else ""
+    if backwards:
+        equations = ReversedEquations(equations, len(chain))
+    return ClosedForm(f"inner wrist: the axes of {joints} meet in one point{quartic}", equations)
+
+
 _CANDIDATES: tuple[Callable[[AxisChain], ClosedForm | None], ...] = (
     functools.partial(_wrist, k=3, backwards=False),
     functools.partial(_parallel, backwards=False),
     functools.partial(_parallel, backwards=True),
     functools.partial(_wrist, k=3, backwards=True),
+    functools.partial(_inner_wrist, backwards=False),
+    functools.partial(_inner_wrist, backwards=True),
     *(
         functools.partial(_wrist, k=k, backwards=backwards)
         for k in (2, 1, 0)

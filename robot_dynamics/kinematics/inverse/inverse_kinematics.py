@@ -65,7 +65,8 @@ class InverseKinematics:
 
     Attributes:
         joint_names: Names of the n joints, in the order of the results.
-        structure: What the closed form makes use of, in words; or "numeric".
+        structure: What the closed form makes use of, in words; or "numeric": one solution is
+            found, and more may exist.
         branches: Name of every branch: signs of the square roots that choose the solution at
             shoulder, elbow and wrist.
         redundant: The joint that is given beside the pose, or "arm angle", or None.
@@ -293,7 +294,7 @@ class InverseKinematics:
             if not valid[row].any():
                 reasons[row] = closed.reason(*one)
             elif (state[row] >= 2.0).any():
-                texts[row] = self_motions(closed, q[row], valid[row], [*one[:3], frees[row]])
+                texts[row] = self_motions(closed, valid[row], [*one[:3], frees[row]])
         return reasons, texts
 
     def _polish(self, found: Branches, pose: list[Any]) -> None:

@@ -25,13 +25,15 @@ from robot_dynamics.control import (
     Measured,
     Model,
     Status,
+    effort_limits,
     gains_for,
 )
+from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.setpoint import ReferenceHistory, ReferenceSegment
 from robot_dynamics.control.settings import ZERO_EFFORT
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.controller.controller_parameters import (
@@ -52,10 +54,8 @@ from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory import Trajectory
 from robot_dynamics.trajectory.motions import middle_pose
-
-STANDS_STILL = 0.01
-"""Speed below which a joint is at rest, rad/s or m/s."""
 
 LONGEST_STOP_S = 3.0
 """Longest time to command an arm that does not come to rest when the node ends, s."""
@@ -64,7 +64,10 @@ REST_CHECK_PERIOD_S = 0.01
 """Period of checking for rest, s."""
 
 LAST_CYCLES_S = 1.0
-"""Tolerated delay of the cycles in which efforts fade to zero, s."""
+"""Tolerated delay of the last cycles, s."""
+
+LAST_CYCLES = 3
+"""Cycles that publish the last command, of which receivers may miss one."""
 
 PUBLISHER_CHECK_PERIOD_S = 1.0
 """Period of checking for other nodes that command the same joints, s."""
@@ -101,13 +104,14 @@ class ControllerNode(RobotNode[ControllerParameters]):
         super().configure()
         parameters = self.parameters
         names = self.robot.joint_names
+        self._check_effort_limits(self.robot)
         dynamics = Dynamics(self.robot, parameters.formulation)
         default = gains_for(
             dynamics, bandwidth=parameters.bandwidth, damping_ratio=parameters.damping_ratio
         )
         inertia = np.diag(dynamics.mass_matrix(middle_pose(self.robot)))
         self._joints = JointParameters(
-            self.group, self.robot, default, inertia, self._on_joint_changed
+            self.group, parameters, self.robot, default, inertia, self._on_joint_changed
         )
         model = Model(
             dynamics,
@@ -116,12 +120,13 @@ class ControllerNode(RobotNode[ControllerParameters]):
             damping_ratio=parameters.damping_ratio,
         )
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
-        self.arm = OnlineModel(self, self.tuning.model(model))
+        self.states = DirectReader("joint_states", names, ("position", "velocity"))
+        self.arm = OnlineModel(self, self.tuning.model(model), self._pose)
+        self._joints.bound(lambda: self.arm.rotor_inertia)
         self._use_settings()
         self._in_use = (self.arm.at, self._settings)
         self.controller = Controller(self.arm.at(monotonic()), self._settings)
         MODES[parameters.mode].prepare(self.controller.model)
-        self.states = DirectReader("joint_states", names, ("position", "velocity"))
         self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
@@ -182,32 +187,79 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """See `ManagedNode.deactivate`: come to rest, then hold or let go by `on_deactivate`."""
         if self.context.ok():
             sleep(self.controller.halt())
-            self._wait_for_rest()
+            effort = self._effort_at_rest()
             if self.parameters.on_deactivate == ZERO_EFFORT:
-                end = monotonic() + self.controller.let_go() + LAST_CYCLES_S
-                while not self.controller.effortless and monotonic() < end:
-                    sleep(0.001)
+                self._end(self.controller.let_go())
+            elif effort is not None:
+                self.controller.hold_by(effort)
+                self._end(0.0)
         self.report.at_work = False
         super().deactivate()
 
-    def _wait_for_rest(self) -> None:
-        """Wait until the arm is measured at rest, but not where another node commands."""
+    def _effort_at_rest(self) -> Array | None:
+        """Wait for rest and return the effort that holds the arm without feedback, shape (n,).
+
+        None where this node does not move the arm, or does not receive its states.
+        """
+        states, controller, rest = self.states, self.controller, Rest(self.controller.limit)
         end = monotonic() + LONGEST_STOP_S
-        while self.active and self.states.complete and self.listened_to and not self.inhibited:
-            speed = np.abs(self.states.velocity)
-            i = int(np.argmax(speed))
-            if not speed[i] > STANDS_STILL:
-                return
-            if monotonic() > end:
-                self.get_logger().error(
-                    f"commands end although joint '{self.robot.joint_names[i]}' still moves at "
-                    f"{speed[i]:.2g} rad/s or m/s"
-                )
-                return
+        while self.active and states.complete and self.listened_to and not self.inhibited:
+            now = monotonic()
+            sees = controller.sees(now)  # else the model brings the arm to rest, for a while
+            if controller.status is Status.SILENT or (now > end and not sees):
+                self.get_logger().error("commands end without joint_states: rest is not measured")
+                return None
+            q = states.position.copy()
+            rest.feed(self._states_in.counts.at, q, states.velocity, controller.commanded)
+            if (sees and rest.lasts) or now > end:
+                effort = rest.holding_effort(controller.model.gravity(q))
+                self._log_end(effort, rest.lasts)
+                return effort
             sleep(REST_CHECK_PERIOD_S)
+        return None
+
+    def _log_end(self, effort: Array, rests: bool) -> None:
+        """Log what holds the arm from now on."""
+        speed, log = np.abs(self.states.velocity), self.get_logger()
+        i = int(np.argmax(speed))
+        if not rests:
+            log.error(
+                f"commands end although joint '{self.robot.joint_names[i]}' has not come to rest "
+                f"in {LONGEST_STOP_S:g} s: {speed[i]:.2g} rad/s or m/s"
+            )
+        elif self.parameters.on_deactivate != ZERO_EFFORT:
+            efforts = ", ".join(f"{value:.3g}" for value in effort)
+            log.info(f"at rest; feedback ends, and the last command is [{efforts}] N m or N")
+
+    def _end(self, seconds: float) -> None:
+        """Wait until the last effort, to which commands pass in a time, s, has been published."""
+        end = monotonic() + seconds + LAST_CYCLES_S
+        cycles = None
+        while not self.inhibited and monotonic() < end:
+            if cycles is None and self.controller.ended:
+                cycles = self.cycles
+            elif cycles is not None and self.cycles >= cycles + LAST_CYCLES:
+                return
+            sleep(0.001)
+
+    def _pose(self) -> Trajectory | None:
+        """Return a motion that rests where the arm is; None before its states come."""
+        names, q = self.robot.joint_names, self.states.position.copy()
+        return Trajectory.hold(names, q) if self.states.complete else None
+
+    def _check_effort_limits(self, robot: Robot) -> None:
+        limits = zip(robot.joint_names, effort_limits(robot), strict=True)
+        unlimited = [name for name, limit in limits if np.isinf(limit)]
+        if unlimited and self.parameters.require_effort_limits:
+            raise ArgumentError(
+                f"robot '{robot.name}' has no effort limit for {', '.join(unlimited)}; set "
+                f"limits.{unlimited[0]}.effort and so on, or <limit effort> in the URDF, or "
+                "require_effort_limits: false for a simulation"
+            )
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: efforts fade to the new equations."""
+        self._check_effort_limits(robot)
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
         MODES[self.parameters.mode].prepare(replace(self.arm.base, dynamics=dynamics))
         self.robot = robot  # whose ranges the settings depend on
@@ -280,9 +332,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
     @property
     def listened_to(self) -> bool:
         """Return whether a node receives commands: discovery may take seconds."""
-        return (
-            self.command.subscriber_count > self.report.standbys or self.named.subscriber_count > 0
-        )
+        count = self.command.subscriber_count
+        # A standby that leaves is counted until the next report
+        standbys = self.report.standbys if count >= self.report.counted else 0
+        return count > standbys or self.named.subscriber_count > 0
 
     def _command(self, now: float) -> Command | None:
         """Return the command of this cycle, if any."""
@@ -368,7 +421,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._use_settings()
 
     def _use_settings(self) -> None:
-        self._settings = self._joints.settings(self.parameters, self.robot)
+        velocity = self.given_limits("velocity")
+        self._settings = self._joints.settings(self.parameters, self.robot, velocity)
         for line in self._joints.slow_efforts():
             self.get_logger().warning(line)
 
@@ -403,14 +457,21 @@ class ControllerNode(RobotNode[ControllerParameters]):
     # -- the rest of the system, in the executor's thread -------------------------------------
 
     def _on_resume(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        resumed = self.controller.resume()
+        revoked = self.lease is not None and self.lease.ended
+        resumed = self.controller.resume(anew=revoked)
         if recovers := self.tuning.recover():
             self.get_logger().info("resumed: feedback is as before the joint oscillated")
-        if revoked := self.lease is not None and self.lease.ended:
+        if self.lease is not None and revoked:
             self._fresh = True  # the first command holds the arm where it is
             self.lease.acquire()
-        response.success = resumed or recovers or revoked
-        response.message = "following the reference" if response.success else "not stopped"
+        response.success = resumed or bool(recovers)
+        response.message = (
+            "holding the position; a new trajectory moves the arm"
+            if resumed
+            else "the feedback is as before"
+            if recovers
+            else "not stopped"
+        )
         return response
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,9 @@ from robot_dynamics.control.gains import (
     feedback_rate,
     largest_integral_gain,
 )
-from robot_dynamics.control.limits import default_tracking_errors
+from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
+from robot_dynamics.control.sampling.stability import stability_limit
+from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
 from robot_dynamics.control.settings import (
     HOLD,
     ON_REFERENCE_TIMEOUT,
@@ -125,14 +127,20 @@ class ControllerParameters(ActuatorParameters, ModelParameters):
         read_only=True,
     )
     standby_timeout: float = parameter(
-        0.03,
+        0.0,
         "Age of the last command of the other node at which the standby takes over, s; at least "
-        "three periods of joint_states",
-        low=1e-3,
+        "three periods of joint_states; 0: three times the longest recent interval between "
+        "commands, from 0.03 to 0.05",
+        low=0.0,
         high=10.0,
     )
     trust_measured_effort: bool = parameter(
         False, "Begin with the efforts of joint_states; only if these are in N m or N, not currents"
+    )
+    require_effort_limits: bool = parameter(
+        True,
+        "Refuse a robot with joints without an effort limit; false for a simulation",
+        read_only=True,
     )
     on_deactivate: str = parameter(
         HOLD,
@@ -166,21 +174,19 @@ class GainParameters:
 
 @dataclass(frozen=True)
 class LimitParameters:
-    """Limit parameters of one joint; zero disables a limit."""
+    """Further limit parameters of one joint; zero disables a limit."""
 
     effort_rate: float = parameter(
-        0.0, "Largest change of effort, N m/s or N/s; 0 for any", low=0.0, high=LARGEST
+        0.0,
+        "Largest change of effort, N m/s or N/s; 0 for any. Default: 5 times effort limit times "
+        "bandwidth, and times damping_ratio if that is above 1",
+        low=0.0,
+        high=LARGEST,
     )
     soft_margin: float = parameter(
         0.0,
         "Width of a spring and a damper inside both ends of the position range, rad or m; "
         "0 for none",
-        low=0.0,
-        high=LARGEST,
-    )
-    velocity: float = parameter(
-        0.0,
-        "Speed above which a damper with gain d acts, rad/s or m/s; 0 for none",
         low=0.0,
         high=LARGEST,
     )
@@ -198,6 +204,7 @@ class JointParameters:
 
     Args:
         group: Declares a group of parameters: `RobotNode.group`.
+        parameters: Parameters of the node.
         robot: The robot, of n joints.
         default: Default gains.
         inertia: Inertia that each joint moves, shape (n,), kg m^2 or kg.
@@ -207,6 +214,7 @@ class JointParameters:
     def __init__(
         self,
         group: Callable[..., Declared[Any]],
+        parameters: ControllerParameters,
         robot: Robot,
         default: Gains,
         inertia: Array,
@@ -214,6 +222,13 @@ class JointParameters:
     ) -> None:
         joint_names = self._names = robot.joint_names
         tracking = default_tracking_errors(robot)
+        rate = default_effort_rates(robot, parameters.bandwidth, parameters.damping_ratio)
+        rate = np.where(rate <= LARGEST, rate, 0.0)
+        self._inertia, self._sampling = (
+            inertia,
+            Sampling.of(min(1.0 / parameters.rate, DEFAULT_PERIOD_S)),
+        )
+        self._rotors: Callable[[], Array] | None = None
         self._warned: dict[str, float] = {}  # joints with a reported effort rate, and this rate
 
         def report(name: str, value: GainParameters | LimitParameters) -> None:
@@ -224,7 +239,7 @@ class JointParameters:
                 GainParameters,
                 f"gains.{name}",
                 defaults=GainParameters(p=float(default.kp[i]), d=float(default.kd[i])),
-                check=partial(check_gains, name, float(inertia[i])),
+                check=partial(self._check, i),
                 changed=partial(report, f"gains.{name}"),
             )
             for i, name in enumerate(joint_names)
@@ -233,11 +248,32 @@ class JointParameters:
             group(
                 LimitParameters,
                 f"limits.{name}",
-                defaults=LimitParameters(tracking_error=float(tracking[i])),
+                defaults=LimitParameters(
+                    effort_rate=float(rate[i]), tracking_error=float(tracking[i])
+                ),
                 changed=partial(report, f"limits.{name}"),
             )
             for i, name in enumerate(joint_names)
         ]
+
+    def bound(self, rotors: Callable[[], Array]) -> None:
+        """Refuse unstable velocity gains from now on.
+
+        Args:
+            rotors: Returns the rotor inertia at the joints, shape (n,), kg m^2 or kg.
+
+        Raises:
+            ArgumentError: If a present gain is unstable.
+        """
+        self._rotors = rotors
+        for i, declared in enumerate(self._gains):
+            self._check(i, declared.value)
+
+    def _check(self, i: int, gains: GainParameters) -> None:
+        check_gains(self._names[i], float(self._inertia[i]), gains)
+        if self._rotors is not None:
+            moved = float(self._inertia[i] + self._rotors()[i])
+            check_damping(self._names[i], moved, gains, self._sampling)
 
     def gains(self) -> Gains:
         """Return the present gains."""
@@ -251,18 +287,21 @@ class JointParameters:
         values = np.array([getattr(declared.value, name) for declared in self._limits])
         return np.where(values > 0.0, values, np.inf)
 
-    def settings(self, parameters: ControllerParameters, robot: Robot) -> Settings:
-        """Return the present settings."""
+    def settings(
+        self, parameters: ControllerParameters, robot: Robot, velocity: Mapping[str, float]
+    ) -> Settings:
+        """Return the present settings; a damper acts above these velocities, by joint."""
         return Settings(
             **{name: getattr(parameters, name) for name in SHARED},
             effort_rate=self.limits("effort_rate"),
-            soft_limits=self._soft_limits(robot),
+            soft_limits=self._soft_limits(robot, velocity),
             tracking_limit=self.limits("tracking_error"),
             longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
         )
 
-    def _soft_limits(self, robot: Robot) -> SoftLimits | None:
-        margin, velocity = self.limits("soft_margin"), self.limits("velocity")
+    def _soft_limits(self, robot: Robot, damped: Mapping[str, float]) -> SoftLimits | None:
+        margin = self.limits("soft_margin")
+        velocity = np.array([damped.get(name, np.inf) for name in self._names])
         none = np.isinf(margin)
         if none.all() and np.isinf(velocity).all():
             return None
@@ -286,6 +325,28 @@ class JointParameters:
             for name, i in slow.items()
             if warned.get(name) != rate[i]
         ]
+
+
+def check_damping(name: str, inertia: float, gains: GainParameters, sampling: Sampling) -> None:
+    """Refuse gains with which a joint alone oscillates at the fastest possible states.
+
+    Raises:
+        ArgumentError: If p or d is beyond its stability limit.
+    """
+    lag = sampling.period / 2.0 + sampling.delay
+    when = f"with states every {1e3 * sampling.period:.3g} ms, {1e3 * sampling.delay:.3g} ms late"
+    most = inertia / lag**2 if gains.d == 0.0 else gains.d / lag
+    if gains.p > most:
+        raise ArgumentError(
+            f"gains.{name}: p of {gains.p:g} makes the joint unstable {when}; keep it below "
+            f"{most:.4g}"
+        )
+    most = inertia * stability_limit(gains.p / gains.d, *sampling) if gains.d else np.inf
+    if gains.d > most:
+        raise ArgumentError(
+            f"gains.{name}: d of {gains.d:g} makes the joint unstable {when}; keep it below "
+            f"{most:.4g}"
+        )
 
 
 def check_gains(name: str, inertia: float, gains: GainParameters) -> None:

@@ -12,7 +12,14 @@ from diagnostic_msgs.msg import KeyValue
 from robot_dynamics.control import MODES, Status, position_error
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
-from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, UNKNOWN_NODE, other_publishers_of
+from robot_dynamics.nodes.ros.topics import (
+    DESCRIPTION_QOS,
+    UNKNOWN_NODE,
+    alone,
+    keepers_of,
+    other_publishers_of,
+    stands_by,
+)
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
@@ -25,6 +32,9 @@ AT_STOP = 0.01
 
 SATURATED_SHARE = 0.1
 """Share of saturated cycles since the last report from which a joint is reported."""
+
+NOTHING = "nothing"
+"""Controllers that stand by where there are none."""
 
 LEASE_REVOKED = "lease revoked: a standby controller commands"
 
@@ -41,14 +51,18 @@ class ControllerReport:
         status: The last status reported.
         braked_by: The last joint reported as not moving.
         standbys: Number of standby controllers, which receive commands without applying them.
+        counted: Number of receivers of commands among which these are.
+        keepers: Receivers of commands that may keep the last one for ever.
         at_work: Whether the node is active or about to be.
     """
 
     def __init__(self, node: ControllerNode) -> None:
         self._node = node
-        self.standbys, self.at_work = 0, False
+        self.standbys, self.counted, self.at_work = 0, 0, False
+        self.keepers: list[str] = []
         self._counted: int | None = None  # subscribers of which all names are known
         self._others: frozenset[str] = frozenset()
+        self._stand_by: list[str] = []
         self._announce = node.create_publisher(KeyValue, UNFOLLOWED_TOPIC, DESCRIPTION_QOS)
         # A standby controller reports on itself only once it commands
         self._announced = None if node.standby is None else ""
@@ -73,6 +87,7 @@ class ControllerReport:
 
     def _forget(self) -> None:
         self.status: Status | None = None
+        self._stop = Status.STOPPED.value
         self.braked_by: str | None = None
 
     @property
@@ -81,14 +96,16 @@ class ControllerReport:
         node, status = self._node, self.status
         resume = f"call {node.get_name()}/resume"
         if node.standby is not None:
-            return "holds the arm in place of another one" if node.standby.commanding else ""
+            return "holds the arm in place of another one" if node.standby.replacing else ""
         if not self.at_work:
             return "not active"
         if node.lease is not None and node.lease.ended:
             return f"{LEASE_REVOKED}; {resume}"
-        if status in (Status.STOPPED, Status.PAUSED):
+        if status is Status.STOPPED:
+            return f"{self._stop}; {resume}"
+        if status is Status.PAUSED:
             return f"{status.value}; {resume}"
-        if status is Status.SILENT:  # and not BLIND, after which a motion goes on
+        if status in (Status.SILENT, Status.RESUMED):  # and not BLIND, after which a motion goes on
             return status.value
         if not MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
@@ -126,7 +143,8 @@ class ControllerReport:
         node, log = self._node, self._node.get_logger()
         resume = f"call {node.get_name()}/resume to go on"
         if status is Status.STOPPED:
-            log.warning(f"{status.value}, of joint {self._stopped_joint}; {resume}")
+            self._stop = self._reason_of_stop()
+            log.warning(f"{self._stop}; {resume}")
         elif status is Status.PAUSED:
             log.warning(f"{status.value}; {resume}")
         elif status is Status.BLIND:
@@ -141,14 +159,24 @@ class ControllerReport:
         else:
             log.info(status.value)
 
-    @property
-    def _stopped_joint(self) -> str:
-        """Name of the joint that lost track, and whether it stands at an end of its range."""
-        node, name = self._node, self._node.controller.stopped_by
-        i, limits = node.robot.joint_names.index(str(name)), node.robot.limits
-        q = node.states.position[i]
+    def _reason_of_stop(self) -> str:
+        """Return what stopped the arm, with numbers, and the likely cause."""
+        node, i = self._node, self._node.controller.stopped_joint
+        if i is None:  # resumed in this moment
+            return Status.STOPPED.value
+        limits, q = node.robot.limits, node.states.position[i]
+        cut = node.saturated[i] - self._saturated[i]
         at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
-        return f"'{name}'" + (f", at the end of its range ({q:.3g})" if at_stop else "")
+        cause = "is the joint blocked, or the model wrong?"
+        if node.controller.stopped_by_reference:
+            cause = "slow the motion down, and give all nodes the same limits"
+        elif at_stop:
+            cause = f"the joint is at the end of its range ({q:.3g})"
+        elif cut > SATURATED_SHARE * (node.cycles - self._cycles):
+            cause = "its effort was at its limit: is the load too heavy, or the motion too fast?"
+        elif node.tuning.lowered:
+            cause = node.tuning.describe()
+        return f"{Status.STOPPED.value}: {node.controller.stopped_by}; {cause}"
 
     def _log_brakes(self) -> None:
         if self.braked_by is None:
@@ -182,6 +210,8 @@ class ControllerReport:
         return {
             "mode": node.parameters.mode,
             "status": self._doing,
+            "commands": self._commands,
+            "stands by": self._stand_by or NOTHING,
             "tracking error (rad or m)": error,
             "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
@@ -190,6 +220,12 @@ class ControllerReport:
             "compensate_gravity": node.parameters.compensate_gravity,
             **{name: load[name] for name in ("gravity", "payload")},
         }
+
+    @property
+    def _commands(self) -> str:
+        """Name of the node that commands."""
+        node = self._node
+        return "another node" if node.inhibited or not self.at_work else node.get_name()
 
     @property
     def _doing(self) -> str:
@@ -203,14 +239,14 @@ class ControllerReport:
     def faults(self) -> list[Fault]:
         """Return the present faults."""
         node, found = self._node, []
-        if node.standby is not None and node.standby.commanding:
+        if node.standby is not None and node.standby.replacing:
             found.append(Fault(Level.ERROR, "the commands of another node stopped; taken over"))
         if node.lease is not None and node.lease.ended:
             found.append(Fault(Level.ERROR, f"{LEASE_REVOKED}; call {node.get_name()}/resume"))
         if self.status in (Status.BLIND, Status.SILENT):
             found.append(Fault(Level.ERROR, self.status.value))
         if self.status is Status.STOPPED:
-            found.append(Fault(Level.ERROR, f"stopped by joint {self._stopped_joint}"))
+            found.append(Fault(Level.ERROR, self._stop))
         if self.status is Status.PAUSED:
             found.append(Fault(Level.WARN, Status.PAUSED.value))
         if node.active and not node.listened_to:
@@ -220,6 +256,8 @@ class ControllerReport:
             )
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
+        if node.active and self.keepers and not (self._stand_by or node.inhibited):
+            found.append(Fault(Level.WARN, alone(self.keepers)))
         if self._others:
             found.append(Fault(Level.WARN, f"{_list(self._others)} commands the same joints"))
         if node.refusal:
@@ -250,7 +288,12 @@ class ControllerReport:
             return
         listeners = self._node.get_subscriptions_info_by_topic(self._node.command.topic)
         names = [info.node_name for info in listeners]
-        self.standbys = sum(map(stands_by, names))
+        standbys = sorted(filter(stands_by, names))
+        self.standbys, self.counted = len(standbys), count
+        if (standby := self._node.standby) is not None:
+            standby.rank = sum(name < self._node.get_name() for name in standbys)
+        self.keepers = keepers_of(names)
+        self._stand_by = standbys
         self._counted = None if UNKNOWN_NODE in names else len(names)
 
     def look_for_others(self) -> None:
@@ -268,11 +311,6 @@ class ControllerReport:
                 "joints get the commands of both by turns"
             )
         self._others = frozenset(found)
-
-
-def stands_by(name: str) -> bool:
-    """Return whether a node, by its name, is a controller that commands only when no other does."""
-    return name.endswith("_standby")
 
 
 def _list(names: Iterable[str]) -> str:

@@ -7,13 +7,16 @@ On a busy machine the commands of a controller may pause although its process li
 after a takeover, two controllers would command by turns. So a controller commands under a lease
 with a name of its own. The standby that takes over revokes that lease, and the revoked controller
 commands nothing until it is resumed and acquires a new lease.
+
+A takeover begins on trial: a controller that commands again within `RETURN_S` goes on, and its
+lease is revoked only after that.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from math import inf
+from math import exp, inf, isfinite
 from time import monotonic
 from uuid import uuid4
 
@@ -23,7 +26,7 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.control.status import Watchdog
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, LEASE, REVOKED_LEASE
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, DESCRIPTION_QOS, OUTPUT_QOS
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
@@ -36,6 +39,22 @@ INTERVALS, FEWEST_INTERVALS = 9, 2
 SLOWEST_S = 0.02
 """Assumed interval between cycles until enough are known, s."""
 
+MIN_PERIODS = 3.0
+"""Fewest periods of the states without a command before a takeover."""
+
+SHORTEST_TIMEOUT_S, LONGEST_TIMEOUT_S = 0.03, 0.05
+"""Bounds of the timeout by jitter, s: a feedback effort of 1 N m that stays for 0.05 s gives the
+last joint of a UR5, of 0.017 kg m^2, 3 rad/s."""
+
+JITTER_FACTOR, JITTER_MEMORY_S = 3.0, 30.0
+"""Timeout by the longest recent interval between commands, and the time in which that decays, s."""
+
+RETURN_S = 0.15
+"""Time on trial in which another controller may go on after a takeover, s."""
+
+RETURNED = 3
+"""Commands in a row after which another controller goes on: a single one may be a late one."""
+
 IGNORED_S = 0.5
 """Time for which a controller commands under a revoked lease before the standby gives way, s."""
 
@@ -44,7 +63,9 @@ class Transition(Enum):
     """Change of a standby controller."""
 
     STAND_BY = "another controller commands"
-    TAKE_OVER = "commands stopped"
+    TRY = "commands stopped"
+    RETURN = "commands came back in time"
+    TAKE_OVER = "commands did not come back"
     REVOKE_AGAIN = "commands still come under the revoked lease"
     YIELD = "another lease has begun"
     GIVE_WAY = "the revocation is ignored"
@@ -53,21 +74,21 @@ class Transition(Enum):
 class Takeover:
     """Decides when a standby controller commands. Reads no clock.
 
-    Args:
-        timeout: Age of the last command of another controller at which to take over, s.
-
     Attributes:
         commanding: Whether to command.
+        on_trial: Whether it commands only until the other controller does again.
         revoked_lease: Name of the lease that was revoked; empty if it had none.
     """
 
-    def __init__(self, timeout: float) -> None:
-        self._commands = Watchdog(timeout)
+    def __init__(self) -> None:
+        self._commands = Watchdog(inf)
         self._lease = self.revoked_lease = ""
-        self._standing_by = self.commanding = self._own_lease_revoked = False
+        self._standing_by = self.commanding = self.on_trial = self._own_lease_revoked = False
         self._commanded_since = self._revoked_at = 0.0
         self._updated_at = inf
         self._intervals: deque[float] = deque(maxlen=INTERVALS)
+        self._longest = 0.0
+        self._returned = 0
 
     def lease_announced(self, name: str) -> None:
         """Note that another controller commands under a lease from now on."""
@@ -75,8 +96,13 @@ class Takeover:
 
     def command_received(self, now: float) -> None:
         """Note a command of another controller at steady time now, s."""
+        interval = self._commands.age(now)
         if self._commands.stale(now):
             self._commanded_since = now
+        if self._standing_by or self.on_trial:
+            decayed = self._longest * exp(-interval / JITTER_MEMORY_S)
+            self._longest = max(decayed, interval) if isfinite(interval) else 0.0
+        self._returned += self.on_trial
         self._commands.feed(now)
 
     def own_lease_revoked(self, now: float) -> None:
@@ -89,6 +115,15 @@ class Takeover:
         """Median interval between cycles, s, which arriving states start."""
         known = sorted(self._intervals)
         return known[len(known) // 2] if len(known) >= FEWEST_INTERVALS else SLOWEST_S
+
+    def timeout(self, given: float) -> float:
+        """Return the age of the last command at which to take over, s.
+
+        Args:
+            given: Its parameter, s; 0 to derive it from the intervals between commands.
+        """
+        by_jitter = min(max(JITTER_FACTOR * self._longest, SHORTEST_TIMEOUT_S), LONGEST_TIMEOUT_S)
+        return max(given or by_jitter, MIN_PERIODS * self.period)
 
     def age(self, now: float) -> float:
         """Return the time since the last command of another controller, s."""
@@ -105,17 +140,29 @@ class Takeover:
         if self._updated_at < now:
             self._intervals.append(now - self._updated_at)
         self._updated_at = now
+        if self.on_trial:
+            return self._tried(now)
         self._commands.timeout = timeout
         if self._commands.stale(now):
             if not (self._standing_by and has_states):
                 return None
-            self._standing_by, self.commanding, self.revoked_lease = False, True, self._lease
-            self._revoked_at = now
-            return Transition.TAKE_OVER
+            self._standing_by, self.commanding, self.on_trial = False, True, True
+            self._returned, self._revoked_at = 0, now
+            return Transition.TRY
         if self.commanding:
             return self._contested(now)
         first, self._standing_by = not self._standing_by, True
         return Transition.STAND_BY if first else None
+
+    def _tried(self, now: float) -> Transition | None:
+        """Return the transition of a cycle on trial."""
+        if self._returned >= RETURNED:
+            self.commanding, self.on_trial, self._standing_by = False, False, True
+            return Transition.RETURN
+        if now - self._revoked_at < RETURN_S:
+            return None
+        self.on_trial, self.revoked_lease, self._revoked_at = False, self._lease, now
+        return Transition.TAKE_OVER
 
     def _contested(self, now: float) -> Transition | None:
         """Return the transition where another controller commands too."""
@@ -131,17 +178,11 @@ class Takeover:
         return Transition.REVOKE_AGAIN
 
 
-MIN_PERIODS = 3.0
-"""Fewest periods of the states without a command before a takeover."""
-
 OWN_KEPT = 32
 """Latest own commands, which the standby recognizes when the middleware returns them."""
 
 REVOCATION_PERIOD_S = 5e-3
 """Period of reading revocations, s; after a stall one is due at once."""
-
-LEASE, REVOKED_LEASE = "lease", "revoked_lease"
-"""Topics below that of the commands: the lease that begins, and the one that is revoked."""
 
 STANDBY_PREFIX = "standby:"
 """Beginning of the lease names of standby controllers; no node name has a colon."""
@@ -177,8 +218,8 @@ class Lease:
 
     def acquire(self) -> None:
         """Begin a new lease and announce it."""
-        owner = STANDBY_PREFIX if self._standby else self._node.get_name()
-        self.name, self.ended = f"{owner} {uuid4()}", False
+        prefix = STANDBY_PREFIX if self._standby else ""
+        self.name, self.ended = f"{prefix}{self._node.get_name()} {uuid4()}", False
         self._announce.publish(String(data=self.name))
 
     def release(self) -> None:
@@ -201,8 +242,9 @@ class Lease:
 class Standby:
     """Monitors the commands of another controller and takes over when they stop.
 
-    Several nodes may stand by. Of those that take over in the same moment, the one whose lease
-    comes first in alphabetical order goes on. Everything runs in the node's loop.
+    Several nodes may stand by. The second one waits twice as long as the first one, in alphabetical
+    order; of those that take over together, the one whose lease comes first goes on. Everything
+    runs in the node's loop.
 
     Args:
         node: The node that stands by.
@@ -210,10 +252,13 @@ class Standby:
 
     Attributes:
         inputs: The subscribers of commands, leases and revocations.
+        rank: Number of standby controllers that take over before this one.
+        timeout: Age of the last command at which this one takes over, s.
     """
 
     def __init__(self, node: RobotNode[ControllerParameters], topic: str) -> None:
         self._node, self._topic = node, topic
+        self.rank, self.timeout = 0, SHORTEST_TIMEOUT_S
         self._lease = Lease(node, topic, standby=True)
         self._revoke = node.create_publisher(String, f"{topic}/{REVOKED_LEASE}", OUTPUT_QOS)
         self.inputs = [
@@ -231,7 +276,7 @@ class Standby:
     def forget(self) -> None:
         """Wait for the first command of another controller."""
         self._lease.release()
-        self._takeover = Takeover(self._node.parameters.standby_timeout)
+        self._takeover = Takeover()
         self._takeover.lease_announced(self._announced)
         self._efforts: Array | None = None
         self._own: deque[tuple[float, ...]] = deque(maxlen=OWN_KEPT)
@@ -240,6 +285,11 @@ class Standby:
     def commanding(self) -> bool:
         """Return whether the node commands in place of the other controller."""
         return self._takeover.commanding
+
+    @property
+    def replacing(self) -> bool:
+        """Return whether the node has replaced the other controller, and not only on trial."""
+        return self.commanding and not self._takeover.on_trial
 
     def note(self, efforts: Array) -> None:
         """Note an own command, shape (n,), which comes back like any other."""
@@ -271,12 +321,12 @@ class Standby:
             The last efforts of the other controller, in the order of its commands, in the cycle
             of the takeover; else None.
         """
-        takeover = self._takeover
-        timeout = max(self._node.parameters.standby_timeout, MIN_PERIODS * takeover.period)
+        takeover, node = self._takeover, self._node
+        self.timeout = takeover.timeout(node.parameters.standby_timeout) * (1 + self.rank)
         age = takeover.age(now)
-        if self.commanding and self._lease.ended:
+        if self.commanding and not takeover.on_trial and self._lease.ended:
             takeover.own_lease_revoked(now)
-        transition = takeover.update(now, timeout, has_states=has_states)
+        transition = takeover.update(now, self.timeout, has_states=has_states)
         if transition is None:
             return None
         takes_over = transition is Transition.TAKE_OVER
@@ -287,11 +337,15 @@ class Standby:
         elif not self.commanding:
             self._lease.release()
         self._log(transition, age)
-        return self._efforts if takes_over else None
+        return self._efforts if transition is Transition.TRY else None
 
     def _log(self, transition: Transition, age: float) -> None:
         topic, log = self._topic, self._node.get_logger()
-        if transition is Transition.TAKE_OVER:
+        if transition is Transition.TRY:
+            log.warning(f"no {topic} for {1e3 * age:.0f} ms; the arm comes to rest from here")
+        elif transition is Transition.RETURN:
+            log.warning(f"{topic} came back in time and is followed again; standing by")
+        elif transition is Transition.TAKE_OVER:
             log.error(
                 f"no {topic} for {1e3 * age:.0f} ms; taken over: the arm comes to rest and is held"
             )

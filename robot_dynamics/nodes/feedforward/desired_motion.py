@@ -8,7 +8,7 @@ from time import monotonic
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
-from robot_dynamics.control import Load, Watchdog
+from robot_dynamics.control import Watchdog
 from robot_dynamics.control.transitions import Fade
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -17,7 +17,7 @@ from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
-from robot_dynamics.trajectory import State
+from robot_dynamics.trajectory import State, Trajectory
 
 
 class DesiredMotion:
@@ -49,8 +49,8 @@ class DesiredMotion:
         self._fade.duration = fade
 
     def efforts_of(self, state: State) -> Array:
-        """Return efforts under the present load, shape (n,) or (N, n) as the state, N m or N."""
-        return self._model.feedforward(*state)
+        """Return efforts under the load at the end of its ramp, shape as the state's, N m or N."""
+        return self._arm.load.target(self._arm.base).feedforward(*state)
 
     def rows_at(self, state: State, now: float) -> Array:
         """Return position, velocity and effort of a state, shape (3, n); do not modify them.
@@ -80,7 +80,7 @@ class WrenchInput:
 
     Args:
         node: Node that subscribes.
-        load: Returns the present load.
+        arm: Model and load of the arm.
         q: Returns the desired positions, shape (n,); None while wrenches are ignored.
 
     Attributes:
@@ -90,10 +90,10 @@ class WrenchInput:
     def __init__(
         self,
         node: RobotNode[FeedforwardParameters],
-        load: Callable[[], Load],
+        arm: OnlineModel,
         q: Callable[[], Array | None],
     ) -> None:
-        self._node, self._load, self._q = node, load, q
+        self._node, self._arm, self._q = node, arm, q
         self._watchdog = Watchdog(np.inf)
         self.received = False
         self.use(node.parameters)
@@ -102,15 +102,18 @@ class WrenchInput:
     def use(self, parameters: FeedforwardParameters) -> None:
         """Use the times of new parameters."""
         self._watchdog.timeout = parameters.wrench_timeout
-        self._load().wrench.duration = parameters.wrench_ramp
+        self._arm.load.wrench.duration = parameters.wrench_ramp
 
     def _on_wrench(self, msg: WrenchStamped) -> None:
         q = self._q()
         if q is None:
             return
-        load = self._load()
+        load, arm = self._arm.load, self._arm
         try:
-            load.exert(wrench_from_msg(msg), load.pose(msg.header.frame_id, q))
+            wrench, pose = wrench_from_msg(msg), load.pose(msg.header.frame_id, q)
+            here = Trajectory.hold(self._node.robot.joint_names, q)
+            arm.check_load(load.exerting(arm.base, wrench, pose), here)
+            load.exert(wrench, pose)
         except RobotDynamicsError as error:
             self._node.throttled_log.warn("wrench", f"wrench refused: {error}")
             return
@@ -120,7 +123,7 @@ class WrenchInput:
     def check(self, now: float) -> None:
         """Return the wrench to zero if the last one is too old at steady time `now`, s."""
         if self._watchdog.change(now) == "stale":
-            self._load().wrench.aim(np.zeros(6))
+            self._arm.load.wrench.aim(np.zeros(6))
             self._node.get_logger().warning(
                 f"no wrench for {self._watchdog.timeout:g} s; returning to zero"
             )

@@ -47,7 +47,7 @@ from robot_dynamics.nodes.runtime.online_model import OnlineModel
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
-from robot_dynamics.trajectory import Follower, State, Waypoints
+from robot_dynamics.trajectory import Follower, State, Trajectory, Waypoints
 from robot_dynamics.trajectory.goal import Goal, Goals, Moment, Tolerances, Verdict
 from robot_dynamics.trajectory.handover import Handover, MotionClock, PlannedMotion
 from robot_dynamics.trajectory.motion_limits import LIMITS, check_finite, check_start
@@ -71,7 +71,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         robot, n = self.robot, self.robot.dof
         dynamics = Dynamics(robot, self.parameters.formulation)
         no_feedback = Gains(np.zeros(n), np.zeros(n))
-        self.arm = OnlineModel(self, Model(dynamics, no_feedback))
+        self._follower: Follower | None = None
+        self.arm = OnlineModel(self, Model(dynamics, no_feedback), self._motion_ahead)
         compile_kernels(self.arm.at(monotonic()))
         self._desired = DesiredMotion(self.arm, monotonic(), self.parameters.fade)
         self._states = JointReader("joint_states", self.robot.joint_names)
@@ -97,7 +98,7 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             JointState, "joint_states", self._on_joint_states, STATE_QOS
         )
         self._reference_refusals = ReferenceRefusals(self)
-        self._wrench = WrenchInput(self, lambda: self.arm.load, self._desired_q)
+        self._wrench = WrenchInput(self, self.arm, self._desired_q)
         tolerances = DefaultTolerances(self.group, robot.independent_joints)
         self._server = serve_goals(self, tolerances, self.parameters.action_monitor_rate)
         self.get_logger().info(
@@ -109,8 +110,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
 
     def _forget(self) -> None:
         self._states.forget()
-        self._follower: Follower | None = None
-        self._handover = Handover()
+        self._follower = None
+        self._handover, self._unfollowed = Handover(), ""
         self._read_states_at = 0.0  # steady time, s
         self._motion_clock = MotionClock(self.get_clock().now().nanoseconds, monotonic())
 
@@ -173,6 +174,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
                 "trajectory dropped because its motion was stopped; send it again"
             )
         self._with_effort.update(follower, steady)
+        if self._reference_refusals.refusal != self._unfollowed:
+            self._on_unfollowed(follower, now)
         state = follower.sample(now)
         if self._wrench.received:
             self._wrench.check(steady)
@@ -203,12 +206,21 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
             f"the clock jumped back by {-jump:.3f} s; pending trajectories are dropped"
         )
 
+    def _on_unfollowed(self, follower: Follower, now: float) -> None:
+        """Cancel the motion once the arm does not follow: only a new one is to move it."""
+        self._unfollowed = why = self._reference_refusals.refusal
+        if not why or not self._states.complete:
+            return
+        moving = follower.moving(now)
+        self.goals.end(Verdict.INVALID_GOAL, why)
+        follower.go_to(self._states.position.copy(), now)
+        self._handover.forget()
+        if moving:
+            self.get_logger().warning(f"motion cancelled: {why}")
+
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """Update the goal, and stop if the arm has missed it."""
         q, qd = self._states.position.copy(), self._states.velocity.copy()
-        if (why := self._reference_refusals.refusal) and self.goals.end(Verdict.INVALID_GOAL, why):
-            follower.go_to(q, now)
-            return
         error = position_error(state.q, q, self._continuous)
         moment = Moment(now, follower.trajectory, state, tau, q, qd, error, self._measurements)
         progress = self.goals.judge(moment)
@@ -241,6 +253,10 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
     def _present_motion(self) -> tuple[Follower, bool] | None:
         """Return the follower, and whether another motion is about to replace its own."""
         return None if self._follower is None else (self._follower, self._handover.pending)
+
+    def _motion_ahead(self) -> Trajectory | None:
+        """Return the rest of the desired motion; None before the first state."""
+        return None if self._follower is None else self._follower.ahead(self._motion_clock.now)
 
     def _desired_q(self) -> Array | None:
         """Return the desired positions, shape (n,); None before the first state."""

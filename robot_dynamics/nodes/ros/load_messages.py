@@ -24,6 +24,10 @@ PLAUSIBLE_GRAVITY = (5.0, 20.0)
 """Range of accelerations accepted as gravity, m/s^2; an IMU in units of g shows 1."""
 
 
+LARGEST_GRAVITY = 30.0
+"""Largest gravity accepted as a parameter, m/s^2: more than on Jupiter."""
+
+
 def wrench_from_msg(msg: WrenchStamped) -> Array:
     """Return force (N) over moment (N m), shape (6,), in axes and about the origin of its frame.
 
@@ -103,15 +107,19 @@ def gravity_from_msg(msg: Imu) -> Array:
 
 
 def check_gravity(gravity: Sequence[float]) -> None:
-    """Check the number of entries of the parameter `gravity`.
+    """Check number and size of the entries of the parameter `gravity`.
 
     Raises:
-        ArgumentError: If it has neither three entries nor none.
+        ArgumentError: If it has neither three entries nor none, or is larger than on any planet.
     """
     if len(gravity) not in (0, 3):
         raise ArgumentError(
             f"parameter 'gravity' has {len(gravity)} entries; give three numbers, m/s^2, or an "
             "empty list for the gravity of the robot"
+        )
+    if (size := math.hypot(*gravity)) > LARGEST_GRAVITY:
+        raise ArgumentError(
+            f"parameter 'gravity' is {size:.4g} m/s^2; give {LARGEST_GRAVITY:g} m/s^2 at most"
         )
 
 

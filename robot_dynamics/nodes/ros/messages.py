@@ -20,6 +20,9 @@ from robot_dynamics.nodes.ros.joint_values import ALL, FIELDS, JointValues, Plac
 from robot_dynamics.trajectory import Point, Waypoints, read_points
 from robot_dynamics.trajectory.trajectory_files import points_of
 
+LEASE, REVOKED_LEASE = "lease", "revoked_lease"
+"""Topics below that of the commands: the lease that begins, and the one that is revoked."""
+
 COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 """Efforts in the order of `joints`, as in ros2_control; and with names and the stamp of the
 answered state, which our own nodes prefer."""

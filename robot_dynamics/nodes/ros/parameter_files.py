@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -71,6 +72,12 @@ def standby_file(config: str) -> str:
 def standby_names(name: str) -> list[str]:
     """Return the names under which the parameters of a node are written for its standby too."""
     return [name, *([f"{name}_standby"] if name.endswith("controller_node") else [])]
+
+
+def keep_temporary_files_together() -> None:
+    """Put temporary files of this process, also those of launch_ros, where its end removes them."""
+    tempfile.tempdir = tempfile.mkdtemp(prefix="robot_dynamics_")
+    atexit.register(shutil.rmtree, tempfile.tempdir, ignore_errors=True)
 
 
 def temporary_file(text: str) -> str:

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import rclpy
-import yaml
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import InertiaStamped
@@ -29,6 +28,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.user_files import parse_yaml
 from robot_dynamics.nodes.ros.diagnostics import in_words as value_in_words
 from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import ANSWER_TOPIC, trajectory_msg
@@ -318,8 +318,8 @@ def typed_value(text: str, name: str) -> Any:
         ArgumentError: If it cannot be read.
     """
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
+        return parse_yaml(text, name, ArgumentError, "a value")
+    except ArgumentError:
         raise ArgumentError(
             f"{name}: '{text}' is not a value; give true, 0.5, text or [1, 2]"
         ) from None

@@ -209,6 +209,7 @@ def composed(
     rclpy.init(context=context, domain_id=domain)
     try:
         common = {"urdf_path": robot, "rate": rate, "realtime_priority": priority}
+        common["require_effort_limits"] = False  # of a simulation
         nodes = Composed(context, common, **own)
         with nodes.process as process:
             process.start()

@@ -6,6 +6,7 @@ inputs of kernels that are already compiled.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
@@ -17,6 +18,7 @@ from rclpy.subscription import Subscription
 from sensor_msgs.msg import Imu
 
 from robot_dynamics.control import Load, Model
+from robot_dynamics.control.load import check_load
 from robot_dynamics.control.transitions import LowPass
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -36,6 +38,7 @@ from robot_dynamics.nodes.runtime.robot_node import LoopParameters, RobotNode
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.plausibility import body_faults
 from robot_dynamics.spatial import Inertia
+from robot_dynamics.trajectory import Trajectory
 
 IMU_TIMEOUT_S = 1.0
 """Age of the last IMU message at which to report a fault, s."""
@@ -109,13 +112,19 @@ class OnlineModel:
     Args:
         node: Node with the parameters and topics.
         model: Equations and gains; the parameters set its terms and load.
+        motion: Returns the motion from now on that a new load must permit; None if unknown.
 
     Attributes:
         at: Returns the model at a steady time, s; the same object while nothing changes.
     """
 
-    def __init__(self, node: RobotNode[ModelParameters], model: Model) -> None:
-        self._node = node
+    def __init__(
+        self,
+        node: RobotNode[ModelParameters],
+        model: Model,
+        motion: Callable[[], Trajectory | None] = lambda: None,
+    ) -> None:
+        self._node, self._motion = node, motion
         self._drives = DriveParameters(node, self.change_friction, self.change_terms)
         self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
@@ -130,6 +139,11 @@ class OnlineModel:
         self._payload_in = node.create_subscription(
             InertiaStamped, "payload", self._on_payload, TRAJECTORY_QOS
         )
+
+    @property
+    def rotor_inertia(self) -> Array:
+        """Rotor inertia at the joints, shape (n,), kg m^2 or kg."""
+        return self._drives.rotor_inertia
 
     @property
     def base(self) -> Model:
@@ -258,6 +272,22 @@ class OnlineModel:
             self.load.carries(payload.frame)
         elif self._begun and payload.mass:
             self.load.pose()
+        if self._begun and payload.mass:
+            body = Inertia.from_com(payload.mass, *_com_and_inertia(payload))
+            try:
+                self.check_load(self.load.bearing(self.base, body, payload.frame))
+            except ArgumentError as error:
+                raise ArgumentError(f"payload of {payload.mass:g} kg: {error}") from None
+
+    def check_load(self, after: Model, motion: Trajectory | None = None) -> None:
+        """Refuse a model with a load under which a motion, by default the present, is too hard.
+
+        Raises:
+            ArgumentError: See `control.load.check_load`.
+        """
+        motion = motion or self._motion()
+        if motion is not None:
+            check_load(self.load.target(self.base), after, motion)
 
     def _carry(self, payload: PayloadParameters) -> None:
         """Set the payload; compiles only if another link carries it."""

@@ -56,6 +56,26 @@ class RobotParameters:
     )
 
 
+@dataclass(frozen=True)
+class JointLimitParameters:
+    """Limits of one joint for all that a node plans, checks and commands."""
+
+    velocity: float = parameter(
+        0.0,
+        "Velocity limit of the joint, rad/s or m/s; 0 for that of the URDF",
+        low=0.0,
+        high=1e9,
+        read_only=True,
+    )
+    effort: float = parameter(
+        0.0,
+        "Effort limit of the joint, N m or N; 0 for that of the URDF",
+        low=0.0,
+        high=1e9,
+        read_only=True,
+    )
+
+
 class RobotDescription:
     """The robot of a node: from its parameters, or else from the topic `robot_description`.
 

@@ -43,6 +43,7 @@ from robot_dynamics.nodes.runtime.loop_statistics import (
     timing_values,
 )
 from robot_dynamics.nodes.runtime.robot_description import (
+    JointLimitParameters,
     RobotDescription,
     RobotParameters,
     described_joints,
@@ -184,8 +185,13 @@ class RobotNode(ManagedNode, Generic[P]):
         return self._description.ready()
 
     def configure(self) -> None:
-        """See `ManagedNode.configure`: read the robot."""
-        self.robot, self._order = self._moving(self._description.robot())
+        """See `ManagedNode.configure`: read the robot and its limits."""
+        described = self._description.robot()
+        self._joint_limits = {
+            name: self.group(JointLimitParameters, f"limits.{name}")
+            for name in moved(described, self.parameters.joints)[0].joint_names
+        }
+        self.robot, self._order = self._moving(described)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """See `ManagedNode.on_configure`: declares all groups of parameters."""
@@ -224,7 +230,15 @@ class RobotNode(ManagedNode, Generic[P]):
     # -- the robot ----------------------------------------------------------------------------
 
     def _moving(self, robot: Robot) -> tuple[Robot, Array]:
-        return moved(robot, self.parameters.joints)
+        """Return the robot with its unused joints locked and the limits of the parameters."""
+        robot, order = moved(robot, self.parameters.joints)
+        limits = (self.given_limits(name) for name in ("velocity", "effort"))
+        return robot.with_limits(*limits), order
+
+    def given_limits(self, name: str) -> dict[str, float]:
+        """Return the limits that parameters give, "velocity" or "effort", by joint."""
+        values = {joint: getattr(p.value, name) for joint, p in self._joint_limits.items()}
+        return {joint: value for joint, value in values.items() if value}
 
     def _on_description(self, text: str) -> None:
         """Apply a new robot description, or refuse it."""

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from itertools import compress
-from time import monotonic
+from time import monotonic, sleep
 
 import numpy as np
 from rclpy.clock import ClockType, ROSClock
@@ -55,6 +55,10 @@ from robot_dynamics.viewer.snapshot import tool_frame
 
 RESEND_AFTER_S = 0.5
 """Time after which an unanswered state is sent again in lockstep, s."""
+
+LONGEST_END_S, STANDS_S, STANDS_STILL = 4.0, 0.8, 0.01
+"""Longest time to simulate while the process ends, time for which the arm must stand before, s, and
+the speed below which it stands, rad/s or m/s: a controller that ends measures that it stands."""
 
 
 class Actuation(Enum):
@@ -138,6 +142,18 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         else:
             rate = self.parameters.rate * self.parameters.real_time_factor
             self.start_task(self.tick, rate, inputs=[self._input.named])
+
+    def shut_down(self) -> None:
+        """See `ManagedNode.shut_down`: Ctrl-C ends all nodes, and a controller stops the arm."""
+        moved_at = begin = monotonic()
+        while not (self._paused or self.parameters.lockstep) and self.active and self.commanded:
+            now = monotonic()
+            if np.abs(self.plant.qd).max() > STANDS_STILL:
+                moved_at = now
+            if now > min(moved_at + STANDS_S, begin + LONGEST_END_S):
+                break
+            sleep(0.01)
+        super().shut_down()
 
     def update_robot(self, robot: Robot) -> None:
         """See `RobotNode.update_robot`: the motion goes on with the new links."""

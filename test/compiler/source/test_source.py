@@ -116,7 +116,10 @@ def test_python_kernel_gives_nan_where_native_code_does():
 # -- C ------------------------------------------------------------------------------------------
 
 SUFFIX = {"double": "", "float": "_f"}
-STRICT_C = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion"]
+STRICT_C = [
+    *("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-pedantic"),
+    "-Wdouble-promotion",
+]
 
 
 def compiled_c(program, folder, scalar):
@@ -182,7 +185,7 @@ def test_the_c_header_names_robot_digest_and_counts(arm):
     program = inverse_program(arm)
     source = c_source(program, header={"Robot": "arm with a */ in its name"})
     head = source.split("*/")[0]
-    assert " * Robot: arm with a * / in its name\n" in source
+    assert " * Robot: arm with a %2A/ in its name\n" in source
     assert f"Equations: {program.digest}" in source
     assert f"Operations: {operation_count(program)}" in source
     assert "do not edit" in head

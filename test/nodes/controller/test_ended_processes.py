@@ -1,7 +1,7 @@
-"""Every node ended in every way, in motion and at rest, before a plant that forgets no command.
+"""Composed nodes and onlookers ended in every way, before a plant that forgets no command.
 
 A simulator whose brakes never close obeys its last command for ever, as forward_command_controller
-does. What was measured stands in docs/hardware.md.
+does. `python -m benchmark.faults` ends the other nodes and writes the table of docs/hardware.md.
 """
 
 import re
@@ -29,7 +29,7 @@ FAR = np.array([0.9, -0.6, 0.9, 0.1, 0.9, 0.8])
 STOPPED_AFTER = 0.5  # s
 REST = 0.1  # rad/s
 DRIFT, WATCHED = 0.05, 10.0  # rad, s
-TIMEOUT = 0.03  # s, of the stand-by
+TIMEOUT = 0.05  # s, of the stand-by at most
 WAYS = {"killed": signal.SIGKILL, "ended": signal.SIGTERM, "standing": signal.SIGSTOP}
 COMPOSED = "composed_nodes"
 ONLOOKERS = ("standby", "trajectory_node", "monitor_node", "recorder_node")
@@ -99,7 +99,7 @@ class Arm:
 
     def waited(self):
         """Time by which the stand-by was later than it is allowed to be, s: it had to wait."""
-        takeovers = re.findall(r"for (\d+) ms; taken over", self.nodes["standby"].log)
+        takeovers = re.findall(r"for (\d+) ms; the arm comes to rest", self.nodes["standby"].log)
         return max(int(takeovers[-1]) * 1e-3 - TIMEOUT, 0.0) if takeovers else 0.0
 
 
@@ -113,23 +113,18 @@ def speed(msg):
 
 @pytest.mark.parametrize("moving", [True, False], ids=["in motion", "at rest"])
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", ["controller_node", "feedforward_node", COMPOSED])
-def test_after_any_end_of_a_process_the_arm_stands_within_half_a_second_and_stays(
-    start, peer, name, way, moving
+def test_after_any_end_of_composed_nodes_the_arm_stands_within_half_a_second_and_stays(
+    start, peer, way, moving
 ):
-    arm = Arm(start, peer, composed=name == COMPOSED)
+    arm = Arm(start, peer, composed=True)
     if moving:
         arm.moves()
     at = arm.now()
-    arm.nodes[name].send(WAYS[way])
+    arm.nodes[COMPOSED].send(WAYS[way])
     after = arm.state_at(at + STOPPED_AFTER)
     stopped = stamp(after)
     path = arm.path(stopped, stopped + WATCHED)
     drift = np.abs(path - path[0]).max()
-    print(  # for docs/hardware.md
-        f"{name} {way} {'in motion' if moving else 'at rest'}: {speed(after):.3f} rad/s after "
-        f"0.5 s, {drift:.4f} rad in 10 s, stand-by late by {1e3 * arm.waited():.0f} ms"
-    )
     if arm.waited():  # of a processor: then it is at rest so much later
         after = arm.state_at(at + STOPPED_AFTER + arm.waited())
         path = arm.path(stamp(after), stamp(after) + WATCHED)
@@ -159,6 +154,19 @@ def test_the_arm_goes_on_as_before_when_all_end_that_only_look_on(
     path = arm.path(at := arm.now(), at + WATCHED)
     assert np.abs(path - goal).max() < DRIFT
     assert moving or np.abs(arm.path(before, at) - goal).max() < DRIFT
+
+
+def test_one_that_stops_for_a_moment_goes_on_without_being_resumed(start, peer):
+    arm = Arm(start, peer)
+    controller, standby = arm.nodes["controller_node"], arm.nodes["standby"]
+    arm.moves()
+    before = len(standby.log)
+    controller.send(signal.SIGSTOP)
+    standby.wait_for_log("the arm comes to rest from here", before)
+    controller.send(signal.SIGCONT)
+    standby.wait_for_log("came back in time", before)
+    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.02, "FAR")
+    assert "taken over" not in standby.log[before:]
 
 
 def test_one_that_stood_still_and_goes_on_commands_no_more_before_it_is_resumed(start, peer):

@@ -13,8 +13,10 @@ from std_srvs.srv import Trigger
 
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import effort_limits
+from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.nodes.ros.messages import nanoseconds
 from robot_dynamics.robot import find_robot
+from robot_dynamics.trajectory.motions import middle_pose
 from ros_system import wait_for
 
 ROBOT = read_urdf(find_robot("planar_2r"))
@@ -22,6 +24,7 @@ DYNAMICS = Dynamics(ROBOT)
 NAMES = list(ROBOT.joint_names)
 Q = np.array([0.3, 0.4])
 NODE = "controller_node"
+VELOCITY = 0.5  # rad/s, of joint_1
 
 # Same kernels, same numbers, torques below 100 N m: round-off
 EXACT = 1e-9
@@ -32,7 +35,7 @@ class Arm:
 
     def __init__(self, peer, node):
         self.q, self.qd = Q, np.zeros(2)
-        self.q_d, self.tau = Q, DYNAMICS.gravity(Q)
+        self.q_d, self.qd_d, self.tau = Q, np.zeros(2), DYNAMICS.gravity(Q)
         self.node, self._peer = node, peer
         self.stamps, self.seen = [], True
         self._states = peer.node.create_publisher(JointState, "joint_states", 1)
@@ -46,7 +49,7 @@ class Arm:
         self.stamps.append(stamp)
         for publisher, q, qd, tau in (
             (self._states, self.q, self.qd, np.zeros(2)),
-            (self._reference, self.q_d, np.zeros(2), self.tau),
+            (self._reference, self.q_d, self.qd_d, self.tau),
         ):
             if publisher is self._states and not self.seen:
                 continue
@@ -89,12 +92,14 @@ def running(start_for_module, peer):
         "gains.joint_2.p": 6.0,
         "gains.joint_2.d": 4.0,
         "fade": 0.05,
+        "limits.joint_1.velocity": VELOCITY,
         "state_timeout": 10.0,  # a busy machine may let this process wait
         "reference_timeout": 10.0,
     }
     node = start_for_module(NODE, parameters)
     arm = Arm(peer, node)
     node.wait_for_log("tracking the reference")
+    arm.default_rates = [peer.get_parameter(NODE, f"limits.{n}.effort_rate") for n in NAMES]
     return arm
 
 
@@ -106,7 +111,7 @@ def arm(running, peer):
     off = {
         f"limits.{name}.{limit}": 0.0
         for name in NAMES
-        for limit in ("effort_rate", "soft_margin", "velocity", "tracking_error")
+        for limit in ("effort_rate", "soft_margin", "tracking_error")
     }
     assert peer.set_parameters(NODE, {**off, "mode": "feedforward"}).successful
     running.becomes(DYNAMICS.gravity(Q), "rest")
@@ -145,15 +150,17 @@ def test_commands_end_with_one_line_when_states_have_not_come_for_long_and_begin
     assert "waiting for" not in arm.node.log[before:]  # all joints have been named
 
 
+def test_the_effort_rate_is_limited_by_default(arm):
+    np.testing.assert_allclose(arm.default_rates, 5.0 * 20.0 * effort_limits(ROBOT), rtol=EXACT)
+
+
 def test_efforts_change_no_faster_than_their_limit(arm, peer):
     rate = 1.5
     arm.use(limits__joint_1__effort_rate=rate, limits__joint_2__effort_rate=rate)
     arm.node.wait_for_log(
         "limits.joint_1.effort_rate of 1.5 is reached by the feedback of an error"
     )
-    arm.node.wait_for_log(
-        "limits.joint_2: effort_rate 1.5, soft_margin 0, velocity 0, tracking_err"
-    )
+    arm.node.wait_for_log("limits.joint_2: effort_rate 1.5, soft_margin 0, tracking_error 0")
     arm.moves(gains(peer, "p"))
     since = nanoseconds(arm.stamps[-1])  # commands by name may come later than those without
     arm.q_d = Q + 0.05
@@ -186,22 +193,37 @@ def test_a_joint_in_its_soft_margin_is_pushed_back(arm):
 
 
 def test_a_joint_above_its_velocity_limit_is_braked(arm, peer):
-    arm.use(limits__joint_1__velocity=0.5, mode="gravity_compensation")
+    arm.use(mode="gravity_compensation")
     arm.node.wait_for_log("mode 'gravity_compensation', before 'feedforward'")
     arm.becomes(DYNAMICS.gravity(Q), "gravity at rest")
     arm.qd = np.array([0.8, 3.0])
-    brake = gains(peer, "d")[0] * (0.8 - 0.5)
+    brake = gains(peer, "d")[0] * (0.8 - VELOCITY)
     arm.becomes(DYNAMICS.gravity(Q) - np.array([brake, 0.0]), "the brake")
+
+
+def test_a_reference_faster_than_a_joint_may_move_is_not_followed(arm, peer):
+    begin, arm.qd_d = len(arm.node.log), np.array([0.8, 0.0])
+    line = (
+        "stopped: the reference of joint 'joint_1' moves at 0.8 rad/s, beyond its limit of 0.5 "
+        "rad/s; slow the motion down, and give all nodes the same limits; call "
+        "controller_node/resume to go on"
+    )
+    arm.node.wait_for_log(line, begin)
+    arm.becomes(DYNAMICS.gravity(Q), "gravity where it stands")
+    arm.qd_d = np.zeros(2)
+    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    wait_for(lambda: "tracking the reference" in arm.node.log[begin:], "tracking")
 
 
 def test_an_arm_that_does_not_respond_is_reported_and_pushed_with_little(arm, peer):
     arm.use(limits__joint_1__tracking_error=0.01)
     arm.q_d = Q + [0.02, 0.0]
-    arm.node.wait_for_log("stopped: tracking error too large, of joint 'joint_1'")
+    arm.node.wait_for_log("stopped: joint 'joint_1' is 0.02 rad from its reference, beyond its")
     arm.use(limits__joint_1__tracking_error=0.0)
     received, count = len(arm.node.log), len(arm.named)
-    arm.q_d = Q + [1.5, 0.0]
     assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    wait_for(lambda: "tracking the reference" in arm.node.log[received:], "tracking")
+    arm.q_d = Q + [1.5, 0.0]
     line = (
         "no joint moves although 'joint_1' is pushed with a tenth of its effort limit; is what "
         "receives /effort_command active? The controller keeps trying"
@@ -223,14 +245,18 @@ def test_an_arm_that_does_not_respond_is_reported_and_pushed_with_little(arm, pe
 def test_a_lost_reference_stops_the_arm_until_it_is_resumed(arm, peer):
     arm.use(limits__joint_2__tracking_error=0.1)
     arm.q_d = Q + np.array([0.0, 0.2])
-    line = "stopped: tracking error too large, of joint 'joint_2'; call controller_node/resume"
+    line = (
+        "stopped: joint 'joint_2' is 0.2 rad from its reference, beyond its limit of 0.1 rad; is "
+        "the joint blocked, or the model wrong?; call controller_node/resume to go on"
+    )
     arm.node.wait_for_log(line)
     arm.becomes(DYNAMICS.gravity(Q), "gravity where it stands")
-    arm.q_d = Q
+    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    arm.node.wait_for_log("holding still until the reference comes to the arm")
     count = len(arm.commands)
     wait_for(lambda: len(arm.commands) > count + 20, "commands")
     assert "tracking the reference" not in arm.node.log.split(line)[-1]  # not by itself
-    assert peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
+    arm.q_d = Q
     wait_for(lambda: "tracking the reference" in arm.node.log.split(line)[-1], "tracking")
     assert not peer.call(Trigger, f"/{NODE}/resume", Trigger.Request()).success
 
@@ -247,11 +273,38 @@ def test_gains_that_would_make_a_joint_unstable_are_refused_with_the_whole_set(a
     np.testing.assert_array_equal(gains(peer, "d"), d)
 
 
+@pytest.mark.parametrize("d", [1e9, 2e4])
+def test_a_velocity_gain_beyond_the_stability_limit_is_refused_with_the_limit(arm, peer, d):
+    p = gains(peer, "p")[0]
+    refused = peer.set_parameters(NODE, {"gains.joint_1.d": d})
+    inertia = DYNAMICS.mass_matrix(middle_pose(ROBOT))[0, 0]
+    most = inertia * stability_limit(p / d, 1e-3, 2e-3)  # states of 1 kHz, and 1 ms on the way
+    assert refused.reason == (
+        f"gains.joint_1: d of {d:g} makes the joint unstable with states every 1 ms, 2 ms late; "
+        f"keep it below {most:.4g}"
+    )
+    unstable = peer.set_parameters(NODE, {"gains.joint_1.p": 1e9}).reason
+    assert unstable.startswith("gains.joint_1: p of 1e+09 makes the joint unstable with states ")
+
+
 def test_modes_that_use_the_model_carry_the_payload(arm, peer):
     arm.use(mode="pd_gravity", payload__mass=1.2, payload__frame="endpoint")
     loaded = ROBOT.with_payload("endpoint", 1.2)
     arm.becomes(Dynamics(loaded, cache=False).gravity(Q), "gravity with payload")
     arm.use(payload__mass=0.0)
+
+
+def test_a_payload_that_the_arm_cannot_hold_is_refused_with_numbers(arm, peer):
+    heavy = {"payload.mass": 60.0, "payload.com": [0.0, 0.0, 0.3], "payload.frame": "endpoint"}
+    refused = peer.set_parameters(NODE, heavy)
+    loaded = Dynamics(ROBOT.with_payload("endpoint", 60.0, (0.0, 0.0, 0.3)), cache=False)
+    i = int(np.argmax(np.abs(loaded.gravity(Q)) / effort_limits(ROBOT)))
+    assert refused.reason == (
+        f"payload of 60 kg: joint '{NAMES[i]}' would need {loaded.gravity(Q)[i]:.4g} N m here, "
+        f"beyond its limit of {effort_limits(ROBOT)[i]:.4g} N m; give a lighter load, or move to "
+        "another pose first"
+    )
+    arm.becomes(DYNAMICS.gravity(Q), "gravity without payload")
 
 
 def test_another_node_that_commands_the_same_joints_is_named_once(arm, peer):

@@ -2,16 +2,26 @@
 
 import pytest
 
-from robot_dynamics.nodes.controller.standby import IGNORED_S, Takeover, Transition
+from robot_dynamics.nodes.controller.standby import (
+    IGNORED_S,
+    LONGEST_TIMEOUT_S,
+    RETURN_S,
+    RETURNED,
+    SHORTEST_TIMEOUT_S,
+    Takeover,
+    Transition,
+)
 
 TIMEOUT = 0.03
+TRIAL = round(1e3 * (TIMEOUT + RETURN_S)) + 2
+"""Cycles without a command until the lease of the other controller is revoked."""
 
 
 class Cycles:
     """A takeover, updated every millisecond."""
 
     def __init__(self):
-        self.takeover, self.k = Takeover(TIMEOUT), 0
+        self.takeover, self.k = Takeover(), 0
         self.takeover.lease_announced("first")
 
     def run(self, cycles, *, commanded, has_states=True):
@@ -35,7 +45,9 @@ def test_it_takes_over_once_commands_have_stopped_for_as_long_as_allowed():
     loop = Cycles()
     assert loop.run(100, commanded=True) == [Transition.STAND_BY]
     assert loop.run(30, commanded=False) == []
-    assert loop.run(2, commanded=False) == [Transition.TAKE_OVER]
+    assert loop.run(2, commanded=False) == [Transition.TRY]
+    assert loop.takeover.commanding and loop.takeover.revoked_lease == ""
+    assert loop.run(TRIAL, commanded=False) == [Transition.TAKE_OVER]
     assert loop.takeover.commanding and loop.takeover.revoked_lease == "first"
     assert loop.run(1000, commanded=False) == []
 
@@ -44,17 +56,45 @@ def test_it_takes_over_only_while_states_arrive():
     loop = Cycles()
     loop.run(100, commanded=True)
     assert loop.run(100, commanded=False, has_states=False) == []
-    assert loop.run(1, commanded=False) == [Transition.TAKE_OVER]
+    assert loop.run(1, commanded=False) == [Transition.TRY]
+
+
+def test_a_controller_that_returns_in_time_goes_on_under_its_lease():
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    for _ in range(3):
+        assert loop.run(49, commanded=False) == [Transition.TRY]
+        assert loop.run(RETURNED - 1, commanded=True) == []
+        assert loop.run(1, commanded=True) == [Transition.RETURN]
+        assert not loop.takeover.commanding and loop.takeover.revoked_lease == ""
+    assert loop.run(1000, commanded=True) == []
+
+
+def test_the_timeout_grows_with_the_jitter_of_commands_within_bounds():
+    loop = Cycles()
+    loop.run(100, commanded=True)
+    assert loop.takeover.timeout(0.0) == SHORTEST_TIMEOUT_S
+    loop.run(13, commanded=False)
+    loop.run(1, commanded=True)
+    assert loop.takeover.timeout(0.0) == pytest.approx(3 * 14e-3)
+    loop.run(25, commanded=False)
+    loop.run(1, commanded=True)
+    assert loop.takeover.timeout(0.0) == LONGEST_TIMEOUT_S
+    assert loop.takeover.timeout(0.5) == 0.5
+    loop.takeover.lease_announced("second")
+    loop.run(200_000, commanded=True)
+    assert loop.takeover.timeout(0.0) == SHORTEST_TIMEOUT_S
 
 
 def test_one_that_only_paused_is_revoked_again_and_does_not_get_the_commands_back():
     loop = Cycles()
     loop.run(100, commanded=True)
-    loop.run(40, commanded=False)
+    loop.run(TRIAL, commanded=False)
     repeated = loop.run(200, commanded=True)
     assert (
         set(repeated) == {Transition.REVOKE_AGAIN} and len(repeated) <= 4
     )  # now and then, not in every cycle
+    loop.run(TRIAL, commanded=False)
     assert loop.takeover.commanding
     assert loop.run(1000, commanded=False) == []
 
@@ -62,18 +102,18 @@ def test_one_that_only_paused_is_revoked_again_and_does_not_get_the_commands_bac
 def test_a_new_lease_gets_the_commands_at_once():
     loop = Cycles()
     loop.run(100, commanded=True)
-    loop.run(40, commanded=False)
+    loop.run(TRIAL, commanded=False)
     loop.takeover.lease_announced("second")
     assert loop.run(100, commanded=True) == [Transition.YIELD]
     assert not loop.takeover.commanding
-    loop.run(31, commanded=False)
+    loop.run(TRIAL, commanded=False)
     assert loop.takeover.commanding and loop.takeover.revoked_lease == "second"
 
 
 def test_it_gives_way_to_a_controller_that_ignores_the_revocation():
     loop = Cycles()
     loop.run(100, commanded=True)
-    loop.run(40, commanded=False)
+    loop.run(TRIAL, commanded=False)
     repeated = loop.run(round(1e3 * IGNORED_S) + 10, commanded=True)
     assert repeated[-1] is Transition.GIVE_WAY
     assert not loop.takeover.commanding
@@ -83,7 +123,7 @@ def test_a_controller_without_a_lease_gets_the_commands_back_as_soon_as_it_comma
     loop = Cycles()
     loop.takeover.lease_announced("")
     loop.run(100, commanded=True)
-    loop.run(40, commanded=False)
+    loop.run(TRIAL, commanded=False)
     assert loop.run(100, commanded=True) == [Transition.YIELD]
 
 
@@ -101,11 +141,11 @@ def test_it_knows_the_period_after_few_cycles_and_a_late_one_does_not_change_it(
 def test_one_whose_own_lease_is_revoked_stands_by_again_and_takes_over_again():
     loop = Cycles()
     loop.run(100, commanded=True)
-    loop.run(40, commanded=False)
+    loop.run(TRIAL, commanded=False)
     loop.takeover.lease_announced("another standby")
     loop.takeover.own_lease_revoked(1e-3 * loop.k)
     assert loop.run(1, commanded=False) == [Transition.YIELD]
     assert not loop.takeover.commanding
     assert loop.run(100, commanded=True) == []
-    assert loop.run(40, commanded=False) == [Transition.TAKE_OVER]
+    assert loop.run(TRIAL, commanded=False) == [Transition.TRY, Transition.TAKE_OVER]
     assert loop.takeover.revoked_lease == "another standby"

@@ -157,6 +157,11 @@ def test_a_payload_may_move_to_another_body_without_a_step(peer, efforts, put_do
             "payload refused: m is nan; every number must be finite",
         ),
         (payload_msg(1.0, (0, 0, 0), "hand"), "no frame 'hand' in robot 'planar_2r'"),
+        (
+            payload_msg(60.0, (0.0, 0.0, 0.3)),
+            "payload refused: payload of 60 kg: joint 'joint_1' would need",
+        ),
+        (payload_msg(500.0, (0.0, 0.0, 0.0)), "payload of 500 kg: joint 'joint_2' would need"),
         (payload_msg(5000.0, (0, 0, 0)), "payload: weighs 5000 kg; are the masses in grams?"),
     ],
 )
@@ -213,6 +218,8 @@ def test_gravity_is_a_parameter_of_three_numbers(peer, efforts):
     node, received = efforts
     refused = peer.set_parameter(NODE, "gravity", [1.0, 2.0])
     assert not refused.successful and "'gravity' has 2 entries; give three" in refused.reason
+    refused = peer.set_parameter(NODE, "gravity", [0.0, 0.0, -1e5])
+    assert refused.reason == "parameter 'gravity' is 1e+05 m/s^2; give 30 m/s^2 at most"
     assert peer.set_parameter(NODE, "gravity", [1.0, -2.0, -9.0]).successful
     becomes(received, gravity(vector=[1.0, -2.0, -9.0]), "the other gravity")
     node.wait_for_log("gravity: 1, -2, -9 m/s^2")

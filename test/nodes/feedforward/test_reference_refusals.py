@@ -9,6 +9,7 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.nodes.ros.messages import duration_msg
@@ -33,7 +34,7 @@ def system(start, peer):
         states.publish(msg)
 
     timer = peer.node.create_timer(0.01, publish)
-    common = {"urdf_path": "planar_2r", "rate": 100.0}
+    common = {"urdf_path": "planar_2r", "rate": 100.0, "limits.joint_1.velocity": 0.5}
     feedforward = start("feedforward_node", common)
     controller = start("controller_node", common)
     feedforward.wait_for_log("ready for trajectories")
@@ -41,11 +42,11 @@ def system(start, peer):
     publisher = peer.publisher(JointTrajectory, "joint_trajectory")
     wait_for(lambda: references, "a reference")
 
-    def send():
+    def send(seconds=0.2):
         """Send the arm to the other one of the two positions."""
         at_start = abs(references[-1].position[0] - START[0]) < HALF_WAY
         goal = GOAL if at_start else START
-        point = JointTrajectoryPoint(positions=goal, time_from_start=duration_msg(0.2))
+        point = JointTrajectoryPoint(positions=goal, time_from_start=duration_msg(seconds))
         publisher.publish(JointTrajectory(joint_names=NAMES, points=[point]))
 
     yield feedforward, controller, references, send
@@ -83,3 +84,30 @@ def test_a_motion_is_refused_while_its_controller_says_that_it_moves_no_joint(sy
     # The reason of a stopped node does not count: another controller may follow
     controller.stop()
     sent(lambda: np.abs(np.array(references[-1].position) - rest).max() > HALF_WAY, "the motion")
+
+
+def test_a_motion_is_limited_by_the_parameters_and_cancelled_when_its_controller_stops(
+    system, peer
+):
+    feedforward, controller, references, send = system
+    peer.listen(Float64MultiArray, "effort_command")
+    controller.wait_for_log("tracking the reference")
+    wait_for(lambda: send(0.05) or "needs velocity 1.875" in feedforward.log, "a fast motion")
+    assert (
+        "refused: trajectory: joint 'joint_1' needs velocity 1.875 rad/s at 0.025 s, beyond its "
+        "limit of 0.5 rad/s; slow it down"
+    ) in feedforward.log
+    limit = {"limits.joint_1.tracking_error": 0.005}  # less than pushes brakes
+    assert peer.set_parameters("controller_node", limit).successful
+    begin = len(feedforward.log)
+    wait_for(lambda: send(2.0) or "motion cancelled" in feedforward.log[begin:], "a stop")
+    stop = "stopped: joint 'joint_1' is 0.00"
+    assert f"motion cancelled: controller_node: {stop}" in feedforward.log[begin:]
+    assert "rad from its reference, beyond its limit of 0.005 rad" in controller.log
+    wait_for(lambda: np.abs(np.array(references[-1].position) - START).max() < 1e-9, "the arm")
+    begin = len(controller.log)
+    assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success
+    wait_for(lambda: "tracking the reference" in controller.log[begin:], "tracking")
+    count = len(references)
+    wait_for(lambda: len(references) > count + 100, "a second")
+    assert not any(any(msg.velocity) for msg in references[count:])

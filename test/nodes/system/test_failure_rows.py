@@ -245,8 +245,25 @@ def test_efforts_that_joint_states_show_are_not_fed_back(arm):
         )
 
 
-def test_an_effort_limit_of_zero_counts_as_unknown(controlled):
-    node = controlled(ARM.replace('effort="100"', 'effort="0"'))
+UNLIMITED = ARM.replace('effort="100"', 'effort="0"')
+
+
+def test_a_real_arm_without_effort_limits_is_refused_unless_parameters_give_them(start, namespace):
+    parameters = {"robot_description": UNLIMITED, "rate": 100.0}
+    process = start("controller_node", parameters, namespace[0])
+    wait_for(lambda: not process.running, "the end")
+    assert process.stop() == 1
+    assert (
+        "controller_node: robot 'arm' has no effort limit for shoulder, elbow; set "
+        "limits.shoulder.effort and so on, or <limit effort> in the URDF, or "
+        "require_effort_limits: false for a simulation"
+    ) in process.log
+    given = {f"limits.{name}.effort": 100.0 for name in ("shoulder", "elbow")}
+    start("controller_node", {**parameters, **given}, namespace[0]).wait_for_log("control of robot")
+
+
+def test_an_effort_limit_of_zero_is_unknown_to_the_controller_of_a_simulation(controlled):
+    node = controlled(UNLIMITED, require_effort_limits=False)
     node.answers(gravity(node.robot, shoulder=0.2, elbow=0.1), ("shoulder", "elbow"), [0.2, 0.1])
     node.process.wait_for_log("no effort limit in the URDF for shoulder, elbow; not saturated")
 

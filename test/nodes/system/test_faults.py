@@ -1,14 +1,12 @@
 """Any node is killed with -9 and started again: the others hold, and go on by themselves."""
 
 import re
-import time
 
 import numpy as np
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
-from std_srvs.srv import Trigger
 
 from arm_system import (
     AT_REST,
@@ -147,12 +145,7 @@ def test_a_robot_that_comes_back_elsewhere_is_brought_to_the_reference_without_a
     arm.launch("simulator")  # at START, as after a reset
     wait_for(lambda: len(arm.states) > received, "joint_states")
 
-    def arrives():
-        peer.call(Trigger, "/controller_node/resume", Trigger.Request())
-        time.sleep(2.0)
-        return np.abs(arm.position() - FAR).max() < AT_REST
-
-    wait_for(arrives, "the goal")
+    arm.goes_to(NAMES, FAR, AT_REST)  # a new motion, once it is resumed
     off = dict.fromkeys(limits, 0.0)
     assert peer.set_parameters("controller_node", off).successful
     assert fastest_effort(arm.states[received:], SLACK) <= EFFORT_RATE

@@ -57,11 +57,15 @@ class Partial(NamedTuple):
         """Add one more joint."""
         return Partial({**self.values, joint: value}, (*self.steps, step))
 
+    def renumbered(self, numbers: Sequence[int]) -> Partial:
+        """Give every joint another number."""
+        values = {numbers[k]: x for k, x in self.values.items()}
+        return Partial(values, tuple(s._replace(joint=numbers[s.joint]) for s in self.steps))
+
     def around(self, joint: int, value: Any) -> Partial:
         """Insert a joint; the numbers of the joints from there on grow by one."""
-        values = {k + (k >= joint): x for k, x in self.values.items()}
-        steps = (step._replace(joint=step.joint + (step.joint >= joint)) for step in self.steps)
-        return Partial({**values, joint: value}, tuple(steps))
+        way = self.renumbered([k + (k >= joint) for k in range(len(self.values))])
+        return Partial({**way.values, joint: value}, way.steps)
 
 
 def branches(

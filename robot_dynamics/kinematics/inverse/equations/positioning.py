@@ -18,7 +18,7 @@ import numpy as np
 from robot_dynamics.compiler.graph.piecewise import select
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
-from robot_dynamics.kinematics.inverse.axis_chain import Axis
+from robot_dynamics.kinematics.inverse.axis_chain import Axis, Displacement
 from robot_dynamics.kinematics.inverse.equations.circle_and_ellipse import circle_and_ellipse
 from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     SAME,
@@ -42,6 +42,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
     square_and_line,
     times,
 )
+from robot_dynamics.spatial import rotation_from_rpy
 
 MEETING = 3e-6
 """Ratio below which neighbouring axes count as meeting or parallel; what that leaves is polished
@@ -61,15 +62,34 @@ Row = tuple[Any, Any, Any]
 
 
 class Held(NamedTuple):
-    """A joint among others whose motion is known.
+    """A motion among those of the joints that is known.
 
     Attributes:
-        axis: Its line.
-        place: How many of the others are before it.
+        axis: Line of the joint that makes it; or `Hand`, for any displacement.
+        place: How many of the joints are before it.
     """
 
-    axis: Axis
+    axis: Axis | Hand
     place: int
+
+
+class Hand:
+    """A body that makes any known displacement, in place of the axis of a joint."""
+
+    @staticmethod
+    def vector(v: Vector, value: Displacement) -> Vector:
+        """Return a vector after the displacement."""
+        return value.vector(v)
+
+    @staticmethod
+    def point(x: Vector, value: Displacement) -> Vector:
+        """Return a point after the displacement."""
+        return value.point(x)
+
+    @staticmethod
+    def back(value: Displacement) -> Displacement:
+        """Return the inverse displacement."""
+        return value.inverse
 
 
 class Positioning:
@@ -155,6 +175,13 @@ class Positioning:
         if self.held is None:
             return [None]
         angles = (0.7, -1.9, 2.6)
+        if isinstance(self.held.axis, Hand):
+            rotations = [rotation_from_rpy(np.array([x, 0.6 * x, -x])) for x in angles]
+            places = [(x, 0.4 - x, 0.7) for x in angles]
+            zero = (0.0, 0.0, 0.0)
+            return [
+                Displacement(R.tolist(), zero, p) for R, p in zip(rotations, places, strict=True)
+            ]
         if not self.held.axis.rotates:
             return [0.3 * angle for angle in angles]
         return [Turn(float(np.cos(angle)), float(np.sin(angle))) for angle in angles]

@@ -1,4 +1,4 @@
-"""Closed form of chains whose last axes, at most three, meet in one point: Pieper's wrist.
+"""Closed form of chains with axes that meet in one point: Pieper's wrist, at the end or inside.
 
 Up to three joints bring the point to its place (`positioning`), then the wrist turns the hand.
 """
@@ -21,13 +21,14 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import (
     branches,
     missed_by,
 )
-from robot_dynamics.kinematics.inverse.equations.positioning import Held, Positioning
+from robot_dynamics.kinematics.inverse.equations.positioning import Hand, Held, Positioning
 from robot_dynamics.kinematics.inverse.equations.subproblems import (
     Turn,
     Vector,
     axis_to_angle,
     dot,
     point_to_point,
+    times,
 )
 
 RIGHT = 1e-13
@@ -93,6 +94,40 @@ class WristEquations:
         yield from three_turns(
             self.wrist, n, self.name, way, lambda v: before(target.vector(v)), free
         )
+
+
+class InnerWristEquations:
+    """Axes 2, 3 and 4 of six meet in one point, joints 1, 5 and 6 are any.
+
+    The point stays where it is: E_1^-1 T E_6^-1 E_5^-1 w = w, which three joints with the pose T
+    between them bring about.
+    """
+
+    def __init__(self, axes: Sequence[Axis], names: tuple[str, str, str]) -> None:
+        if len(axes) != 6 or not all(axis.rotates for axis in axes[1:4]):
+            raise NoClosedForm("six joints, with revolute ones inside")
+        if any(sine(a, b) < SAME for a, b in itertools.pairwise(axes[1:4])):
+            raise NoClosedForm("neighbouring axes of a wrist are not parallel")
+        self.axes, self.name, self.centre = axes, names[2], common_point(axes[1:4])
+        back = [Axis(times(-1.0, axis.h), axis.p, axis.rotates) for axis in axes]
+        outer = [back[0], back[5], back[4]]
+        self.position = Positioning(outer, self.centre, names[:2], Held(Hand(), 1))
+        self.quartic = self.position.quartic
+        self.missed = missed_by(axes, (1, 4), (axes[3].h, across(axes[3].h)))
+
+    def solve(self, target: Displacement, free: Frees, given: Any = None) -> list[Partial]:
+        """Return all motions of the joints; none is given."""
+        ways: list[Partial] = []
+        for found in self.position.solve(self.centre, free[0], target):
+            way = found.renumbered((0, 5, 4))
+
+            def left(v: Vector, way: Partial = way) -> Vector:  # of a vector, for the wrist
+                for joint in (4, 5):
+                    v = self.axes[joint].vector(v, self.axes[joint].back(way.values[joint]))
+                return self.axes[0].vector(target.vector(v), self.axes[0].back(way.values[0]))
+
+            ways += three_turns(self.axes[1:4], 1, self.name, way, left, free[1])
+        return ways
 
 
 def three_turns(

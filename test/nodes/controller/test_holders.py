@@ -1,0 +1,53 @@
+"""Diagnostics and `robot-dynamics doctor` name what holds the arm."""
+
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from diagnostic_msgs.msg import DiagnosticArray
+
+from robot_dynamics.nodes.machine import Finding
+from robot_dynamics.nodes.ros.arm_findings import arm_findings
+from robot_dynamics.nodes.ros.topics import keepers_of
+from ros_system import wait_for
+
+COMMON = {"urdf_path": "planar_2r", "rate": 100.0}
+DEVICE = "forward_effort_controller"
+ALONE = f"nothing stands by: without commands, {DEVICE} may keep the last one"
+
+
+def test_brakes_of_a_simulator_close_and_onlookers_keep_nothing():
+    assert keepers_of(["simulator_node", "peer"]) == []
+    assert keepers_of(["recorder_node", "viewer_node", "controller_node_standby"]) == []
+    assert keepers_of(["recorder_node", DEVICE, "controller_node_standby"]) == [DEVICE]
+
+
+def test_what_commands_and_what_stands_by_is_reported(start, peer, domain, monkeypatch):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+    assert arm_findings() == []
+    start("simulator_node", COMMON, ["-r", f"__node:={DEVICE}"])
+    controller = start("controller_node", COMMON)
+    reports = peer.listen(DiagnosticArray, "/diagnostics")
+
+    def report(node):
+        found = [s for msg in reports[-20:] for s in msg.status if s.name.strip("/") == node]
+        if not found:
+            return "", {}
+        return found[-1].message, {pair.key: pair.value for pair in found[-1].values}
+
+    controller.wait_for_log("holding")
+    wait_for(lambda: ALONE in report("controller_node")[0], "the fault")
+    assert report("controller_node")[1]["stands by"] == "nothing"
+    assert report("controller_node")[1]["commands"] == "controller_node"
+    remedy = f"{ALONE}; start a controller that stands by (docs/hardware.md)"
+    found = "controller_node commands; stands by: nothing"
+    assert arm_findings() == [Finding("/effort_command", found, remedy)]
+
+    name = "controller_node_standby"
+    standby = start("controller_node", {**COMMON, "standby": True}, ["-r", f"__node:={name}"])
+    standby.wait_for_log("standing by")
+    wait_for(lambda: ALONE not in report("controller_node")[0], "the end of the fault")
+    assert name in report("controller_node")[1]["stands by"]
+    wait_for(lambda: report(name)[1].get("commands") == "another node", "its report")
+    found = f"controller_node commands; stands by: {name}"
+    assert arm_findings() == [Finding("/effort_command", found)]
