@@ -16,6 +16,7 @@ import numpy as np
 sys.path[:0] = [str(Path(__file__).parents[1] / "helpers"), str(Path(__file__).parent)]
 
 from bounded import REFUSED, bounded, main
+
 from robot_dynamics import Dynamics, cli, read_urdf
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.user_files import read_yaml
