@@ -10,8 +10,8 @@ from robot_dynamics import Dynamics
 from robot_dynamics.kinematics import InverseKinematics
 from robot_dynamics.robot.denavit_hartenberg import TOOL
 
-STEP = 0.1  # rad, of the joint motion along a self-motion
-ARC = 0.12  # rad: one degree at either end of a range, and one step of the oracle
+STEP = 0.15  # rad, of the joint motion along a self-motion
+ARC = 0.17  # rad: one degree at either end of a range, and one step of the oracle
 
 
 def elbow_arm(a_1, d_2, wrist):
@@ -64,7 +64,7 @@ def travelled(dynamics, frame, q, joint, sense):
 def test_a_self_motion_names_its_joint_and_how_far_it_goes(name):
     arm, special, at, named = ARMS[name]
     ik, dynamics = InverseKinematics(arm.robot, arm.frame), Dynamics(arm.robot)
-    q = np.random.default_rng(8).uniform(-np.pi, np.pi, (3, 6))
+    q = np.random.default_rng(8).uniform(-np.pi, np.pi, (2, 6))
     q[:, special] = at
     R, p = dynamics.pose(q, arm.frame)
     found, seen = ik(R, p), set()
@@ -82,3 +82,39 @@ def test_a_self_motion_names_its_joint_and_how_far_it_goes(name):
             text = f"joint '{joint}' may be from {low:.2f} to {high:.2f} rad, and others follow"
         assert found.self_motion[k, rows[0]] == text
     assert seen == named
+
+
+def test_a_self_motion_at_a_double_root_of_the_shoulder_is_named():
+    """The wrist is on axis 2 and next to axis 1: digits are lost at both roots."""
+    arm = elbow_arm(0.0, 0.1, (90, -90))
+    ik, dynamics = InverseKinematics(arm.robot, arm.frame), Dynamics(arm.robot)
+    rng = np.random.default_rng(8)
+    q = rng.uniform(-np.pi, np.pi, (20, 6))
+    q[:, 2] = np.pi / 2
+    R, p = dynamics.pose(q, arm.frame)
+    found = ik(R, p)
+    texts = set(found.self_motion[found.valid])
+    assert texts == {"joint 'joint_2' may be anywhere, and others follow"}
+    trials = np.tile(q[0], (60, 1))
+    trials[:, 1] = np.repeat([-2.5, -1.0, 0.5, 2.0], 15)  # stays there
+    trials[:, 3:] = rng.uniform(-np.pi, np.pi, (60, 3))
+    for _ in range(20):
+        R_at, p_at = dynamics.pose(trials, arm.frame)
+        skew = R[0] @ R_at.transpose(0, 2, 1)
+        skew = 0.5 * (skew - skew.transpose(0, 2, 1))
+        error = np.hstack([p[0] - p_at, skew[:, [2, 0, 1], [1, 2, 0]]])
+        J = dynamics.jacobian(trials, arm.frame)
+        J[:, :, 1] = 0.0
+        trials += np.einsum("nij,nj->ni", np.linalg.pinv(J, rcond=1e-3), error).clip(-0.5, 0.5)
+    misses = np.abs(dynamics.pose(trials, arm.frame)[0] - R[0]).max(axis=(1, 2))
+    assert misses.reshape(4, 15).min(axis=1) == pytest.approx(np.zeros(4), abs=1e-9)
+
+
+def test_a_wrist_next_to_being_in_line_has_no_self_motion():
+    arm = SIX_JOINTS["irb120"]
+    ik = InverseKinematics(arm.robot, arm.frame)
+    q = np.random.default_rng(8).uniform(-1.0, 1.0, (10, 6))
+    q[:, 4] = 1e-8
+    found = ik(*Dynamics(arm.robot).pose(q, arm.frame))
+    assert found.valid.any(axis=1).all()
+    assert set(found.self_motion[found.valid]) == {None}

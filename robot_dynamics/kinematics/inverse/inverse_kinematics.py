@@ -294,7 +294,7 @@ class InverseKinematics:
             if not valid[row].any():
                 reasons[row] = closed.reason(*one)
             elif (state[row] >= 2.0).any():
-                texts[row] = self_motions(closed, q[row], valid[row], [*one[:3], frees[row]])
+                texts[row] = self_motions(closed, valid[row], [*one[:3], frees[row]])
         return reasons, texts
 
     def _polish(self, found: Branches, pose: list[Any]) -> None:

@@ -12,8 +12,9 @@ from robot_dynamics.kinematics.inverse.equations.partial_solutions import Partia
 REACHED = 1e-9
 """Residual up to which a solution reproduces its pose."""
 
-FREE = 1e-18
-"""Product of distances from an axis, m^2 or without unit, below which its joint may turn freely."""
+FREE = 1e-14
+"""Product of distances from an axis, m^2 or without unit, below which its joint may turn freely: a
+double root is known to half of all digits."""
 
 
 class InverseSolutions(NamedTuple):

@@ -27,6 +27,9 @@ ROUNDS = 5
 SAMPLES = 360
 """Angles at which a self-motion is tried for its range."""
 
+NUDGES = 2e-13 * np.vstack([np.zeros(3), np.eye(3), -np.eye(3)])
+"""Changes of a position, m, above the round-off of a double root."""
+
 EXACT_ROUNDS = 13
 """Until it is known to the last digits: how near a second joint has to come to being free."""
 
@@ -81,7 +84,7 @@ def free_angles_within_reach(
     return np.column_stack([*as_turn(arm)[:2], *as_turn(hand)[:2]])
 
 
-def self_motions(closed: ClosedFormKernel, q: Array, valid: Array, pose: list[Any]) -> list[Any]:
+def self_motions(closed: ClosedFormKernel, valid: Array, pose: list[Any]) -> list[Any]:
     """Describe the self-motion of every branch of a pose, or return None for it.
 
     The free angles are turned round, together and one by one: where the others still reach the
@@ -89,64 +92,80 @@ def self_motions(closed: ClosedFormKernel, q: Array, valid: Array, pose: list[An
 
     Args:
         closed: The closed form.
-        q: Positions of the branches, shape (s, n).
-        valid: Whether they reach the pose, shape (s,).
+        valid: Whether the branches reach the pose, shape (s,).
         pose: Rotation, position, redundant position or None, and free angles, shape (s, 4).
     """
-    texts: list[str | None] = [None] * len(q)
+    texts: list[str | None] = [None] * len(valid)
     R, p, given, every = pose
     for free in np.unique(every[valid], axis=0):
         joints = closed.free_joints(R, p, given, free)
-        mine = valid & (every == free).all(axis=1) & np.array(list(map(bool, joints)))
-        if mine.any():
-            ranges = _ranges(closed, q, mine, joints, pose[:3], free)
-            for k in np.flatnonzero(mine):
-                texts[k] = _described(closed.chain.names, q[k], joints[k], *ranges[k])
+        mine = valid & (every == free).all(axis=1)
+        left = [int(k) for k in np.flatnonzero(mine) if joints[k]]
+        for nudge in NUDGES:
+            if left:
+                found = _ranges(closed, left, joints, [R, p + nudge, given], free)
+                for k, (joint, low, high) in found.items():
+                    texts[k] = _described(closed.chain.names, joints[k], joint, low, high)
+                left = [k for k in left if k not in found]
     return texts
+
+
+Range = tuple[int | None, float, float]
+"""Joint that moves, None if none does, and the ends of its range, rad."""
 
 
 def _ranges(
     closed: ClosedFormKernel,
-    q: Array,
-    mine: Array,
+    branches: list[int],
     joints: list[list[int]],
     pose: list[Any],
     free: Array,
-) -> list[tuple[int, int, list[int]]]:
-    """Return for every branch how many samples down and up a free joint moves, and this joint."""
-    ranges: list[tuple[int, int, list[int]]] = [(0, 0, []) for _ in joints]
+) -> dict[int, Range]:
+    """Return the ranges of the free joints of branches, without those that do not turn with `free`.
+
+    Round-off at a double root leaves a joint nearly free, and hides that it is: a nudged pose, for
+    which the root does not exist, shows it.
+    """
+    found: dict[int, Range] = {}
     turns = np.linspace(0.0, 2.0 * np.pi, SAMPLES, endpoint=False)
     here: list[Any] = [None if x is None else x[None] for x in pose]
     frees = np.arctan2(free[1::2], free[::2])[:, None, None]
-    several = max(len(joints[k]) for k in np.flatnonzero(mine)) > 1
+    several = max(len(joints[k]) for k in branches) > 1
     for sides in ((1, 1), (1, 0), (0, 1))[: 3 if several else 1]:
         arm, hand = (start + side * turns for start, side in zip(frees, sides, strict=True))
-        found = closed(*_repeated(arm, hand, *here))
-        reached = found.residual < POLISHED[1]
-        for k in np.flatnonzero(mine & reached[[1, -1]].any(axis=0)):
-            misses = np.flatnonzero(~reached[:, k])
-            down, up = (SAMPLES - 1 - misses[-1], misses[0] - 1) if misses.size else (SAMPLES, 0)
+        q, residual, *_ = closed(*_repeated(arm, hand, *here))
+        reached = residual < POLISHED[1]
+        for k in branches:
             near = 1 if reached[1, k] else -1
-            speeds = np.sin(found.q[near, k] - q[k]) / np.sin(turns[near])
-            moved = [j for j in joints[k] if abs(abs(speeds[j]) - 1.0) < 1e-3]  # but for polishing
-            if moved and down + up > sum(ranges[k][:2]):
-                ranges[k] = (*((down, up) if speeds[moved[0]] > 0.0 else (up, down)), moved[:1])
-    return ranges
+            if not reached[0, k]:
+                continue
+            if not reached[near, k]:
+                found.setdefault(k, (None, 0.0, 0.0))
+                continue
+            speeds = np.sin(q[near, k] - q[0, k]) / np.sin(turns[near])
+            moved = [j for j in joints[k] if abs(abs(speeds[j]) - 1.0) < 1e-3]
+            if moved:
+                misses = np.flatnonzero(~reached[:, k])
+                ends = (misses[-1] - SAMPLES + 1, misses[0] - 1) if misses.size else (0, SAMPLES)
+                low, high = sorted(
+                    q[0, k, moved[0]] + np.sign(speeds[moved[0]]) * turns[1] * np.array(ends)
+                )
+                _, *known = found.get(k, (None, 0.0, 0.0))
+                if high - low > known[1] - known[0]:
+                    found[k] = moved[0], low, high
+    return found
 
 
 def _described(
-    names: tuple[str, ...], q: Array, free: list[int], down: int, up: int, moved: list[int]
-) -> str | None:
-    """Describe how many samples down and up a joint moves, others following; see `self_motions`."""
-    if not free:
-        return None
-    joints = " and ".join(f"joint '{names[j]}'" for j in moved or free)
-    if not moved:
+    names: tuple[str, ...], free: list[int], joint: int | None, low: float, high: float
+) -> str:
+    """Describe the self-motion of one branch: its free joints, and the range of one of them."""
+    if joint is None:
+        joints = " and ".join(f"joint '{names[j]}'" for j in free)
         return f"{joints} may turn, but others reach the pose only from here"
-    if down + up >= SAMPLES:
-        return f"{joints} may be anywhere, and others follow"
-    low, high = (q[moved[0]] + 2.0 * np.pi / SAMPLES * n for n in (-down, up))
-    return f"{joints} may be from {low:.2f} to {high:.2f} rad, and others follow"
+    if high - low > 2.0 * np.pi - 1e-9:
+        return f"joint '{names[joint]}' may be anywhere, and others follow"
+    return f"joint '{names[joint]}' may be from {low:.2f} to {high:.2f} rad, and others follow"
 
 
 def _repeated(
