@@ -316,7 +316,7 @@ DOCUMENTS = {
         "no/such.urdf",
         "no/such.urdf: no such file; give the path of a URDF, or its XML text",
     ),
-    "path with a null byte": ("a\0b", "a\0b: cannot be read: embedded null byte"),
+    "path with a null byte": ("a\0b", "a\\x00b: cannot be read: embedded null byte"),
     "number": (42, "read_urdf takes a path or XML text, got int"),
 }
 
