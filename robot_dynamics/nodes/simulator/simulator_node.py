@@ -146,7 +146,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def shut_down(self) -> None:
         """See `ManagedNode.shut_down`: Ctrl-C ends all nodes, and a controller stops the arm."""
         moved_at = begin = monotonic()
-        while not (self._paused or self.parameters.lockstep) and self.active and self.commanded:
+        while self.active and self.commanded and not (self._paused or self.parameters.lockstep):
             now = monotonic()
             if np.abs(self.plant.qd).max() > STANDS_STILL:
                 moved_at = now
