@@ -60,6 +60,7 @@ REAL_TIME = (
     "test/cli/test_demo.py",
     "test/documents/test_identify_and_follow.py",
     "test/documents/test_readme.py",
+    "test/viewer/test_viewer_node.py",
 )
 
 

@@ -9,8 +9,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from typing import Any
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.numbers import number_from, whole_number_from
 from robot_dynamics.version import __version__
 
 ROBOTS: Mapping[str, str] = {
@@ -77,9 +79,18 @@ example-robot-data and robot_descriptions where they are installed.
 `robot-dynamics VERB --help` says more."""
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose numbers, and those of its subparsers, are read as in files."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.register("type", float, number_from)
+        self.register("type", int, whole_number_from)
+
+
 def parser(verb: str | None) -> argparse.ArgumentParser:
     """Return the parser; only the module of the requested verb is imported."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="robot-dynamics",
         description="A robot's equations of motion, compiled from its URDF.",
         epilog=EXAMPLES,

@@ -25,6 +25,7 @@ from robot_dynamics.errors import (
 )
 from robot_dynamics.formulations import DEFAULT_FORMULATION, FORMULATIONS, FORWARD_ROUTES
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import SPACES, number_from
 from robot_dynamics.robot import Robot, find_robot, read_urdf, urdf_text
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 
@@ -142,7 +143,7 @@ def joint_values(option: str, text: str | None, robot: Robot, default: Array) ->
     values = np.array(default, dtype=np.float64)
     if text is None:
         return values
-    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+    entries = [entry.strip(SPACES) for entry in text.split(",") if entry.strip(SPACES)]
     if any("=" in entry for entry in entries):
         named: set[str] = set()
         for entry in entries:
@@ -170,7 +171,7 @@ def number_list(option: str, text: str, names: Sequence[str]) -> Array:
     Raises:
         ArgumentError: If a number is not one, or their count does not fit.
     """
-    entries = [entry.strip() for entry in text.split(",")]
+    entries = [entry.strip(SPACES) for entry in text.split(",")]
     if len(entries) != len(names):
         raise ArgumentError(
             f"{option}: {len(entries)} numbers where {len(names)} are needed: {','.join(names)}"
@@ -186,7 +187,7 @@ def take_negative_lists(parser: argparse.ArgumentParser) -> None:
 
 def positive(text: str) -> float:
     """Parse a positive number, for argparse."""
-    value = float(text)
+    value = number_from(text)
     if not (np.isfinite(value) and value > 0.0):
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
@@ -202,7 +203,7 @@ def duration(text: str) -> float:
 
 def percentage(text: str) -> float:
     """Parse an error of the masses in percent, for argparse."""
-    value, (least, greatest) = float(text), MASS_ERRORS
+    value, (least, greatest) = number_from(text), MASS_ERRORS
     if not least <= value <= greatest:
         raise argparse.ArgumentTypeError(f"{text} is not within {least:g} to {greatest:g} percent")
     return value
@@ -215,7 +216,7 @@ def joint_units(robot: Robot, joints: Sequence[str]) -> list[tuple[str, str]]:
 
 def _number(option: str, text: str) -> float:
     try:
-        value = float(text)
+        value = number_from(text)
     except ValueError:
         raise ArgumentError(f"{option}: '{text}' is not a number") from None
     if not np.isfinite(value):

@@ -20,8 +20,11 @@ WAY = 2e-3
 EFFORT_SHARE = 0.01
 """Largest change of the mean effort at rest, as a share of its limit."""
 
-UNKNOWN_SHARE = 0.02
-"""Share of the effort limit from which an effort that the model does not explain is a load."""
+UNKNOWN_SHARE = 0.1
+"""Share of the effort limit from which an effort that the model does not explain is a load.
+
+Feedback at rest also pushes against friction; an arm held by all of it would be about to move.
+"""
 
 FEWEST = 6
 """Fewest states by which rest is known."""

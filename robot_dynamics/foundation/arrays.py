@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Mapping
 from numbers import Real
 from types import MappingProxyType
@@ -72,7 +73,9 @@ def numbers(name: str, values: Any, shape: tuple[int, ...], *, traced: bool = Fa
 
     Raises:
         RobotError: If it is anything but finite numbers of that shape.
+        ArgumentError: If entries are masked.
     """
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
         objects = array.dtype == object
@@ -104,6 +107,7 @@ def vector(name: str, values: npt.ArrayLike, length: int) -> Array:
         ShapeError: If it has another shape.
         ArgumentError: If an entry is not a finite number.
     """
+    refuse_masked(name, values)
     array = np.asarray(values)
     if array.shape != (length,):
         raise ShapeError(f"{name} must have shape ({length},), got {array.shape}")
@@ -126,6 +130,7 @@ def matrix(name: str, values: npt.ArrayLike, *, traced: bool = False) -> Array:
     Raises:
         ArgumentError: If it is not a matrix, or an entry is not a finite number.
     """
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
     except ValueError:
@@ -145,8 +150,7 @@ def real_numbers(name: str, value: Any) -> Array:
     Raises:
         ArgumentError: If it holds anything else.
     """
-    if hasattr(value, "mask") and np.ma.is_masked(value):  # np.ma takes 10 ms to import
-        raise ArgumentError(f"{name} has masked entries; fill them, or leave those states out")
+    refuse_masked(name, value)
     try:
         array = np.asarray(value)
         if array.dtype.kind in "biuf":
@@ -157,6 +161,26 @@ def real_numbers(name: str, value: Any) -> Array:
     except (TypeError, ValueError, OverflowError):
         pass
     raise ArgumentError(f"{name} must hold real numbers, got {shown(value)}")
+
+
+def refuse_masked(name: str, value: Any) -> None:
+    """Raise ArgumentError if an array, or one in a list, has masked entries."""
+    if has_masked(value):
+        raise ArgumentError(f"{name} has masked entries; fill them, or leave those states out")
+
+
+def has_masked(value: Any) -> bool:
+    """Return True if an array, or one in a list, has masked entries.
+
+    Nothing is masked where numpy.ma, which takes 10 ms to import, was never imported.
+    """
+    return "numpy.ma" in sys.modules and _is_masked(value)
+
+
+def _is_masked(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(type(x) is not float and _is_masked(x) for x in value)
+    return hasattr(value, "mask") and bool(np.ma.is_masked(value))
 
 
 def refuse_non_finite(name: str, array: Array, start: int = 0) -> None:

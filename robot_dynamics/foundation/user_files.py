@@ -23,6 +23,7 @@ import yaml
 
 from robot_dynamics.errors import RobotDynamicsError, shown
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import number_from
 
 Failure = type[RobotDynamicsError]
 
@@ -34,9 +35,6 @@ MOST_YAML = 2**24
 
 DEEPEST = 50
 """Levels of nesting of a YAML file."""
-
-_NUMBER = re.compile(r"[ \t]*[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf|nan)[ \t]*",
-                     re.ASCII | re.IGNORECASE)  # fmt: skip
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -59,10 +57,19 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             self.depth -= 1
 
 
+_OTHERWISE = ("timestamp", "value", "int", "float")
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in known if not tag.endswith((":timestamp", ":value"))]
+    first: [item for item in known if item[0].rpartition(":")[2] not in _OTHERWISE]
     for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+# Decimal numbers alone: YAML 1.1 has 1_0, 1:30 and 010 for 10, 90 and 8, and 1e-3 as text
+for _kind, _pattern in (
+    ("int", r"[-+]?(0|[1-9]\d*)\Z"),
+    ("float", r"[-+]?((\d+\.?\d*|\.\d+)([eE][-+]?\d+)?|\.inf)\Z|\.nan\Z"),
+):
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_kind}", re.compile(_pattern, re.ASCII), list("-+.0123456789")
+    )
 
 
 class _Refused(yaml.MarkedYAMLError):  # type: ignore[misc]
@@ -195,10 +202,8 @@ def number(where: str, value: Any, failure: Failure) -> float:
     Raises:
         failure: If it is not a number.
     """
-    if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        raise failure(f"{where} holds {shown(value)}; give a number")
     try:
-        return float(value)
+        return number_from(value) if isinstance(value, str) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise failure(f"{where} holds {shown(value)}; give a number") from None
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from robot_dynamics.errors import RecordingError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.foundation.user_files import number, read_arrays, read_csv
 from robot_dynamics.recordings.bag_reader import BagMessage, bag_messages, is_bag
@@ -152,7 +153,7 @@ def _csv_numbers(path: Path) -> tuple[list[str], Array]:
 
 
 def _number(cell: str) -> float:
-    return float(cell) if cell.strip() else np.nan
+    return number_from(cell) if cell.strip() else np.nan
 
 
 def _meaning(column: str, joints: Sequence[str]) -> tuple[str, str] | None:

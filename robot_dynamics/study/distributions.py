@@ -11,6 +11,7 @@ import numpy as np
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.study.quantities import QUANTITIES
 
 _DEGREE = np.pi / 180.0
@@ -99,6 +100,13 @@ def distribution_of(name: str, text: str | float, *, symmetric: bool = False) ->
     return Distribution("values", numbers)
 
 
+def _number(name: str, text: str) -> float:
+    try:
+        return number_from(text)
+    except ValueError as error:
+        raise ArgumentError(f"{name}: {error}; write 0") from None
+
+
 def _numbers(name: str, text: str, parts: Sequence[str]) -> tuple[float, ...]:
     found = [_WITH_UNIT.fullmatch(part) for part in parts]
     last = found[-1]
@@ -118,7 +126,7 @@ def _numbers(name: str, text: str, parts: Sequence[str]) -> tuple[float, ...]:
             raise ArgumentError(
                 f"{name}: unit '{unit}' in '{text}' {what}; write one of {', '.join(units)}"
             )
-        values.append(float(match[1] if match else 0.0) * units.get(unit, 1.0))
+        values.append(_number(name, match[1] if match else "0") * units.get(unit, 1.0))
     return tuple(values)
 
 

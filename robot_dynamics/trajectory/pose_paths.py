@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array, numbers
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import CsvRow, read_csv
 from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motions import circle_law
@@ -171,7 +172,7 @@ def _from_rpy(angles: Array) -> Rotation:
 
 def _row(path: str | Path, row: CsvRow, length: int) -> list[float]:
     try:
-        values = [float(cell) for cell in row.cells]
+        values = [number_from(cell) for cell in row.cells]
         if np.all(np.isfinite(values)):
             return values
     except ValueError:

@@ -19,12 +19,10 @@ FIELDS = ("positions", "velocities", "accelerations", "effort")
 """Fields of a point, with the names of `trajectory_msgs/JointTrajectoryPoint`."""
 
 LARGEST = 1e12
-"""Largest number of a motion, in its unit, and largest time, s; beyond, powers overflow."""
+"""Largest number of a received motion, and largest time, s; beyond, powers overflow."""
 
 LEAST_STEP_S = 1e-15
 """Least time between two points, s; below, slopes overflow."""
-
-_MAGNITUDE = f"be at most {LARGEST:g} in magnitude"
 
 END_VELOCITY_TOLERANCE = 1e-5
 """Speed below which a motion counts as ending at rest, rad/s or m/s."""
@@ -95,15 +93,14 @@ class Waypoints:
                 f"{expected[1]} joints; give one row per point and one column per joint"
             )
         absent = np.array(np.isnan(array).all(axis=1))
-        wrong = ~(np.abs(array) <= LARGEST)
+        wrong = ~np.isfinite(array)
         if field != "positions":
             wrong &= ~absent[:, None]
         if wrong.any():
             point, joint = np.argwhere(wrong)[0]
-            remedy = "be finite" if not np.isfinite(array[point, joint]) else _MAGNITUDE
             raise TrajectoryError(
                 f"trajectory point {point}: {field} of joint '{self.joint_names[joint]}' is "
-                f"{array[point, joint]}; every number must {remedy}"
+                f"{array[point, joint]}; every number must be finite"
             )
         if field != "positions" and absent.all():
             return None
@@ -246,6 +243,10 @@ def _rows(field: str, rows: list[Sequence[float]], n: int) -> Array | None:
         if len(row) and not np.isfinite(row).any():
             raise TrajectoryError(
                 f"trajectory point {k}: {field} are all {row[0]}; every number must be finite"
+            )
+        if any(LARGEST < abs(value) < np.inf for value in row):
+            raise TrajectoryError(
+                f"trajectory point {k}: {field} exceed {LARGEST:g}; every number must be smaller"
             )
     return np.array([row if len(row) else absent for row in rows], dtype=np.float64)
 

@@ -99,7 +99,8 @@ class Gate:
         if not self._serves:
             server.stop()
             raise RobotDynamicsError(
-                f"viser {viser.__version__} serves in a way that cannot be guarded; install 1.1"
+                f"viser {viser.__version__} serves in a way that cannot be guarded; "
+                "install viser 1.1"
             )
         self._gui = server.gui
         return server
@@ -222,7 +223,7 @@ def valid_value(handle: Any, value: Any) -> object:
         case _:
             valid = False
     if not valid or handle.disabled or not handle.visible:
-        problem = f"'{handle.label}' cannot be {shown(value)}"
+        problem = f"{shown(handle.label)} cannot be {shown(value)}"
         raise _RefusedError(problem, ends=False)
     return value
 

@@ -18,6 +18,7 @@ import trimesh
 
 from robot_dynamics.errors import UrdfError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import number_from, words_of
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 from robot_dynamics.spatial import Inertia, Pose, rotation_from_rpy
@@ -250,7 +251,7 @@ def _colour(material: Element) -> Colour | None:
     if element is None or not element.get("rgba"):
         return None
     try:
-        red, green, blue = (float(x) for x in element.get("rgba").split()[:3])
+        red, green, blue = (number_from(x) for x in words_of(element.get("rgba"))[:3])
     except ValueError:
         return None
     return (round(255 * red), round(255 * green), round(255 * blue))
@@ -258,7 +259,7 @@ def _colour(material: Element) -> Colour | None:
 
 def _floats(document: Document, element: Element, key: str) -> list[float]:
     try:
-        return [float(x) for x in element.get(key).split()]
+        return [number_from(x) for x in words_of(element.get(key))]
     except ValueError:
         problem = f"{key} '{element.get(key)}' is not numbers"
         raise document.error(element, problem) from None

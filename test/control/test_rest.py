@@ -58,6 +58,8 @@ def test_states_that_stopped_are_no_rest():
 
 
 def test_the_last_effort_is_that_of_the_model_and_of_a_load_that_it_does_not_know():
-    rest = fed(lambda _: 0.7, effort=lambda _: GRAVITY + [9.0, 0.1])
-    np.testing.assert_allclose(rest.holding_effort(GRAVITY), GRAVITY + [9.0, 0.0], rtol=1e-12)
+    rest = fed(lambda _: 0.7, effort=lambda _: GRAVITY + [12.0, 0.4])
+    np.testing.assert_allclose(rest.holding_effort(GRAVITY), GRAVITY + [12.0, 0.0], rtol=1e-12)
+    rubbed = fed(lambda _: 0.7, effort=lambda _: GRAVITY + [9.0, 0.1])
+    np.testing.assert_array_equal(rubbed.holding_effort(GRAVITY), GRAVITY)
     np.testing.assert_array_equal(Rest(LIMIT).holding_effort(GRAVITY), GRAVITY)

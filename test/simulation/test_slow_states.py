@@ -160,12 +160,12 @@ def test_an_arm_is_unstable_beyond_the_stability_limit_that_is_derived_and_not_b
 
 
 @pytest.mark.parametrize("name", ROBOTS)
-def test_without_tuning_the_same_arm_oscillates_at_100_hz(name):
+def test_without_tuning_the_same_arm_oscillates_at_100_hz_or_is_stopped_at_its_limits(name):
     loop = Loop(ROBOTS[name], 100, tuned=False)
     loop.run(0.5)
     loop.plant.reset(loop.plant.q, np.full(loop.plant.robot.dof, KICK))
     loop.run(1.5)
-    assert peak_to_peak(loop.run(0.5)) > 5.0 * AT_REST
+    assert peak_to_peak(loop.run(0.5)) > 5.0 * AT_REST or loop.status is Status.STOPPED
 
 
 @pytest.mark.parametrize(

@@ -287,3 +287,13 @@ def test_a_motion_that_arrives_at_rest_at_its_first_point_goes_straight_there():
     given = ZIGZAG.without_overshoot()
     assert given.arriving_at_rest() is given
     assert given.without_overshoot() is given
+
+
+def test_numbers_whose_powers_overflow_are_refused():
+    for points, message in (
+        ([Point(0.0, [0.0]), Point(1.0, [1e300])], "point 1: positions exceed 1e+12; every number"),
+        ([Point(0.0, [0.0]), Point(1e300, [0.0])], "point 1: time is 1.0000000000000001e+300 s; "),
+    ):
+        with pytest.raises(TrajectoryError) as refused:
+            read_points(["a"], points, ["a"])
+        assert str(refused.value).startswith(f"trajectory {message}")

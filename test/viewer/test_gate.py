@@ -135,7 +135,7 @@ def test_viser_that_cannot_be_guarded_serves_nothing(free_port, monkeypatch):
     with pytest.raises(RobotDynamicsError) as error:
         Page(port=free_port)
     assert str(error.value) == (
-        f"viser {viser.__version__} serves in a way that cannot be guarded; install 1.1"
+        f"viser {viser.__version__} serves in a way that cannot be guarded; install viser 1.1"
     )
 
 

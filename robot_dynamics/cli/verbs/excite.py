@@ -33,6 +33,7 @@ from robot_dynamics.cli.recordings import locked
 from robot_dynamics.errors import ArgumentError, MissingPackageError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import needed
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.identification.excitation.excitation_search import (
     CRITERIA,
     Excitation,
@@ -191,7 +192,7 @@ def _corners(text: str | None) -> list[list[float]] | None:
     if text is None:
         return None
     try:
-        numbers = [float(entry) for entry in text.split(",")]
+        numbers = [number_from(entry) for entry in text.split(",")]
     except ValueError:
         numbers = []
     if len(numbers) != 6 or not np.isfinite(numbers).all():

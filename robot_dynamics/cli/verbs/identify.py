@@ -42,6 +42,7 @@ from robot_dynamics.cli.recordings import (
 )
 from robot_dynamics.control import Actuators, Friction
 from robot_dynamics.errors import ArgumentError
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification import (
     Drives,
@@ -201,7 +202,7 @@ def _efforts(
 
 def _load(text: str) -> Inertia:
     try:
-        m, x, y, z, *moments = (float(entry) for entry in text.split(","))
+        m, x, y, z, *moments = map(number_from, text.split(","))
         xx, xy, xz, yy, yz, zz = moments or [0.0] * 6
     except ValueError:
         raise ArgumentError(

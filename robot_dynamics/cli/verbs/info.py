@@ -5,7 +5,8 @@
     robot-dynamics info arm.urdf --convention modified
 
 Joints with their limits; the Denavit-Hartenberg table where the robot is one chain; links without
-mass, physically impossible inertias, missing or absurd limits; the size of the equations.
+mass, physically impossible inertias, missing or absurd limits; effort limits below the worst
+gravity over the workspace, with the pose; the size of the equations.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from robot_dynamics.robot.denavit_hartenberg import CONVENTIONS, denavit_hartenb
 from robot_dynamics.robot.denavit_hartenberg import Table as Chain
 from robot_dynamics.robot.plausibility import plausibility_warnings
 from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.statics.gravity_capacity import overloaded_joints
 
 COUNTED = ("inverse", "gravity", "bias", "mass_matrix", "forward")
 """Kernels whose operations are counted."""
@@ -53,12 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     chain = None if tip is None else denavit_hartenberg(robot, tip, arguments.convention)
     dynamics = Dynamics(robot, arguments.formulation)
     say("counting operations")
+    found = [*plausibility_warnings(robot), *overloaded_joints(dynamics)]
     if arguments.json:
         rows = {"denavit_hartenberg": None if chain is None else chain_rows(chain)}
         counts = {name: asdict(dynamics.operation_count(name)) for name in COUNTED}
-        print_json(
-            {**about(robot), **rows, "warnings": plausibility_warnings(robot), "operations": counts}
-        )
+        print_json({**about(robot), **rows, "warnings": found, "operations": counts})
         return 0
     console = wide_console(130)
     mass = sum(float(link.inertia.mass) for link in robot.links)
@@ -69,7 +70,6 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(joint_table(robot))
     if chain is not None:
         console.print(chain_table(chain, tip))
-    found = list(plausibility_warnings(robot))
     if found:
         console.print("warnings")
         for warning in found:

@@ -4,6 +4,7 @@
     robot-dynamics ros echo effort_command_named --count 1      what is commanded
     robot-dynamics ros mode pd_gravity                          another control mode
     robot-dynamics ros payload 1.2 --com 0,0,0.05               report a load
+    robot-dynamics ros nudge arm.urdf joint_2                   does it move in the right direction
     robot-dynamics ros set simulator_node mass_factor 1.1
     robot-dynamics ros get controller_node mode
     robot-dynamics ros call simulator_node/reset
@@ -19,9 +20,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.cli.arguments import number_list, positive, take_negative_lists
+from robot_dynamics.cli.arguments import load_robot, number_list, positive, take_negative_lists
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.trajectory import Waypoints
 
 if TYPE_CHECKING:
@@ -46,6 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     payload.add_argument("--com", default="0,0,0", help="centre of mass, m (default: 0,0,0)")
     payload.add_argument("--frame", default="", help="link or frame (default: the endpoint)")
     take_negative_lists(payload)
+    nudge = actions.add_parser("nudge", help="push one joint a little: its sign and its place")
+    nudge.add_argument("robot", help="name or URDF path; its joints in the order of the command")
+    nudge.add_argument("joint")
+    nudge.add_argument("--effort", type=float, help="N m or N (default: 2 %% of the limit)")
+    nudge.add_argument("--yes", action="store_true", help="push without asking")
+    take_negative_lists(nudge)
     for name in ("set", "get"):
         action = actions.add_parser(name, help=f"{name} a parameter of a node")
         action.add_argument("node")
@@ -70,12 +78,34 @@ def run(arguments: argparse.Namespace) -> int:
         raise RobotDynamicsError(
             f"no rclpy ({error}): source a ROS 2 installation, or pip install 'robot_dynamics[ros]'"
         ) from None
+    if arguments.action == "nudge":
+        return _nudge(arguments)
     goal = goal_of(arguments.goal, arguments.time) if arguments.action == "move" else None
     with terminal(arguments.namespace) as ros:
         if goal is not None:
             print(ros.move(goal))
         else:
             _do(ros, arguments)
+    return 0
+
+
+def _nudge(arguments: argparse.Namespace) -> int:
+    """Announce a nudge, ask for it, and push."""
+    from robot_dynamics.nodes.ros.nudge import Nudge, effort_of  # noqa: PLC0415
+    from robot_dynamics.nodes.ros.terminal import joined  # noqa: PLC0415
+
+    robot, joint = load_robot(arguments.robot), arguments.joint
+    effort = effort_of(robot, joint, arguments.effort)
+    with joined(lambda context: Nudge(context, arguments.namespace, robot)) as ros:
+        ros.check()
+        print(
+            f"'{joint}' gets up to {effort:+g} N m or N until something moves by 0.01 rad or m, "
+            "and every other joint none:\nclose their brakes or support the arm, stay clear, and "
+            "keep a hand on the emergency stop"
+        )
+        if not arguments.yes and input(f"type {joint} to push it: ") != joint:
+            raise RobotDynamicsError("nothing was pushed")
+        print(ros.push(joint, effort))
     return 0
 
 
@@ -115,7 +145,7 @@ def goal_of(text: str, seconds: float) -> Waypoints:
     for entry in text.split(","):
         name, equals, number = entry.partition("=")
         try:
-            positions.append(float(number))
+            positions.append(number_from(number))
         except ValueError:
             equals = ""
         if not equals or not name.strip():

@@ -29,6 +29,7 @@ from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, shown
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.robot import Robot
 from robot_dynamics.simulation import check_physical
 from robot_dynamics.study import (
@@ -219,7 +220,7 @@ def _typed(file: str, name: str, value: Any) -> Any:
     if name == "rate" or kind not in (int, float):
         return value
     try:
-        number = float(value)
+        number = number_from(value) if isinstance(value, str) else float(value)
         if kind is float or number.is_integer():
             return kind(number)
     except (TypeError, ValueError):
@@ -276,7 +277,7 @@ def _motion(text: str, robot: Robot) -> str | Waypoints:
 
 def _number(option: str, text: str) -> float:
     try:
-        return float(text)
+        return number_from(text)
     except ValueError:
         raise ArgumentError(f"--{option}: '{text}' is not a number") from None
 

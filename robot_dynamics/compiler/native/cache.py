@@ -66,6 +66,9 @@ def folder() -> Path | None:
     return Path(expanded, "robot_dynamics") if os.path.isabs(expanded) else None
 
 
+_IS_FOLDER = "{} is a folder in the place of a kernel, which is compiled each time; remove it"
+
+
 def key_of(*parts: str) -> str:
     """Return the key of code that depends on these parts."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
@@ -115,11 +118,14 @@ def _read(place: Path, name: str) -> bytes | None:
         return None
     finally:
         os.close(folder)
+    state = os.fstat(descriptor)
+    if not (stat.S_ISREG(state.st_mode) and _only_mine(state)):
+        os.close(descriptor)
+        if stat.S_ISDIR(state.st_mode):
+            _say_once(_IS_FOLDER.format(place / name))
+        _log.debug("kernel %s on disk may be from another user and is compiled again", name)
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        state = os.fstat(descriptor)
-        if not (stat.S_ISREG(state.st_mode) and _only_mine(state)):
-            _log.debug("kernel %s on disk may be from another user and is compiled again", name)
-            return None
         return file.read()
 
 
@@ -140,7 +146,10 @@ def store(key: str, about: Mapping[str, Any], code: bytes) -> None:
         unfinished.replace(place / (key + _SUFFIX))
         _evict_oldest(place)
     except OSError as error:
-        _say_once(f"kernels are not cached in {place}: {error.strerror}")
+        if isinstance(error, IsADirectoryError) and error.filename2:
+            _say_once(_IS_FOLDER.format(error.filename2))
+        else:
+            _say_once(f"kernels are not cached in {place}: {error.strerror}")
         with contextlib.suppress(OSError):
             unfinished.unlink()
 

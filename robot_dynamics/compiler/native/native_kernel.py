@@ -30,7 +30,7 @@ from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.native_entry import builtin_function, follow_with
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
 from robot_dynamics.errors import ArgumentError
-from robot_dynamics.foundation.arrays import refuse_non_finite
+from robot_dynamics.foundation.arrays import has_masked, refuse_non_finite
 from robot_dynamics.foundation.lazy import cached_property, imported
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ class NativeKernel(Kernel):
 
     def _by_entry(self, arrays: tuple[Any, ...], threads: int | None) -> Results | None:
         """Make arrays of the arguments and call an entry on them; return None if it declines."""
-        if any(hasattr(a, "mask") for a in arrays):  # an array without it would be another one
+        # An array without its mask would be another one
+        if any(hasattr(a, "mask") for a in arrays) or has_masked(arrays):
             return None
         try:
             ready = [np.asarray(a) for a in arrays]

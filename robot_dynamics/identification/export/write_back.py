@@ -9,6 +9,7 @@ import numpy as np
 
 from robot_dynamics.errors import RobotError, UrdfError
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.numbers import number_from, words_of
 from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.identification.export.urdf_text import Element, UrdfText
 from robot_dynamics.robot.kinematic_tree import Link
@@ -84,7 +85,7 @@ def _write_body(text: UrdfText, element: Element, link: Link) -> None:
     else:
         text.set(origin, "xyz", _numbers(com))
         rpy = text.get(origin, "rpy")
-        R = rotation_from_rpy(np.array([float(x) for x in (rpy or "0 0 0").split()]))
+        R = rotation_from_rpy(np.array([number_from(x) for x in words_of(rpy or "0 0 0")]))
         I_C = R.T @ I_C @ R
     for tag in ("mass", "inertia"):
         if inertial.child(tag) is None:

@@ -27,6 +27,7 @@ from robot_dynamics.control import (
     Status,
     effort_limits,
     gains_for,
+    position_error,
 )
 from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
@@ -62,6 +63,10 @@ LONGEST_STOP_S = 3.0
 
 REST_CHECK_PERIOD_S = 0.01
 """Period of checking for rest, s."""
+
+RETURN_AFTER_S, AT_REST = 1.0, 0.02
+"""Time after a takeover, s, from which a controller may return by itself where arm and reference
+rest: largest speed and distance, rad/s and rad or m/s and m."""
 
 LAST_CYCLES_S = 1.0
 """Tolerated delay of the last cycles, s."""
@@ -173,6 +178,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.arm.base = self.tuning.model(self.arm.base)
         self._fresh = True
         self._unmeasured, self._measure_at = 0, 0.0
+        self._inhibited_at = monotonic()
         inputs = [self._reference_in]
         if self.standby is not None:
             self.standby.forget()
@@ -204,12 +210,14 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states, controller, rest = self.states, self.controller, Rest(self.controller.limit)
         end = monotonic() + LONGEST_STOP_S
         while self.active and states.complete and self.listened_to and not self.inhibited:
-            if not controller.sees(now := monotonic()):
+            now = monotonic()
+            sees = controller.sees(now)  # else the model brings the arm to rest, for a while
+            if controller.status is Status.SILENT or (now > end and not sees):
                 self.get_logger().error("commands end without joint_states: rest is not measured")
                 return None
             q = states.position.copy()
             rest.feed(self._states_in.counts.at, q, states.velocity, controller.commanded)
-            if rest.lasts or now > end:
+            if (sees and rest.lasts) or now > end:
                 effort = rest.holding_effort(controller.model.gravity(q))
                 self._log_end(effort, rest.lasts)
                 return effort
@@ -295,7 +303,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
             if efforts is not None:
                 self._take_over(efforts)
         if self.inhibited:
+            if self.lease is not None:
+                self._return_to_rest(now, self.lease)
             return False
+        self._inhibited_at = now
         command = self._command(now)
         status = self.controller.status
         if command is None:
@@ -320,6 +331,24 @@ class ControllerNode(RobotNode[ControllerParameters]):
             report.log(status)
         return True
 
+    def _return_to_rest(self, now: float, lease: Lease) -> None:
+        """Acquire a new lease after a takeover if that moves nothing; else wait for `~/resume`."""
+        if now - self._inhibited_at < RETURN_AFTER_S or not self.controller.sees(now):
+            return
+        self._inhibited_at = now  # look again later
+        q, reference = self.states.position, self.reference
+        if self.controller.status in (Status.STOPPED, Status.PAUSED):
+            return
+        if np.abs(self.states.velocity).max() > AT_REST:
+            return
+        if reference.complete:
+            error = position_error(reference.position, q, self.arm.base.continuous)
+            if max(np.abs(reference.velocity).max(), np.abs(error).max()) > AT_REST:
+                return
+        self._fresh = True  # the first command holds the arm where it is
+        lease.acquire()
+        self.get_logger().info("lease acquired again: the arm rests where the reference does")
+
     @property
     def inhibited(self) -> bool:
         """Return whether this node must not command because another one does."""
@@ -330,9 +359,10 @@ class ControllerNode(RobotNode[ControllerParameters]):
     @property
     def listened_to(self) -> bool:
         """Return whether a node receives commands: discovery may take seconds."""
-        return (
-            self.command.subscriber_count > self.report.standbys or self.named.subscriber_count > 0
-        )
+        count = self.command.subscriber_count
+        # A standby that leaves is counted until the next report
+        standbys = self.report.standbys if count >= self.report.counted else 0
+        return count > standbys or self.named.subscriber_count > 0
 
     def _command(self, now: float) -> Command | None:
         """Return the command of this cycle, if any."""

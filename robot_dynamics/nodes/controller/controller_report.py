@@ -51,13 +51,14 @@ class ControllerReport:
         status: The last status reported.
         braked_by: The last joint reported as not moving.
         standbys: Number of standby controllers, which receive commands without applying them.
+        counted: Number of receivers of commands among which these are.
         keepers: Receivers of commands that may keep the last one for ever.
         at_work: Whether the node is active or about to be.
     """
 
     def __init__(self, node: ControllerNode) -> None:
         self._node = node
-        self.standbys, self.at_work = 0, False
+        self.standbys, self.counted, self.at_work = 0, 0, False
         self.keepers: list[str] = []
         self._counted: int | None = None  # subscribers of which all names are known
         self._others: frozenset[str] = frozenset()
@@ -288,7 +289,7 @@ class ControllerReport:
         listeners = self._node.get_subscriptions_info_by_topic(self._node.command.topic)
         names = [info.node_name for info in listeners]
         standbys = sorted(filter(stands_by, names))
-        self.standbys = len(standbys)
+        self.standbys, self.counted = len(standbys), count
         if (standby := self._node.standby) is not None:
             standby.rank = sum(name < self._node.get_name() for name in standbys)
         self.keepers = keepers_of(names)

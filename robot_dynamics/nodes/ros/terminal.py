@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import rclpy
 from builtin_interfaces.msg import Duration, Time
@@ -35,6 +35,8 @@ from robot_dynamics.nodes.ros.messages import ANSWER_TOPIC, trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import hint
 from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, publishers_of, subscribers_of
 from robot_dynamics.trajectory import Waypoints
+
+T = TypeVar("T", bound="Terminal")
 
 PATIENCE_S = 5.0
 """Time limit for finding a node and for its answer, s."""
@@ -256,22 +258,27 @@ class Terminal:
     def _spin(self, seconds: float, done: Callable[[], bool] = lambda: False) -> None:
         end = time.monotonic() + seconds
         while time.monotonic() < end and not done():
-            self._executor.spin_once(timeout_sec=0.05)
+            self._executor.spin_once(timeout_sec=min(0.05, max(end - time.monotonic(), 0.0)))
 
 
 @contextmanager
-def terminal(namespace: str = "", domain: int | None = None) -> Iterator[Terminal]:
+def joined(make: Callable[[Context], T], domain: int | None = None) -> Iterator[T]:
     """Join the ROS graph for a command, by default in the domain ROS_DOMAIN_ID."""
     context = Context()
     rclpy.init(context=context, domain_id=domain)
     try:
-        made = Terminal(context, namespace)
+        made = make(context)
         try:
             yield made
         finally:
             made.close()
     finally:
         context.try_shutdown()
+
+
+def terminal(namespace: str = "", domain: int | None = None) -> AbstractContextManager[Terminal]:
+    """Join the ROS graph with a `Terminal`; see `joined`."""
+    return joined(lambda context: Terminal(context, namespace), domain)
 
 
 def in_words(msg: Any) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 from lxml import etree
 
 from robot_dynamics.errors import UrdfError, nearest
+from robot_dynamics.foundation.numbers import number_from, words_of
 from robot_dynamics.robot.catalogue import known_robots, urdf_text
 from robot_dynamics.robot.kinematic_tree import JointType
 
@@ -231,9 +232,6 @@ UNSUPPORTED_TYPES: Mapping[str, str] = {
     "planar": "use two prismatic joints and a revolute one, or weld it with type='fixed'",
 }
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-
-
 # -- elements ---------------------------------------------------------------------------------
 
 
@@ -311,15 +309,22 @@ def _children_of_joint(document: Document, joint: Element) -> Mapping[str, bool]
 
 
 def _check_numbers(document: Document, element: Element, name: str, count: int) -> None:
-    words = element.get(name).split()
+    words = words_of(element.get(name))
     what = f'{name}="{element.get(name)}" of <{element.tag}>'
     for word in words:
-        if not _NUMBER.fullmatch(word):
-            hint = "; use a decimal point" if "," in word else ""
-            raise document.error(element, f"{what}: '{word}' is not a finite number{hint}")
+        try:
+            value = number_from(word)
+        except ValueError as error:
+            small = "; write 0" if "too small" in str(error) else ""
+            hint = "; use a decimal point" if "," in word else small
+            raise document.error(
+                element, f"{what}: '{word}' is not a finite number{hint}"
+            ) from None
+        if word.lower().strip("+-")[0] in "in":
+            raise document.error(element, f"{what}: '{word}' is not a finite number")
         # A limit may be the largest float, meaning "none"; other numbers must not overflow
         bound = sys.float_info.max if element.tag == "limit" else LARGEST
-        if abs(float(word)) > bound:
+        if abs(value) > bound:
             raise document.error(element, f"{what}: '{word}' is larger than {bound:g}; correct it")
     if len(words) != count:
         need = "one number" if count == 1 else f"{count} numbers"

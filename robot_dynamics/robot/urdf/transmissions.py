@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from robot_dynamics.foundation.arrays import Array, Value, frozen
+from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.robot.urdf.document import Document, Element, open_document
 
 logger = logging.getLogger(__name__)
@@ -150,7 +151,7 @@ def _number(document: Document, name: str, element: Element, tag: str, default: 
     if text is None:
         return default
     try:
-        value = float(text if text.isascii() else "nan")  # float() accepts non-ASCII digits
+        value = number_from(text)
     except ValueError:
         value = float("nan")
     if not np.isfinite(value):

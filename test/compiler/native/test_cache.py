@@ -125,6 +125,24 @@ def test_what_is_no_file_is_not_read(folder, tmp_path, kind):
     assert cache.load("victim") is None
 
 
+@pytest.mark.skipif(os.name != "posix", reason="descriptors of POSIX")
+def test_a_folder_in_the_place_of_a_kernel_is_named_once(folder, short_arm, caplog):
+    compile_native(inverse_program(short_arm))
+    (file,) = kernels_in(folder)
+    file.unlink()
+    (file / "held").mkdir(parents=True)
+    before = os.open(os.devnull, os.O_RDONLY)
+    for _ in range(3):
+        assert_right(compile_native(inverse_program(short_arm)), short_arm)
+    after = os.open(os.devnull, os.O_RDONLY)
+    os.close(before)
+    os.close(after)
+    assert after == before + 1  # no descriptor was left open
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [
+        f"{file} is a folder in the place of a kernel, which is compiled each time; remove it"
+    ]
+
+
 def test_a_file_under_the_name_of_another_is_not_read(folder, short_arm):
     other = chain(3, seed=1)
     compile_native(inverse_program(short_arm), key="arm")

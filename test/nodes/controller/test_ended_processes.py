@@ -169,6 +169,18 @@ def test_one_that_stops_for_a_moment_goes_on_without_being_resumed(start, peer):
     assert "taken over" not in standby.log[before:]
 
 
+def test_one_that_was_replaced_at_rest_returns_by_itself(start, peer):
+    arm = Arm(start, peer)
+    controller, standby = arm.nodes["controller_node"], arm.nodes["standby"]
+    before, at = len(standby.log), arm.now()
+    controller.send(signal.SIGSTOP)
+    standby.wait_for_log("taken over", before)
+    controller.send(signal.SIGCONT)
+    controller.wait_for_log("lease acquired again: the arm rests where the reference does")
+    standby.wait_for_log("is commanded again; standing by", before)
+    assert np.abs(arm.path(at, arm.now() + 2.0) - START).max() < DRIFT
+
+
 def test_one_that_stood_still_and_goes_on_commands_no_more_before_it_is_resumed(start, peer):
     arm = Arm(start, peer)
     arm.moves()

@@ -1,0 +1,45 @@
+"""Numbers in text, from a command line, a URDF or a file: one reader for all of them.
+
+Python's `float` also reads 1_0, digits of other scripts, and numbers between non-breaking spaces.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity|nan)",
+                     re.ASCII | re.IGNORECASE)  # fmt: skip
+
+SPACES = " \t\r\n"
+"""Characters that may surround and separate numbers."""
+
+
+def number_from(text: str) -> float:
+    """Return the number that a text is; infinity where it is too large.
+
+    Raises:
+        ValueError: If it is none, or if a float cannot hold it at full precision, as 1e-310.
+    """
+    if not _NUMBER.fullmatch(word := text.strip(SPACES)):
+        raise ValueError(f"could not convert string to float: {text!r}")
+    value = float(word)
+    if 0.0 < abs(value) < sys.float_info.min:
+        raise ValueError(f"too small for floating point: {text!r}")
+    return value
+
+
+def whole_number_from(text: str) -> int:
+    """Return the whole number that a text is.
+
+    Raises:
+        ValueError: If it is none.
+    """
+    if not re.fullmatch(r"[+-]?\d{1,18}", text.strip(SPACES), re.ASCII):
+        raise ValueError(f"invalid literal for int() with base 10: {text!r}")
+    return int(text)
+
+
+def words_of(text: str) -> list[str]:
+    """Split a text at spaces, tabs and line ends, and at no other character."""
+    return re.findall(f"[^{SPACES}]+", text)
