@@ -16,8 +16,8 @@ from robot_dynamics.formulations import augmented_body
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.lazy import imported
 from robot_dynamics.reduction.augmented_body_columns import RecursionOptions, ReducedRobot
-from robot_dynamics.robot.joint_axes import FrameCandidates
 from robot_dynamics.robot.joint_frames import (
+    FrameCandidates,
     Placement,
     Residual,
     joint_frames,

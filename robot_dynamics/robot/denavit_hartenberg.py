@@ -28,7 +28,7 @@ from robot_dynamics.errors import ArgumentError, RobotError
 from robot_dynamics.foundation.arrays import Array, Value, frozen, numbers
 from robot_dynamics.foundation.scalars import lifted, lowered
 from robot_dynamics.foundation.text_tables import html_table, joint_table
-from robot_dynamics.robot.joint_axes import PARALLEL, Line, perpendicular
+from robot_dynamics.robot.joint_frames import PARALLEL, Line, perpendicular
 from robot_dynamics.robot.kinematic_tree import Frame, Joint, JointLimits, JointType, Link
 from robot_dynamics.robot.robot import STANDARD_GRAVITY, Robot
 from robot_dynamics.robot.transforms import merge_fixed

@@ -7,9 +7,11 @@ from hypothesis import assume, given
 from arms import renaud_6r
 from oracles import example_robot, example_urdfs, relative_error
 from robot_dynamics.formulations import augmented_body, inverse_dynamics, newton_euler
-from robot_dynamics.robot.joint_axes import FrameCandidates, Line, common_normal
 from robot_dynamics.robot.joint_frames import (
+    FrameCandidates,
+    Line,
     Placement,
+    common_normal,
     in_length_unit,
     joint_frames,
     reframe,
