@@ -35,5 +35,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the names that are not imported yet, too."""
+    """List all names, including those that are not imported yet."""
     return sorted({*globals(), *__all__})

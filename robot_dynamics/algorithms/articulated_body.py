@@ -75,14 +75,14 @@ def forward_dynamics(robot: Robot, q: Array, qd: Array, tau: Array, wrenches: Wr
     # Inward: the wrench at the handle at zero acceleration with yielding joints
     qdd_at_rest: list[Any] = [0.0] * n  # acceleration of joint k when its parent does not move
     for k in reversed(range(n)):
-        joint, i, parent, given = robot.joints[k], k + 1, robot.parents[k], inertias[k]
+        joint, i, parent, inertia = robot.joints[k], k + 1, robot.parents[k], inertias[k]
         effort = tau[k] - joint.axis @ (m[i] if joint.type.rotates else f[i])
-        qdd_at_rest[k] = effort * given.inverse_D
+        qdd_at_rest[k] = effort * inertia.inverse_D
         if parent > 0:
-            f_bias, m_bias = given.rest.wrench(a_bias[i], wd_bias[i])
+            f_bias, m_bias = inertia.rest.wrench(a_bias[i], wd_bias[i])
             f_P, m_P = X_PL[k].wrench_to_parent(
-                f[i] + f_bias + given.force * qdd_at_rest[k],
-                m[i] + m_bias + given.moment * qdd_at_rest[k],
+                f[i] + f_bias + inertia.force * qdd_at_rest[k],
+                m[i] + m_bias + inertia.moment * qdd_at_rest[k],
             )
             f[parent], m[parent] = f[parent] + f_P, m[parent] + m_P
 
@@ -120,23 +120,23 @@ def factorise_mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
     X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
     inertias = _joint_inertias(robot, X_PL)
     L: Any = np.eye(len(X_PL), dtype=q.dtype)
-    for k, given in enumerate(inertias):
-        force, moment, j = given.unit_force, given.unit_moment, k
+    for k, inertia in enumerate(inertias):
+        force, moment, j = inertia.unit_force, inertia.unit_moment, k
         while robot.parents[j] > 0:
             force, moment = X_PL[j].wrench_to_parent(force, moment)
             j = robot.parents[j] - 1
             carrier = robot.joints[j]
             L[k, j] = carrier.axis @ (moment if carrier.type.rotates else force)
-    return np.array(L), np.array([given.inverse_D for given in inertias])
+    return np.array(L), np.array([inertia.inverse_D for inertia in inertias])
 
 
 class _Articulated(NamedTuple):
     """Inertia of a body whose joints are free, axes and origin of its handle.
 
     Attributes:
-        A: Force by linear acceleration of the origin, symmetric, shape (3, 3), kg.
-        H: Force by angular acceleration, and by transposition moment by linear acceleration.
-        J: Moment by angular acceleration, symmetric, kg m^2.
+        A: Force per linear acceleration of the origin, symmetric, shape (3, 3), kg.
+        H: Force per angular acceleration; H^T is the moment per linear acceleration, kg m.
+        J: Moment per angular acceleration, symmetric, kg m^2.
     """
 
     A: Array
@@ -166,7 +166,7 @@ class _Articulated(NamedTuple):
 
 
 class _JointInertia(NamedTuple):
-    """Resistance of an articulated body to its joint: U, D and the remaining inertia.
+    """Inertia that a joint moves (U and D of the source) and the inertia left for the parent.
 
     Attributes:
         force: Force of a unit acceleration of the joint, shape (3,).
@@ -174,7 +174,7 @@ class _JointInertia(NamedTuple):
         inverse_D: Acceleration of the joint under a unit effort.
         unit_force: Force of a unit effort, shape (3,).
         unit_moment: Moment of a unit effort, shape (3,).
-        rest: Inertia that the parent sees.
+        rest: Inertia of the body that the joint passes to the parent.
     """
 
     force: Array
@@ -190,11 +190,11 @@ def _joint_inertias(robot: Robot, X_PL: Sequence[ChangeOfFrame]) -> list[_JointI
     articulated = [_Articulated.of_rigid(link.inertia) for link in robot.links]
     inertias = []
     for k in reversed(range(len(X_PL))):
-        given = _joint_inertia(robot.joints[k], articulated[k + 1])
+        inertia = _joint_inertia(robot.joints[k], articulated[k + 1])
         parent = robot.parents[k]
         if parent > 0:
-            articulated[parent] = articulated[parent] + given.rest.on_parent(X_PL[k])
-        inertias.append(given)
+            articulated[parent] = articulated[parent] + inertia.rest.on_parent(X_PL[k])
+        inertias.append(inertia)
     return inertias[::-1]
 
 
@@ -203,8 +203,8 @@ def _joint_inertia(joint: Joint, body: _Articulated) -> _JointInertia:
     force, moment = (H @ b, J @ b) if joint.type.rotates else (A @ b, H.T @ b)
     inverse_D = 1.0 / (b @ (moment if joint.type.rotates else force))
     g_f, g_m = force * inverse_D, moment * inverse_D
-    # Along the joint, a unit effort gives itself and no inertia remains. For a coordinate axis
-    # these ones and zeros are set exactly, which saves round-off and operations.
+    # Along the joint axis the unit wrench is one and the remaining inertia zero. For a coordinate
+    # axis both are set exactly, which saves round-off and operations.
     aligned = coordinate_axis(b) is not None
     across = np.eye(3) - np.outer(b, b) if aligned else np.eye(3)
     if aligned:

@@ -1,4 +1,4 @@
-"""Options of the verbs that read recorded motions."""
+"""Recordings on the command line: the options of the verbs that read them, and the reading."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def actuators_of(arguments: argparse.Namespace, robot: Robot) -> Actuators | Non
 def read_recordings(
     arguments: argparse.Namespace, robot: Robot, paths: Sequence[Path] | None = None
 ) -> list[Recording]:
-    """Read recordings with the options of the command line, by default all that it names."""
+    """Read recordings, by default those of the command line, with its options."""
     gains: Array | None = None
     if arguments.drive_gains is not None:
         gains = joint_values("--drive-gains", arguments.drive_gains, robot, np.ones(robot.dof))

@@ -1,4 +1,4 @@
-"""Pure control laws: desired and measured motion in, joint efforts out."""
+"""Control without ROS: compute joint efforts from desired and measured motion, within limits."""
 
 from robot_dynamics.control.actuators import Actuators
 from robot_dynamics.control.controller import Command, Controller

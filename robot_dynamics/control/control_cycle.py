@@ -4,10 +4,10 @@ Arrays in, arrays out, without clocks, messages or Python objects. `Controller` 
 equations as one kernel, a compiled loop traces them into its law stage, and a C export can trace
 them too. Fading, resting, joining a reference and dead reckoning are inputs:
 
-- a fade is what `scalars` leave of the effort gap in `state`;
+- a fade adds the effort gap in `state` times `fade` in `scalars`;
 - a reference that comes to rest is a segment of one state, with the effort of that state;
-- a reference that is being joined has an `offset`;
-- dead reckoning has the settings of `OPEN_LOOP`, without feedback and soft limits.
+- `offset` is added to a reference while the arm joins it;
+- dead reckoning uses the settings of `OPEN_LOOP`, without feedback and soft limits.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ class Scalars(NamedTuple):
 
     Args:
         share: Part of the way from the first to the second state of the reference segment.
-        ahead: Time for which the motion continues from there with its velocity, s.
+        ahead: Time by which the motion is extrapolated from there at its velocity, s.
         dt: Time since the last cycle, s; zero if negative.
         longest: Largest time step that the limit of the effort rate uses, s.
-        fade: Part of the effort gap that is left of a fade.
+        fade: Remaining part of the effort gap, from 1 at the start of a fade to 0.
         renew: 1 to start a fade from the last efforts in this cycle, else 0.
         integrates: 1 where the integral part is added to the efforts, else 0.
     """
@@ -102,7 +102,7 @@ class CycleState(NamedTuple):
         tau: Commanded effort, N m or N.
         cut: 1 where the effort limit cut the effort, else 0.
         integral: Effort of the integral part, N m or N.
-        gap: Effort before the last fade less the effort that it passes to, N m or N.
+        gap: Effort before the last fade minus the effort that the fade leads to, N m or N.
     """
 
     tau: Array
@@ -120,8 +120,8 @@ def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
     return {
         "before": (2, n),  # first state of the reference segment: positions, velocities
         "after": (2, n),  # second state
-        "offset": (2, n),  # left of the way to the reference: positions, velocities
-        "asked": (n,),  # effort that the law asks for, without feedback joint by joint
+        "offset": (2, n),  # added while a reference is joined: positions, velocities
+        "asked": (n,),  # effort of the law, without its feedback joint by joint
         "q": (n,),  # measured positions
         "qd": (n,),  # measured velocities
         "state": (len(CycleState._fields), n),  # of the last cycle
@@ -150,9 +150,9 @@ def cycle_equations(x: Mapping[str, Array], continuous: Array | None = None) -> 
     reference, measured = Reference(q_d, qd_d, x["asked"]), Measured(x["q"], x["qd"])
     error = position_error(q_d, measured.q, continuous)
     excess = abs(error) - settings.allowed
-    most = excess[0]
+    largest = excess[0]
     for other in excess[1:]:
-        most = maximum(other, most)
+        largest = maximum(other, largest)
 
     before = Limited(last.tau, last.cut)
     dt = maximum(scalars.dt, 0.0)
@@ -166,12 +166,12 @@ def cycle_equations(x: Mapping[str, Array], continuous: Array | None = None) -> 
     aim = wanted + scalars.fade * gap
     tau, cut = saturate(limit_rate(aim, last.tau, settings.rate, longest).tau, settings.limit)
 
-    # What is not finite in an input is so in the sum, also times a gain of zero; a comparison
-    # with NaN is false, so such a cycle changes nothing
+    # An input that is not finite makes this sum infinite or NaN, even times a gain of zero. Then
+    # the comparison is false and the state stays.
     size = sum(abs(number) for number in aim)
     new = np.array(CycleState(tau, cut, integral, gap))
     state = select(size, HUGE, new, x["state"])
-    return {"state": np.asarray(state), "error": error, "excess": np.array([most])}
+    return {"state": np.asarray(state), "error": error, "excess": np.array([largest])}
 
 
 Cycle = tuple[Array, Array, Array]
@@ -256,7 +256,7 @@ class ControlCycle:
         known, before = law is self._law, self._model
         self._law, self._model = law, model
         if known and before and model.gains is before.gains and model.coupled == before.coupled:
-            return  # as while a load passes over from one value to another
+            return  # such as while the load is ramped
         pd, gains = float(law.adds_pd(model)), model.gains
         self._integrates = float(law.feedback and gains.has_integral)
         self._closed_loop = self._rows(
@@ -287,7 +287,7 @@ class ControlCycle:
             law: The law.
             model: The arm and its gains.
             motion: The reference.
-            offset: What is left of the way to it, shape (2, n).
+            offset: Added to the reference while it is joined, shape (2, n).
             measured: The measured state.
             state: The rows of `CycleState`, shape (4, n).
             dt: See `Scalars`.

@@ -1,7 +1,7 @@
-"""Status of a controller, the conditions of every status, and what they monitor.
+"""Status of a controller: the condition of each status, and the monitors behind the conditions.
 
-Stale messages, tracking errors and joints that do not move decide on the status. The table below
-stands in docs/nodes.md too: in every cycle the first row whose condition holds is the status.
+The monitors detect stale messages, tracking errors, saturation and closed brakes. In every cycle
+the first row of `TABLE` whose condition holds is the status; docs/nodes.md prints the table.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ TABLE = (
         "states or references had stopped, until `resume`; not with `resume_by_itself`",
         "held",
     ),
+    # These distances are `NEAR` times the default tracking limits, both in limits.py
     StatusRow(
         Status.RESUMED, "after `resume`, until the reference is within 0.1 rad or 0.02 m", "held"
     ),
@@ -154,7 +155,7 @@ class Stop(NamedTuple):
 
     Args:
         joint: Index of the joint.
-        cause: One of the following.
+        cause: `TRACKING_ERROR`, `SATURATION` or `FAST_REFERENCE`.
         value: Position error, difference from the desired velocity, or velocity of the reference.
         limit: Limit of the position error, of the effort, or of the velocity.
     """
@@ -169,20 +170,22 @@ TRACKING_ERROR, SATURATION, FAST_REFERENCE = "tracking error", "saturation", "fa
 
 
 class Saturation:
-    """Detects joints that move as they should not while their effort is at its limit.
+    """Detects joints that deviate from the desired motion while their effort is at its limit.
 
     Args:
-        tolerated: Unrequested motion at the limit within `WINDOW_S`, shape (n,), rad or m.
+        tolerated: Largest deviation within about `WINDOW_S`, shape (n,), rad or m.
     """
 
     WINDOW_S = 0.3
-    """Time constant with which such a motion is forgotten."""
+    """Time constant with which the summed deviation decays, s."""
 
     def __init__(self, tolerated: Array) -> None:
         self._tolerated, self._moved, self._at = tolerated, np.zeros(len(tolerated)), -np.inf
 
     def joint(self, speed: Array, dt: float, now: float) -> int | None:
-        """Return the index of a joint that moved too far, or None; skip unsaturated cycles.
+        """Return the index of a joint that deviated too far, or None.
+
+        Cycles in which no effort is at its limit need no call.
 
         Args:
             speed: Difference from the desired velocity of saturated joints, otherwise zero,
@@ -199,8 +202,8 @@ class Brakes:
     """Detects joints whose brakes are still closed: they do not move when pushed.
 
     Such a joint has not moved since the arm began to follow, although its effort has differed much
-    from the one that held it. While no joint at all has moved, perhaps no drive uses the efforts.
-    Then a smaller change counts: a drive that begins to use them would start the arm with a jerk.
+    from the one that held it. While no joint has moved, the drives may ignore the efforts.
+    Then a smaller change counts: drives that begin to use them would start the arm with a jerk.
 
     Attributes:
         all_free: Whether every joint has moved; from then on no brake is closed.
@@ -216,7 +219,7 @@ class Brakes:
     """Time in which such a change moves a free joint, s."""
 
     UNANSWERED_SHARE, UNANSWERED_S = 0.1, 0.2
-    """Values of both while no joint has moved."""
+    """`SHARE` and `DELAY_S` while no joint has moved."""
 
     LOOK_S = 0.01
     """Period of the check, s."""
@@ -335,8 +338,8 @@ class Supervisor:
             error: Position error, shape (n,), if `watches_tracking`.
             near: Whether the reference is where the arm is.
         """
-        blind, led = self.states.stale(now), not self.references.stale(now)
-        if self.status is Status.TRACKING and (blind or not led):
+        blind, commanded = self.states.stale(now), not self.references.stale(now)
+        if self.status is Status.TRACKING and (blind or not commanded):
             self.paused = not self.settings.resume_by_itself
         if blind:
             self.settle(now)
@@ -348,7 +351,7 @@ class Supervisor:
                 self.stopped_by = Stop(i, TRACKING_ERROR, float(error[i]), float(limit[i]))
         if self.stopped_by is not None:
             return Status.STOPPED
-        if self.halted or self.refused or not led:
+        if self.halted or self.refused or not commanded:
             return Status.HOLDING
         if self.paused:
             return Status.PAUSED

@@ -1,7 +1,7 @@
 """Messages of ROS 2 bags: MCAP and sqlite3, with or without their metadata.yaml.
 
-An MCAP file may end anywhere: a killed recorder of another program leaves one without index and
-end, which the readers of `mcap` and `rosbags` refuse. The records before that end are whole.
+A killed recorder leaves an MCAP file without index and footer, which the readers of `mcap` and
+`rosbags` refuse. This reader returns the complete messages before the cut.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class BagMessage(NamedTuple):
         """Return the message with its fields.
 
         Raises:
-            RecordingError: If the bytes are no message of that type.
+            RecordingError: If the bytes are not a message of that type.
             MissingPackageError: If rosbags is not installed.
         """
         try:
@@ -138,7 +138,7 @@ def _mcap_messages(file: Path, wanted: Wanted) -> Iterator[BagMessage]:
 
 
 class _Reads:
-    """A stream that reserves no memory for more than it holds, as a damaged length may ask."""
+    """A stream that never reads more than it holds: a damaged length could exhaust the memory."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -161,7 +161,7 @@ class _WholeReads(_Reads):
 
 
 def _mcap_records(file: Path, stream: IO[bytes]) -> Iterator[Any]:
-    """Yield whole records, those in chunks included, as far as the file goes."""
+    """Yield the complete records, including those in chunks."""
     kinds, end = _mcap("records"), stream.tell()
     reader = _mcap("stream_reader").StreamReader(
         _WholeReads(stream), skip_magic=True, emit_chunks=True
@@ -175,7 +175,7 @@ def _mcap_records(file: Path, stream: IO[bytes]) -> Iterator[Any]:
                 yield record
     except _damage():
         stream.seek(end)
-    # Of a chunk that was cut off, the beginning can be read
+    # The beginning of a chunk that was cut off can still be read
     rest = _mcap("data_stream").ReadDataStream(_Reads(stream))
     try:
         if rest.read1() == _mcap("opcode").Opcode.CHUNK:
@@ -197,7 +197,7 @@ def _records_of_chunk(file: Path, chunk: Any) -> Iterator[Any]:
 
 
 def _decompressed(file: Path, chunk: Any) -> bytes:
-    """Return the content of a chunk, as far as it goes.
+    """Return the content of a chunk, up to where it is cut off.
 
     Raises:
         EOFError: If nothing of it can be decompressed.

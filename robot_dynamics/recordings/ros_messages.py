@@ -38,9 +38,9 @@ def time(stamp: int) -> Any:
     return new_message("builtin_interfaces/msg/Time", *divmod(stamp, NS_PER_S))
 
 
-def duration(stamp: int) -> Any:
+def duration(ns: int) -> Any:
     """Build a duration from ns."""
-    return new_message("builtin_interfaces/msg/Duration", *divmod(stamp, NS_PER_S))
+    return new_message("builtin_interfaces/msg/Duration", *divmod(ns, NS_PER_S))
 
 
 def serialized(message: Any) -> bytes:
@@ -49,7 +49,7 @@ def serialized(message: Any) -> bytes:
 
 
 def deserialized(data: bytes, kind: str) -> Any:
-    """Return the message in bytes.
+    """Return the message of a type from its bytes.
 
     Raises:
         MissingPackageError: If rosbags is not installed.
@@ -59,7 +59,7 @@ def deserialized(data: bytes, kind: str) -> Any:
 
 @cache
 def definition(kind: str) -> str:
-    """Return the definition of a type with those of all types in it, as bags store it.
+    """Return the definition of a type and of the types that it contains, as bags store it.
 
     Raises:
         RecordingError: If the type is unknown.

@@ -82,7 +82,8 @@ CLEARABLE: Mapping[str, Callable[[Array], float]] = MappingProxyType(
         "Sxx-Syy": lambda J: J[0, 0] - J[1, 1],
     }
 )
-"""Quantities of a link, as functions of J, that a mass left in its child can clear."""
+"""Entries of a link's pseudo-inertia J that a point mass left in its child can set to zero: first
+moments h and second moments S."""
 
 
 def regroup(robot: AnyRobot, shared: Mapping[int, str] | None = None) -> AnyRobot:
@@ -135,7 +136,10 @@ def _immovable(joint: Joint) -> Array:
 
 
 def _point_mass(J: Array, T: Array, quantity: Callable[[Array], float], largest: float) -> Array:
-    """Return the pseudo-inertia of a mass at the child's origin with as much of a quantity as J."""
+    """Return the pseudo-inertia of the mass at the child's origin with the same `quantity` as J.
+
+    It is zero if that takes more than the mass `largest`. T is the child's pose in the link of J.
+    """
     at_origin = np.zeros((4, 4))
     of_one_kilogram = quantity(T @ _UNIT_MASS @ T.T)
     if abs(quantity(J)) <= largest * abs(of_one_kilogram):

@@ -1,7 +1,6 @@
-"""The bodies of a robot in a scene, nested like its tree, so that a joint is one rotation.
+"""The bodies of a robot in a scene, nested like its tree, so that a joint is one transform.
 
-The browser composes the rotations. A pose of n joints is sent as n rotations (or translations), and
-only those of joints that have moved.
+The browser composes the transforms. Only those of joints that have moved are sent.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.link_shapes import Shape
 
 STILL = 1e-4
-"""Invisible motion of a joint, rad or m: a tenth of a pixel."""
+"""Motion of a joint below which it is not sent, rad or m: a tenth of a pixel."""
 
 GROWTH_M = 0.004
 """Offset of the ghost's surface from that of the robot, m."""
@@ -56,8 +55,8 @@ class Bodies:
 
     def _wxyz(self, values: Array | None = None) -> Array:
         """Return rotations of the bodies in their parents as quaternions, shape (m, 4)."""
-        turned = np.array([[joint.type.rotates] for joint in self._joints]).reshape(-1, 1)
-        angles = turned * (0.0 if values is None else values[:, None])
+        rotates = np.array([[joint.type.rotates] for joint in self._joints]).reshape(-1, 1)
+        angles = rotates * (0.0 if values is None else values[:, None])
         turns = self._origins * Rotation.from_rotvec(angles * self._axes)
         return np.roll(turns.as_quat(), 1, axis=1)
 

@@ -28,7 +28,7 @@ GREY: Colour = (200, 203, 208)
 STAND_IN: Colour = (150, 160, 190)
 
 DENSITY = 1500.0
-"""Density of a stand-in without a size, kg/m^3: between plastic and aluminium."""
+"""Density of a stand-in whose inertia gives no size, kg/m^3: between plastic and aluminium."""
 
 logger = logging.getLogger(__name__)
 
@@ -57,8 +57,8 @@ class LinkShapes(NamedTuple):
 def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
     """Load the shapes of all links.
 
-    The collision shapes of its link replace a missing or unreadable mesh; without any, an ellipsoid
-    of the inertia does. One warning counts all such meshes.
+    The collision shapes of a link replace its missing or unreadable meshes; if it has none, an
+    ellipsoid with its inertia does. One warning counts all such meshes.
 
     Args:
         robot: The robot.
@@ -73,9 +73,9 @@ def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
     outline: dict[str, list[Shape]] = {}
     for element in document.root.findall("link"):
         name = element.get("name")
-        looks, faults = loader.shapes(element, "visual")
+        looks, missing = loader.shapes(element, "visual")
         body, _ = loader.shapes(element, "collision")
-        if faults and not looks:
+        if missing and not looks:
             looks = body or stand_in(robot.links[robot.link_index(name)].inertia)
         visual[name], outline[name] = looks, body or looks
     if not any(visual.values()):  # a URDF of numbers alone
@@ -87,7 +87,7 @@ def link_shapes(robot: Robot, source: str | os.PathLike[str]) -> LinkShapes:
 
 
 def outlines(source: str | os.PathLike[str]) -> dict[str, Array]:
-    """Return points of the collision shapes of every link, or of its visual shapes without any.
+    """Return the points of the collision shapes of every link, or else of its visual shapes.
 
     Args:
         source: Path or text of a URDF.
@@ -118,7 +118,7 @@ def stand_in(body: Inertia) -> list[Shape]:
     if mass <= 0.0:
         return []
     values, axes = np.linalg.eigh(np.asarray(body.about_com, dtype=np.float64))
-    # I_x = m (b^2 + c^2) / 5, and so on round
+    # I_x = m (b^2 + c^2) / 5, and cyclically
     squares = 2.5 / mass * (values.sum() - 2.0 * values)
     ball = (3.0 * mass / (4.0 * np.pi * DENSITY)) ** (1.0 / 3.0)
     radii = np.sqrt(np.where(squares > 1e-8, squares, 0.0))
@@ -158,15 +158,15 @@ class _Loader:
     def shapes(self, link: Element, tag: str) -> tuple[list[Shape], bool]:
         """Return the shapes of one link, and whether any of them is missing."""
         shapes: list[Shape] = []
-        faults = False
+        missing = False
         for element in link.findall(tag):
             try:
                 shapes.extend(self._shape(element))
             except _MissingMeshError as error:
-                faults = True
+                missing = True
                 if tag == "visual":
                     self._missing.append(str(error))
-        return shapes, faults
+        return shapes, missing
 
     def warn(self) -> None:
         """Warn about missing meshes, once."""

@@ -15,6 +15,7 @@ from robot_dynamics.robot import Robot, merge_fixed
 from robot_dynamics.statics.hand_statics import velocity_ellipsoid
 from robot_dynamics.viewer.bodies import Bodies, by_colour, grown
 from robot_dynamics.viewer.link_shapes import LinkShapes, Shape
+from robot_dynamics.viewer.live_arm import LOAD_DENSITY
 from robot_dynamics.viewer.marks import (
     FORCE_SCALE,
     GHOST,
@@ -34,7 +35,7 @@ SHADES = 12
 """Steps of the colour of a link; only a new step is sent to the browser."""
 
 PATH_POINTS = 250
-"""Points of the tool's path that stay visible: ten seconds of 25 a second."""
+"""Points of the tool's path that stay visible: ten seconds at 25 Hz."""
 
 
 class RobotScene:
@@ -105,11 +106,11 @@ class RobotScene:
         )
 
     def update(self, now: Snapshot, share: Array) -> None:
-        """Show a moment.
+        """Show the state of one moment.
 
         Args:
-            now: The moment.
-            share: Share of the limit that each joint uses, shape (n,), for the colour of its body.
+            now: The state.
+            share: Share of its limit that each joint uses, shape (n,), for the colour of its body.
         """
         self._bodies.place(now.q)
         self._ghost.show(now.q_d is not None)
@@ -138,8 +139,8 @@ class RobotScene:
         self._points = np.zeros((0, 3))
 
     def _colour(self, share: Array) -> None:
-        loads = np.nan_to_num(share[self._tree.coupling.leader], nan=0.0, posinf=1.0)
-        shades = np.clip(np.round(SHADES * loads), 0, SHADES).astype(int)
+        shares = np.nan_to_num(share[self._tree.coupling.leader], nan=0.0, posinf=1.0)
+        shades = np.clip(np.round(SHADES * shares), 0, SHADES).astype(int)
         for k in np.flatnonzero(shades != self._shade[1:]) + 1:
             self._shade[k] = shades[k - 1]
             for handle, own in self._parts[k]:
@@ -149,7 +150,8 @@ class RobotScene:
         loaded = now.payload is not None and now.payload.mass > 0.0
         self._load.visible = loaded
         if loaded and now.payload is not None:
-            self._load.scale = float((3.0 * now.payload.mass / (4.0 * np.pi * 3000.0)) ** (1 / 3))
+            volume = now.payload.mass / LOAD_DENSITY
+            self._load.scale = float((3.0 * volume / (4.0 * np.pi)) ** (1 / 3))
             self._load.position = R @ now.payload.com + p
 
     def _show_forces(self, now: Snapshot, R: Array, p: Array) -> None:

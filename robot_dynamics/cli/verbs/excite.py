@@ -4,8 +4,8 @@
     robot-dynamics excite panda --lock panda_finger_joint1=0 --box=-0.6,-0.6,0.05,0.8,0.6,1.2
     robot-dynamics excite ur5 --kind points --speed 0.3
 
-It starts and ends at rest. The output says how to look at it, run it and record it, also without
-ROS. Ctrl-C takes the best motion so far.
+The motion starts and ends at rest. The verb prints the commands that show, run and record it, with
+or without ROS. Ctrl-C ends the search with the best motion so far.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _shapes(arguments: argparse.Namespace, robot: Robot) -> Mapping[str, Array]:
     try:
         needed("coal", "clearance of meshes", "identification")
         needed("trimesh", "clearance of meshes", "identification")
-        from robot_dynamics.viewer.link_shapes import outlines  # noqa: PLC0415  # wants trimesh
+        from robot_dynamics.viewer.link_shapes import outlines  # noqa: PLC0415  # needs trimesh
 
         shapes = outlines(find_robot(arguments.robot))
     except MissingPackageError as error:

@@ -12,8 +12,8 @@ Beside the URDF goes a .yaml with the friction and rotor inertia that a URDF can
 parameters of controller_node and feedforward_node. Judge the result by another recording:
 `robot-dynamics validate`.
 
-Exit status 0 means good, 3 anything less. If the verdict is not to use the model, only the report
-is written, unless --anyway is given.
+The exit status is 0 if the verdict is good, otherwise 3. If the verdict is not to use the model,
+only the report is written, unless --anyway is given.
 """
 
 from __future__ import annotations

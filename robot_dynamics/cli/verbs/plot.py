@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from robot_dynamics.recordings.recorded_motion import RecordedMotion
 
 MOST_POINTS = 4000
-"""Largest number of points of a curve, finer than print resolution."""
+"""Least number of points that are left of a thinned curve: finer than print resolution."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +80,7 @@ def figure(motion: RecordedMotion, robot: Robot) -> Figure:
             effort.plot(at[::step], reference.effort[::step, k], "--", lw=1.0, label="feedforward")
         error.set_ylabel("mrad" if rotates else "mm")
         effort.plot(t[::step], states.effort[::step, k], label="measured")
+        # A limit far above the efforts would flatten their curves
         if np.isfinite(limit) and np.nanmax(np.abs(states.effort[:, k])) > 0.4 * limit:
             for side in (-limit, limit):
                 effort.axhline(side, color="0.5", ls=":")

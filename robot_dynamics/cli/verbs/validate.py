@@ -3,8 +3,8 @@
     robot-dynamics validate arm_identified.urdf other_run.mcap
     robot-dynamics validate arm.urdf run.mcap --report report.html     # before identification
 
-Friction and rotor inertia are read from the .yaml beside the URDF that `identify` has written.
-Exit status 0 means good, 3 anything less.
+Friction and rotor inertia come from the .yaml that `identify` writes beside the URDF. The exit
+status is 0 if the verdict is good, otherwise 3.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the verdict."""
+    """Print the verdict, and write the report if requested."""
     robot = locked(load_robot(arguments.robot, inertia=False), arguments.lock)
     drives = drives_of(arguments, robot)
     report = validate(

@@ -17,9 +17,9 @@ class Rule(NamedTuple):
     """A rule that tells an oscillation from the response to a push.
 
     Args:
-        turns: Turning points of an error in a row.
+        turns: Number of consecutive turning points, at most `TURNS`.
         growth: Least size of each half wave, relative to the one before.
-        longest: Longest time of so many turns, s: PD near its stability limit oscillates fast.
+        longest: Longest time of these turns, s: PD near its stability limit oscillates fast.
     """
 
     turns: int
@@ -28,19 +28,21 @@ class Rule(NamedTuple):
 
 
 TURNS = 6
+"""Turning points that are remembered for each joint."""
+
 RULES = (Rule(TURNS, 0.0, 1.0), Rule(4, 1.5, 0.3))
 """A sustained oscillation, and one that grows fast and must be found early."""
 
 STEADY = 0.8
-"""Least size of all half waves relative to the first, and of the last relative to the largest, of
-an oscillation that does not die out."""
+"""Least size, in an oscillation that does not die out, of every half wave relative to the first and
+of the last relative to the largest."""
 
 UNEVEN = 0.5
 """Largest relative deviation of the times between turns from their mean: a loop near its stability
 limit oscillates evenly, an arm under repeated pushes does not."""
 
 SHORTEST_STEP_S = 4e-3
-"""Time between two samples of the error, s."""
+"""Least time between two samples of the error, s."""
 
 
 class Oscillation(NamedTuple):
@@ -58,7 +60,10 @@ class Oscillation(NamedTuple):
 
     @property
     def lag(self) -> float:
-        """Return the delay of such a loop, s: the phase of exp(s d) for s e = -mu e(t - d)."""
+        """Return the delay d, s, with which the loop de/dt = -mu e(t - d) oscillates like this.
+
+        From s = -mu exp(-s d) with s = (ln(growth) + i pi) / half_period: Im(s) d = pi - arg(s).
+        """
         growth = log(max(self.growth, 1.0))
         return self.half_period * (1.0 - atan2(pi, growth) / pi)
 
@@ -106,7 +111,7 @@ class OscillationDetector:
             self._rising[i] = not self._rising[i]
             for turns, growth, longest in RULES:
                 times, sizes = self._times[-turns:, i], self._sizes[-turns:, i]
-                if (sizes[1:] >= growth * sizes[:-1]).all() and _lasts(times, sizes, longest):
+                if (sizes[1:] >= growth * sizes[:-1]).all() and _sustained(times, sizes, longest):
                     found = Oscillation(
                         int(i),
                         float(times[-1] - times[0]) / (turns - 1),
@@ -117,8 +122,8 @@ class OscillationDetector:
         return None
 
 
-def _lasts(times: Array, sizes: Array, longest: float) -> bool:
-    """Return whether turns at these times and half waves of these sizes are even and lasting."""
+def _sustained(times: Array, sizes: Array, longest: float) -> bool:
+    """Return whether half waves are fast enough, evenly spaced and do not die out."""
     if times[-1] - times[0] > longest:
         return False
     passed = np.diff(times)

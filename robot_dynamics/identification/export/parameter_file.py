@@ -1,4 +1,4 @@
-"""Identified friction and rotor inertia, which a URDF cannot hold, as parameters of nodes."""
+"""Parameter files of nodes with identified friction and rotor inertia, which a URDF cannot hold."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def write_parameters(path: str | os.PathLike[str], robot: Robot, drives: Drives)
 
 
 def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
-    """Read a file of `write_parameters`; missing friction is that of the URDF.
+    """Read a file of `write_parameters`; without friction in it, that of the URDF counts.
 
     Raises:
         RecordingError: If it is not a parameter file.
@@ -71,9 +71,9 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
     for name in (*given, *rotors):
         if name not in robot.joint_names:
             raise unknown_name("joint", name, f"robot '{robot.name}'", robot.joint_names)
-    before = Friction.of(robot)
+    of_urdf = Friction.of(robot)
     n = robot.dof
-    columns = {term: np.broadcast_to(getattr(before, term), (n,)).copy() for term in TERMS}
+    columns = {term: np.broadcast_to(getattr(of_urdf, term), (n,)).copy() for term in TERMS}
     rotor = np.zeros(n)
     for j, joint in enumerate(robot.joint_names):
         own, motor = given.get(joint, {}), rotors.get(joint, {})

@@ -38,7 +38,11 @@ PARAMETERS = (
 PER_JOINT = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
 
 STATISTICS = (*PER_JOINT, "counted", "early", "late", "lived", "alive")
-"""Results of a member: sums and maxima over the control cycles."""
+"""Results of a member: sums and maxima over the control cycles, computed by `LawStages`.
+
+`counted` is the number of cycles; `early` and `late` are the squared joint speeds, summed with the
+two weights of `reference_table`; `lived` is the number of steps before the member diverged, and
+`alive` is 0 if it diverged."""
 
 OPTIONAL: Mapping[str, Mapping[str, float]] = {
     "sensed": {"sensor_delay": 0.0, "deviation": 0.0, "resolution": 0.0},
@@ -48,7 +52,7 @@ OPTIONAL: Mapping[str, Mapping[str, float]] = {
     "stribeck": {"stiction": 0.0},
     "uneven": {"load": 0.0, "offset": 0.0},
 }
-"""Parameters that a structure may omit, for speed, and the magnitude that this stands for."""
+"""Parameters that a structure may omit, for speed, and the magnitude that it then assumes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +127,9 @@ class CompiledLoop:
         native, count = self.native, len(keys)
         memory = native.memory(count)
         tables = np.ascontiguousarray(references, dtype=np.float64)
-        bits = tables.ctypes.data + tables.strides[0] * np.asarray(motion, dtype=np.int64)
+        addresses = tables.ctypes.data + tables.strides[0] * np.asarray(motion, dtype=np.int64)
         keyed = np.asarray(keys, dtype=np.uint64).view(np.float64)
-        native.set(memory, "row", _column(bits.astype(np.int64).view(np.float64)))
+        native.set(memory, "row", _column(addresses.astype(np.int64).view(np.float64)))
         native.set(memory, "key", _column(keyed))
         native.set(memory, "alive", np.ones(1))
         for name, values in parameters.items():
@@ -135,11 +139,11 @@ class CompiledLoop:
         np.divide(1.0, resolution, out=native.array(memory, "fineness"), where=resolution > 0.0)
         deviation = native.array(memory, "deviation")
         native.array(memory, "noisy")[:, 0] = (deviation != 0.0).any(axis=(1, 2))[:, None]
-        late = max(float(native.array(memory, x).max()) for x in ("sensor_delay", "command_delay"))
+        delays = (native.array(memory, x).max() for x in ("sensor_delay", "command_delay"))
         kept = native.run(
             memory,
             tables.shape[1] if steps is None else steps,
-            depth=1 + int(late),
+            depth=1 + int(max(delays)),
             record=record,
             threads=threads,
             done=done,
@@ -232,7 +236,7 @@ def reference_table(
         structure: Only its mode is used.
         motion: Desired motion.
         t: Times of the steps, shape (N,), s.
-        windows: Two weights of the speed, shape (N, 2): see `STATISTICS`, early and late.
+        windows: Weights of the squared speed in `early` and `late` of `STATISTICS`, shape (N, 2).
     """
     state = motion.sample(t)
     q, qd, qdd = (np.ascontiguousarray(x) for x in state)

@@ -1,13 +1,13 @@
-"""Subproblems of inverse kinematics in closed form: one joint brings a point where it should be.
+"""Subproblems of inverse kinematics in closed form, after Paden and Kahan: one joint, one equation.
 
-After Paden and Kahan: subproblem 1 turns one point towards another, 3 brings a point to a distance
-and 4 to a plane, which both are one equation, a c + b s = d. Plain arithmetic on any scalar
-without a branch: on floats and arrays it computes numbers, on symbols it is traced and compiled. A
-vector is a tuple of three scalars, so that some may be constants while others are arrays of N
-poses. A turn is cosine and sine of an angle: no angle is needed before the end.
+Subproblem 1 turns a point to another one, 3 brings a point to a given distance from another, and 4
+brings it into a plane. Subproblems 3 and 4 are the same equation, a c + b s = d, in cosine c and
+sine s of the joint. The arithmetic takes any scalar and never branches: on floats and arrays it
+computes numbers, on symbols it is traced and compiled. A vector is a tuple of three scalars, so
+that some may be constants while others are arrays of N poses.
 
-Where an equation has no solution the nearest turn is returned: what is missed stands in its
-`size` and `d`. Where every turn solves it, the turn `free` is returned.
+If an equation has no solution, the nearest turn is returned; `size` and `d` of the `Crossing` show
+by how much it misses. If every turn solves it, the argument `free` is returned.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from robot_dynamics.compiler.graph.piecewise import clip, maximum, select
 Vector = Sequence[Any]
 
 TINY = 1e-14
-"""Length below which a direction is nothing but round-off of numbers near one."""
+"""Length of a vector below which its direction is only round-off, for components near one, m."""
 
 NEAR = 1e-12
-"""Distance of two points from an axis below which a turn about it is not seen: a pose misses by it
-at most, and round-off is far below."""
+"""Distance of the points from an axis below which a turn about the axis counts as free, m. The pose
+error is at most this distance; round-off is far below."""
 
 
 _LEAST = 1e-300
@@ -34,7 +34,7 @@ _LEAST = 1e-300
 
 
 class Turn(NamedTuple):
-    """Cosine and sine of an angle, and the angle where it is known without an arctangent."""
+    """A rotation as cosine and sine, and its angle if that is known without an arctangent."""
 
     c: Any
     s: Any
@@ -56,7 +56,7 @@ class Turn(NamedTuple):
 
     @property
     def half_on(self) -> Turn:
-        """The turn by half a turn more, or less."""
+        """The turn by pi more, or by pi less for a positive angle."""
         angle = self.angle
         return Turn(-self.c, -self.s, select(0.0, angle, angle - np.pi, angle + np.pi))
 
@@ -103,7 +103,7 @@ def turned(h: Vector, turn: Turn, v: Vector) -> Vector:
 def direction(x: Any, y: Any, free: Turn, least: float = TINY) -> tuple[Turn, Any]:
     """The turn from (1, 0) to the direction of (x, y), and the length of (x, y).
 
-    Below the length `least` it has none, and the turn is `free`.
+    The turn is `free` if the length is below `least`.
     """
     size = np.sqrt(x * x + y * y)
     over = 1.0 / maximum(size, _LEAST)
@@ -112,13 +112,13 @@ def direction(x: Any, y: Any, free: Turn, least: float = TINY) -> tuple[Turn, An
 
 
 def point_to_point(h: Vector, v: Vector, w: Vector, free: Turn) -> tuple[Turn, Any]:
-    """Subproblem 1: the turn about h that brings v to w, or as near to it as it can.
+    """Subproblem 1: the turn about h that brings v to w, or as near as possible.
 
     Returns:
-        The turn, and the product of the distances of v and w from the axis: where it vanishes,
-        any turn will do.
+        The turn, and the product of the distances of v and w from the axis; if it vanishes, every
+        turn is a solution.
     """
-    # across the axis first, so that no digits are lost where both come near it
+    # Project across the axis first, so that no digits are lost where both points are near it
     v, w = minus(v, times(dot(h, v), h)), minus(w, times(dot(h, w), h))
     return direction(dot(v, w), dot(h, cross(v, w)), free, NEAR * NEAR)
 
@@ -130,8 +130,8 @@ def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Cro
         a: Coefficient of the cosine.
         b: Coefficient of the sine.
         d: Right side.
-        free: Direction of (a, b) where it has none.
-        gram: a^2 + b^2 - d^2, where it is known with more digits than that difference has.
+        free: Direction of (a, b) if both vanish.
+        gram: a^2 + b^2 - d^2, if the caller knows it more accurately than this difference.
     """
     towards, size = direction(a, b, free)
     rest = size * size - d * d if gram is None else gram
@@ -146,9 +146,8 @@ def circle_and_line(a: Any, b: Any, d: Any, free: Turn, gram: Any = None) -> Cro
 def axis_to_angle(h: Vector, k: Vector, v: Vector, m: Vector, free: Turn) -> Crossing:
     """Subproblem 4 on unit vectors: the two turns about k that bring v to the angle of m with h.
 
-    h . R(k) v = h . m. The sine of the angle between h and m decides where m comes near h, as
-    where the first and the last axis of a wrist come in line; of its cosine half of all digits
-    would be lost there.
+    h . R(k) v = h . m. Where m is near h, as near the singularity of a wrist, the cosine of the
+    angle between them would lose half of all digits; therefore its sine enters.
     """
     hk, kv = dot(h, k), dot(k, v)
     sine, apart = cross(h, m), minus(h, m)
@@ -160,11 +159,11 @@ def axis_to_angle(h: Vector, k: Vector, v: Vector, m: Vector, free: Turn) -> Cro
 def square_and_line(a: Any, b: Any, d: Any) -> Crossing:
     """Solve the subproblem of a slide: the displacements x with a x + b x^2 = d, b a number.
 
-    `size` is what the square root is taken of, m^2, to be compared with zero.
+    `size` is the radicand, m^2; if it is negative, there is no solution.
     """
     if b == 0.0:
         return Crossing((d / a,), 1.0, 0.0)
     middle = a / (-2.0 * b)
     rest = middle * middle + d / b
-    aside = np.sqrt(maximum(rest, 0.0))
-    return Crossing((middle + aside, middle - aside), rest, 0.0)
+    half_gap = np.sqrt(maximum(rest, 0.0))
+    return Crossing((middle + half_gap, middle - half_gap), rest, 0.0)
