@@ -70,6 +70,8 @@ class Operand:
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, np.ndarray):
             return NotImplemented
+        if not isinstance(other, Operand):
+            return self * (1.0 / other)  # by a constant whose reciprocal is known
         return self * other._made("divisions", 1.0)
 
     def __rtruediv__(self, other: Any) -> Any:
