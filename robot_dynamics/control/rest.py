@@ -21,8 +21,8 @@ EFFORT_SHARE = 0.01
 """Largest change of the mean effort at rest, as a share of its limit."""
 
 UNKNOWN_SHARE = 0.1
-"""Share of the effort limit from which an effort that the model does not explain is a load. Feedback
-at rest also pushes against friction, and an arm held by all of that would be about to move."""
+"""Share of the effort limit from which an effort that the model does not explain is a load.
+Feedback at rest also pushes against friction: held by that, an arm would be about to move."""
 
 FEWEST = 6
 """Fewest states by which rest is known."""
