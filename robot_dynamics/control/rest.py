@@ -22,9 +22,7 @@ EFFORT_SHARE = 0.01
 
 UNKNOWN_SHARE = 0.1
 """Share of the effort limit from which an effort that the model does not explain is a load.
-
-Feedback at rest also pushes against friction; an arm held by all of it would be about to move.
-"""
+Feedback at rest also pushes against friction: held by that, an arm would be about to move."""
 
 FEWEST = 6
 """Fewest states by which rest is known."""
