@@ -33,13 +33,13 @@ def worst_gravity(dynamics: Dynamics) -> list[WorstGravity]:
         return []
     limits, poses = dynamics.robot.limits, sample_poses(dynamics.robot, POSES)
     efforts = np.abs(dynamics.gravity(poses))
-    spread = (poses.max(axis=0) - poses.min(axis=0)) / 4.0
+    widths = (poses.max(axis=0) - poses.min(axis=0)) / 4.0
     found = []
     for i in range(dynamics.robot.dof):
         k = int(np.argmax(efforts[:, i]))
         q, worst = poses[k], float(efforts[k, i])
         for step in range(SEARCH_STEPS):
-            moves = np.diag(spread * 0.5**step)
+            moves = np.diag(widths * 0.5**step)
             moved = True
             while moved:
                 near = np.clip(np.vstack([q + moves, q - moves]), limits.lower, limits.upper)
