@@ -24,6 +24,10 @@ from robot_dynamics.nodes.ros.topics import (
 if TYPE_CHECKING:
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
 
+DISCOVERY_S = 2.0
+"""Time from activation to the first report that commands have no subscriber, s: a motion that goes
+on meanwhile, as after a restart, is not cancelled by it."""
+
 JOINT_STATES_OVERDUE_S = 2.0
 """Time without the states of all joints after which the node logs it."""
 
@@ -109,7 +113,7 @@ class ControllerReport:
             return status.value
         if not MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
-        if not node.listened_to:
+        if not node.listened_to and monotonic() > self._began + DISCOVERY_S:
             return f"no node subscribes to {node.command.topic}"
         # Only until the next attempt: nothing else could show that the joints are free by now
         braked = self.braked_by is not None and status is Status.SETTLING
