@@ -32,7 +32,7 @@ API = (
 
 # A function that has the name of its file hides behind it, and is asked for by its place
 HIDDEN = {
-    "robot_dynamics.control": "\n::: robot_dynamics.control.effort_limits.effort_limits\n"
+    "robot_dynamics.control": "\n::: robot_dynamics.control.limits.effort_limits\n"
     "    options: {show_root_heading: true, show_root_toc_entry: true}\n"
 }
 

@@ -36,8 +36,17 @@ def test_every_public_name_of_an_api_page_is_on_it(site):
     for page in pages:
         text = page.read_text(encoding="utf-8")
         shown = re.compile(rf'id="{re.escape(page.stem)}[\w.]*\.(\w+)"').findall(text)
-        missing += {*importlib.import_module(page.stem).__all__} - {"__version__", *shown}
+        missing += public_names(importlib.import_module(page.stem)) - {"__version__", *shown}
     assert missing == []
+
+
+def public_names(module) -> set[str]:
+    """Return the names that a module declares as public, else those that it defines itself."""
+    declared = getattr(module, "__all__", None)
+    if declared is not None:
+        return {*declared}
+    own = (k for k, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__)
+    return {name for name in own if not name.startswith("_")}
 
 
 def docs() -> list[Path]:
