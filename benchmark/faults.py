@@ -125,7 +125,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What held the arm, its peak speed, rad/s, and its drift, rad; the fault if there was one."""
+    """Holder of the arm, its peak speed, rad/s, its drift, rad, and the fault if there was one."""
 
     holder: str
     peak: float
@@ -229,7 +229,7 @@ class Run:
         return self._folder / f"{name}.log"
 
     def log(self, name: str) -> str:
-        """What a node has printed."""
+        """Return the output of a node."""
         return self._log(name).read_text()
 
     def _logged(self, name: str, text: str) -> None:

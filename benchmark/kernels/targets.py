@@ -66,7 +66,7 @@ class Target:
 
     @property
     def met(self) -> bool:
-        """Whether this run meets the target."""
+        """Return whether this run meets the target."""
         return self.measured <= self.limit
 
     @property

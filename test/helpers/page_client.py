@@ -22,7 +22,7 @@ CAMERA = {
     "image_height": 560,
     "image_width": 900,
 }
-"""What a browser sends when it has connected."""
+"""Message of a browser that has connected."""
 
 
 def page_socket(address, *, origin=None, headers=None):

@@ -43,7 +43,7 @@ WITHOUT = {
     "gravity": (*_OF_THE_ROBOT_ALONE, "mass_matrix"),
     "friction": tuple(name for name in KERNELS if name not in WITH_FRICTION),
 }
-"""What `--with` adds, each with the kernels that do without."""
+"""Inputs that `--with` adds, each with the kernels that do without."""
 
 INPUTS = tuple(WITHOUT)
 
