@@ -9,10 +9,11 @@ replaces it by a smooth crossing of a given width. The plant keeps the sign, and
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import select
 from robot_dynamics.dynamics.joint_vectors import per_joint
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH
 from robot_dynamics.errors import ArgumentError
@@ -31,6 +32,67 @@ class _Terms(NamedTuple):
     load: bool
     offset: bool
     width: bool
+
+
+_ALL = _Terms(stiction=True, load=True, offset=True, width=True)
+
+
+class FrictionRows(NamedTuple):
+    """The fields of `Friction` in order, shape (n,) each, for numbers or symbols."""
+
+    viscous: Array
+    coulomb: Array
+    stiction: Array
+    stribeck: Array
+    load: Array
+    offset: Array
+    width: Array
+
+
+def friction_effort(
+    f: FrictionRows | Friction,
+    qd: Array,
+    width: Any,
+    tau: Array | None = None,
+    terms: _Terms = _ALL,
+) -> Array:
+    """Compute the effort that compensates friction; see `Friction.smooth`.
+
+    Args:
+        f: Friction, of numbers or symbols.
+        qd: As of `Friction.smooth`.
+        width: As of `Friction.smooth`.
+        tau: As of `Friction.smooth`.
+        terms: Terms that may not be zero, as the others only take time.
+    """
+    dry = f.coulomb
+    if terms.stiction:
+        dry = dry + f.stiction * np.exp(-((qd / f.stribeck) ** 2))
+    if terms.load and tau is not None:
+        dry = dry + f.load * abs(tau)
+    effort = f.viscous * qd + dry * _sign(f, qd, width, terms)
+    return effort + f.offset if terms.offset else effort
+
+
+def effort_beyond_friction(
+    f: FrictionRows | Friction,
+    qd: Array,
+    tau: Array,
+    width: Any,
+    terms: _Terms = _ALL,
+) -> Array:
+    """Compute efforts tau at velocity qd less friction; see `Friction.overcome`."""
+    left = tau - friction_effort(f, qd, width, terms=terms)
+    return np.asarray(
+        left / (1.0 + f.load * _sign(f, qd, width, terms) * select(left, 0.0, -1.0, 1.0))
+    )
+
+
+def _sign(f: FrictionRows | Friction, qd: Array, width: Any, terms: _Terms) -> Array:
+    """Return the direction of motion, -1 to 1, with a smooth crossing."""
+    if terms.width:
+        width = select(0.0, f.width, f.width, width)
+    return np.asarray(np.tanh(qd / width))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,23 +180,16 @@ class Friction:
         Returns:
             Efforts, same shape as qd, N m or N, in the direction of qd.
         """
-        effort = self.viscous * qd + self._dry(qd, tau) * self._sign(qd, width)
-        return effort + self.offset if self._terms.offset else effort
+        return friction_effort(self, qd, width, tau, self._terms)
 
     @cached_property
     def _terms(self) -> _Terms:
         """Return which terms are not zero, as the others only take time."""
         return _Terms(*(bool(getattr(self, name).any()) for name in _Terms._fields))
 
-    def _dry(self, qd: Array, tau: Array | None) -> Array:
-        """Return dry friction while sliding at qd, shape (n,) or (N, n)."""
-        dry = self.resistance(qd) if self._terms.stiction else self.coulomb
-        return dry if tau is None or not self._terms.load else dry + self.load * np.abs(tau)
-
     def overcome(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
         """Return efforts tau at velocity qd less friction, the inverse of adding `smooth`."""
-        left = tau - self.smooth(qd, width)
-        return np.asarray(left / (1.0 + self.load * self._sign(qd, width) * np.sign(left)))
+        return effort_beyond_friction(self, qd, tau, width, self._terms)
 
     def stuck(self, qd: Array, tau: Array, width: float | Array = DEFAULT_WIDTH) -> Array:
         """Return how far dry friction may differ from `smooth`, since it may hold a joint at rest.
@@ -148,9 +203,4 @@ class Friction:
             Efforts, same shape, never negative: all of dry friction at rest, none while sliding.
         """
         dry = self.resistance(qd) + self.load * np.abs(tau)
-        return np.asarray(dry * (1.0 - np.abs(self._sign(qd, width))))
-
-    def _sign(self, qd: Array, width: float | Array) -> Array:
-        if self._terms.width:
-            width = np.where(self.width > 0.0, self.width, width)
-        return np.asarray(np.tanh(qd / width))
+        return np.asarray(dry * (1.0 - np.abs(_sign(self, qd, width, self._terms))))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.laws import position_error
 from robot_dynamics.control.model import Model
 from robot_dynamics.foundation.arrays import Array
@@ -67,6 +68,23 @@ def desired(before: Array, after: Array, share: Any, ahead: Any) -> Array:
     return state
 
 
+def join_duration(gap: Array, speed: Array, least: Any) -> Any:
+    """Return the time to cover a gap at a quarter of the speed limits or less, s.
+
+    Of numbers or of symbols.
+
+    Args:
+        gap: Distances, shape (n,), rad or m.
+        speed: Speed limits, shape (n,), rad/s or m/s.
+        least: Least duration, s.
+    """
+    longest = maximum(least, SHORTEST_JOIN_S)
+    # The steepest part of a quintic is 15/8 of its mean
+    for needed in 15.0 / 8.0 * abs(gap) / (speed / 4.0):
+        longest = maximum(needed, longest)
+    return longest
+
+
 class Setpoint:
     """Desired motion of n joints: a transition to the references or to rest.
 
@@ -108,10 +126,8 @@ class Setpoint:
         q, qd = reference.desired()
         gap = position_error(at.q, q, model.continuous)
         speed = model.dynamics.robot.limits.velocity
-        speed = np.where((speed > 0.0) & np.isfinite(speed), speed, USUAL_SPEED) / 4.0
-        # The steepest part of a quintic is 15/8 of its mean
-        needed = float((15.0 / 8.0 * np.abs(gap) / speed).max(initial=0.0))
-        duration = max(least, needed, SHORTEST_JOIN_S)
+        speed = np.where((speed > 0.0) & np.isfinite(speed), speed, USUAL_SPEED)
+        duration = float(join_duration(gap, speed, least))
         none = self._none
         fade = quintic(np.asarray(duration), State(gap, at.qd - qd, none), State(none, none, none))
         self._gap = Trajectory(self._names, np.array([0.0, duration]), fade[None])

@@ -7,7 +7,7 @@ the first row of `TABLE` whose condition holds is the status; docs/nodes.md prin
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -169,15 +169,28 @@ class Stop(NamedTuple):
 TRACKING_ERROR, SATURATION, FAST_REFERENCE = "tracking error", "saturation", "fast reference"
 
 
+WINDOW_S = 0.3
+"""Time constant with which the summed deviation of a saturated joint decays, s."""
+
+
+def summed_deviation(moved: Array, speed: Array, dt: Any, since: Any) -> Array:
+    """Return the deviation of saturated joints within about `WINDOW_S`, of numbers or symbols.
+
+    Args:
+        moved: The deviation so far, shape (n,), rad or m.
+        speed: See `Saturation.joint`.
+        dt: Duration of the cycle, s.
+        since: Time since the last call, s.
+    """
+    return np.asarray(np.exp(-since / WINDOW_S) * moved + dt * speed)
+
+
 class Saturation:
     """Detects joints that deviate from the desired motion while their effort is at its limit.
 
     Args:
         tolerated: Largest deviation within about `WINDOW_S`, shape (n,), rad or m.
     """
-
-    WINDOW_S = 0.3
-    """Time constant with which the summed deviation decays, s."""
 
     def __init__(self, tolerated: Array) -> None:
         self._tolerated, self._moved, self._at = tolerated, np.zeros(len(tolerated)), -np.inf
@@ -193,7 +206,7 @@ class Saturation:
             dt: Duration of the cycle, s.
             now: Present time, s.
         """
-        self._moved = np.exp((self._at - now) / self.WINDOW_S) * self._moved + dt * speed
+        self._moved = summed_deviation(self._moved, speed, dt, now - self._at)
         self._at = now
         return excessive_error(self._moved, self._tolerated)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import exp
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,11 @@ from robot_dynamics.foundation.arrays import Array, frozen
 
 def smooth_step(u: float) -> float:
     """Rise from 0 to 1 over u from 0 to 1, with zero slope and curvature at both ends."""
-    u = min(max(u, 0.0), 1.0)
+    return float(rise(min(max(u, 0.0), 1.0)))
+
+
+def rise(u: Any) -> Any:
+    """Return `smooth_step` within 0 to 1, of a number or a symbol."""
     return u**3 * (10.0 - 15.0 * u + 6.0 * u**2)
 
 

@@ -88,7 +88,7 @@ def nearest_turn(positions: Array, start: Array, continuous: Array) -> Array:
 
 
 def quintic(duration: Array, first: State, last: State) -> Array:
-    """Compute the coefficients of the quintic from one state to another.
+    """Compute the coefficients of the quintic from one state to another, of numbers or symbols.
 
     Args:
         duration: Time between them, shape (...,) or scalar, s.
@@ -98,7 +98,7 @@ def quintic(duration: Array, first: State, last: State) -> Array:
     Returns:
         Coefficients of ascending powers of time, shape (..., n, 6).
     """
-    T = np.asarray(duration, dtype=np.float64)[..., None]
+    T = np.asarray(duration)[..., None]
     q, v, a = first.q, first.qd * T, first.qdd * T**2  # in units of the duration
     D = last.q - q - v - a / 2.0  # contribution of the upper three terms
     V = last.qd * T - v - a

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
+from typing import Any
 
 import numpy as np
 
+from robot_dynamics.compiler.graph.piecewise import clip, select
 from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN
@@ -150,27 +152,48 @@ def at_rest_after(
     """Compute the motion that comes to rest from `state` over `stop` seconds; see `stopped`."""
     if stop <= 0.0:
         return Trajectory.hold(joint_names, state.q)
-    usual = Trajectory(joint_names, np.array([0.0, stop]), _stop(state, stop)[None])
     lower, upper = within or (np.full_like(state.q, -np.inf), np.full_like(state.q, np.inf))
-    rest = usual.sample(stop).q
-    end = np.clip(rest, lower, upper)
-    # A joint that is already outside its limits stops as usual
-    inside = (lower <= state.q) & (state.q <= upper)
-    beyond = inside & ((rest - end) * state.qd > 0.0)
-    if not beyond.any():
-        return usual
-    # A velocity that falls by a cubic covers half the distance of a constant one
-    T = np.full_like(state.q, stop)
-    T[beyond] = np.clip(2.0 * ((end - state.q) / state.qd)[beyond], SHORTEST_STOP_S, stop)
+    T, c = stop_within(state, stop, lower, upper)
     breaks = np.array([0.0, *np.unique(T)])
+    if len(breaks) == 2:
+        return Trajectory(joint_names, breaks, c[None])
     coefficients = np.empty((len(breaks) - 1, len(T), ORDER))
-    none = np.zeros_like(end)
     for i, duration in enumerate(T):
-        sooner = quintic(np.asarray(duration), state, State(end, none, none))
-        piece = sooner if beyond[i] else _stop(state, duration)
-        own = Trajectory(joint_names, np.array([0.0, duration]), piece[None])
+        own = Trajectory(joint_names, np.array([0.0, duration]), c[None])
         coefficients[:, i] = _on_breaks(own, breaks)[:, i]
     return Trajectory(joint_names, breaks, coefficients)
+
+
+def stop_within(state: State, stop: Any, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Compute the motion of each joint to rest within position limits, of numbers or symbols.
+
+    A joint that would rest beyond its limits stops sooner; one that is outside them already stops
+    as usual.
+
+    Args:
+        state: State at time zero, shape (n,) each.
+        stop: Usual duration, s, above zero.
+        lower: Lower limits, shape (n,), rad or m.
+        upper: Upper limits, shape (n,), rad or m.
+
+    Returns:
+        Durations, shape (n,), s, and coefficients of ascending powers of time, shape (n, 6).
+    """
+    q, v, _ = state
+    none = np.zeros(len(q))
+    usual = _stop(state, stop)
+    rest = usual @ np.array([stop**p for p in range(ORDER)])
+    end = clip(rest, lower, upper)
+    # inside the limits, and beyond them in the direction of motion
+    inside = select(q, lower, 0.0, select(upper, q, 0.0, 1.0))
+    beyond = select(0.0, inside * (rest - end) * v, 1.0, 0.0)
+    # A velocity that falls by a cubic covers half the distance of a constant one
+    speed = select(0.5, beyond, v, 1.0)
+    sooner = clip(2.0 * (end - q) / speed, SHORTEST_STOP_S, stop)
+    T = select(0.5, beyond, sooner, stop + none)
+    first, last = (State(*(x[:, None] for x in s)) for s in (state, State(end, none, none)))
+    early = quintic(T, first, last)
+    return T, np.asarray(select(0.5, beyond[:, None], early[:, 0], usual))
 
 
 def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP_S) -> Trajectory:
@@ -196,14 +219,11 @@ def brought_to_rest(trajectory: Trajectory, stop: float = DEFAULT_STOP_S) -> Tra
     )
 
 
-def _stop(state: State, T: float) -> Array:
+def _stop(state: State, T: Any) -> Array:
     """Compute coefficients of a motion to rest in T seconds, (n, 6), whose velocity is a cubic."""
     q, v, a = state
-    c = np.zeros((len(q), ORDER))
-    c[:, 0], c[:, 1], c[:, 2] = q, v, a / 2.0
-    c[:, 3] = (-3.0 * v / T**2 - 2.0 * a / T) / 3.0
-    c[:, 4] = (2.0 * v / T**3 + a / T**2) / 4.0
-    return c
+    third, fourth = (-3.0 * v / T**2 - 2.0 * a / T) / 3.0, (2.0 * v / T**3 + a / T**2) / 4.0
+    return np.stack((q, v, a / 2.0, third, fourth, np.zeros(len(q))), axis=-1)
 
 
 def _fade(joint_names: tuple[str, ...], gap: State, given: Array, T: float) -> Trajectory:
