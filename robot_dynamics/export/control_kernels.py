@@ -1,0 +1,318 @@
+"""Kernels of a controller as C: the laws, the cycle and the transitions of `control`, traced.
+
+No law stands here. Each program evaluates functions of `robot_dynamics.control` and
+`robot_dynamics.trajectory` on symbols, for one robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.algorithms import composite_body
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.compiler.graph.trace import Program, Shape, trace
+from robot_dynamics.control.control_cycle import JointSettings, cycle_equations, input_shapes
+from robot_dynamics.control.friction import (
+    FrictionRows,
+    effort_beyond_friction,
+    friction_effort,
+)
+from robot_dynamics.control.laws import (
+    MODES,
+    Measured,
+    Reference,
+    pd_feedforward,
+    position_error,
+)
+from robot_dynamics.control.limits import SoftLimits
+from robot_dynamics.control.model import continuous_joints
+from robot_dynamics.control.setpoint import join_duration
+from robot_dynamics.control.status import summed_deviation
+from robot_dynamics.control.transitions import rise
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels import Equations
+from robot_dynamics.dynamics.variant import Variant
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.trajectory.interpolation import quintic
+from robot_dynamics.trajectory.replacement import stop_within
+from robot_dynamics.trajectory.trajectory import ORDER, State
+
+COUPLED = "feedforward_coupled"
+"""Name of the law of the mode feedforward with feedback by the mass matrix."""
+
+LAWS = (*MODES, COUPLED)
+"""Names of the exported laws."""
+
+
+class DriveRows(NamedTuple):
+    """Rows of the input `drives`, shape (n,) each: those of `FrictionRows`, and the rotors.
+
+    Args:
+        viscous: See `Friction`.
+        coulomb: See `Friction`.
+        stiction: See `Friction`.
+        stribeck: See `Friction`.
+        load: See `Friction`.
+        offset: See `Friction`.
+        width: See `Friction`.
+        rotor: Inertia of the rotors at the joints, kg m^2 or kg.
+    """
+
+    viscous: Any
+    coulomb: Any
+    stiction: Any
+    stribeck: Any
+    load: Any
+    offset: Any
+    width: Any
+    rotor: Any
+
+
+class Tuning(NamedTuple):
+    """Numbers of the input `tuning`.
+
+    Args:
+        bandwidth: See `Model`.
+        damping_ratio: See `Model`.
+        friction_width: See `Model`.
+    """
+
+    bandwidth: Any
+    damping_ratio: Any
+    friction_width: Any
+
+
+@dataclass(frozen=True)
+class SymbolicModel:
+    """The interface of `Model` that `control.laws` use, on symbols.
+
+    Args:
+        equations: Equations of the robot under load, by the names of kernels.
+        parents: For the factorisation of the mass matrix.
+        load: Inputs `payload` and `gravity` by name, as far as there are any.
+        drives: Friction and rotors.
+        tuning: Bandwidth and widths.
+        coupled: As of `Model`.
+        continuous: As of `Model`.
+    """
+
+    equations: Mapping[str, Equations]
+    parents: tuple[int, ...]
+    load: Mapping[str, Array]
+    drives: DriveRows
+    tuning: Tuning
+    coupled: bool
+    continuous: Array | None
+
+    def _evaluate(self, name: str, *motion: Array) -> Any:
+        found = self.equations[name]
+        given = {key: self.load[key] for key in found.inputs if key in self.load}
+        return found.function(*motion, **given)
+
+    @property
+    def bandwidth(self) -> Any:
+        """Bandwidth, rad/s."""
+        return self.tuning.bandwidth
+
+    @property
+    def damping_ratio(self) -> Any:
+        """Damping ratio, 1."""
+        return self.tuning.damping_ratio
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return efforts of a motion without friction, shape (n,)."""
+        tau: Array = self._evaluate("inverse", q, qd, qdd)
+        return tau + self.drives.rotor * qdd
+
+    def bias(self, q: Array, qd: Array) -> Array:
+        """Return Coriolis, centrifugal and gravity efforts, shape (n,)."""
+        return self.inverse(q, qd, np.zeros(len(q)))
+
+    def gravity(self, q: Array) -> Array:
+        """Return the efforts that hold the arm at rest, shape (n,)."""
+        return self.inverse(q, np.zeros(len(q)), np.zeros(len(q)))
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """Return the accelerations by efforts without friction, shape (n,)."""
+        M = self._evaluate("mass_matrix", q) + np.diag(self.drives.rotor)
+        L, inverse_D = composite_body.factorise(M, self.parents)
+        return composite_body.solve(L, inverse_D, self.parents, tau - self.bias(q, qd))
+
+    def friction_effort(self, qd: Array, tau: Array) -> Array:
+        """Return the effort that compensates friction, shape (n,)."""
+        rows = FrictionRows(*self.drives[:-1])
+        return friction_effort(rows, qd, self.tuning.friction_width, tau)
+
+    def without_friction(self, qd: Array, tau: Array) -> Array:
+        """Return the part of efforts tau that accelerates the bodies, shape (n,)."""
+        rows = FrictionRows(*self.drives[:-1])
+        return effort_beyond_friction(rows, qd, tau, self.tuning.friction_width)
+
+    def feedforward(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Return the efforts of a desired motion with friction, shape (n,)."""
+        tau = self.inverse(q, qd, qdd)
+        return tau + self.friction_effort(qd, tau)
+
+
+class ControlKernels:
+    """The programs of a controller of one robot.
+
+    Args:
+        dynamics: Equations of the robot.
+        endpoint: Link or frame that carries the payload; None for none.
+    """
+
+    def __init__(self, dynamics: Dynamics, endpoint: str | None) -> None:
+        self._dynamics = dynamics
+        robot = self.robot = dynamics.robot
+        self.endpoint = endpoint
+        turning = continuous_joints(robot)
+        self._continuous = turning if turning.any() else None
+        self._parents = composite_body.elimination_parents(merge_fixed(robot))
+        loaded = Variant(payload_at=endpoint, gravity=True)
+        carrying = Variant(payload_at=endpoint)
+        self._equations = {
+            "inverse": next(dynamics.equations("inverse", loaded)),
+            "mass_matrix": next(dynamics.equations("mass_matrix", carrying)),
+        }
+        self.load_shapes: dict[str, Shape] = dict(loaded.inputs)
+
+    def programs(self) -> dict[str, Program]:
+        """Return the programs by name, optimized."""
+        n = self.robot.dof
+        found: dict[str, Program] = {}
+
+        def add(name: str, equations: Callable[..., Any], inputs: Mapping[str, Shape]) -> None:
+            found[name] = optimize(trace(name, equations, inputs))
+
+        for name in LAWS:
+            add(f"law_{name}", *self._law(name))
+        add("feedforward", *self._feedforward())
+        add("cycle", *self._cycle())
+        add("feedback", *self._feedback())
+        add("position_error", *self._position_error())
+        vector, state, one = (n,), (3, n), (1,)
+        add("approach", _approach, {"begin": state, "duration": one, "time": one})
+        add(
+            "rest",
+            _rest,
+            {"begin": state, "stop": one, "lower": vector, "upper": vector, "time": one},
+        )
+        add(
+            "join_duration",
+            lambda gap, speed, least: {"duration": np.array([join_duration(gap, speed, least[0])])},
+            {"gap": vector, "speed": vector, "least": one},
+        )
+        add("rise", lambda share: {"value": np.array([rise(share[0])])}, {"share": one})
+        add(
+            "saturation",
+            lambda moved, speed, dt, since: {
+                "next_moved": summed_deviation(moved, speed, dt[0], since[0])
+            },
+            {"moved": vector, "speed": vector, "dt": one, "since": one},
+        )
+        return found
+
+    def _model(self, x: Mapping[str, Array], *, coupled: bool = False) -> Any:
+        return SymbolicModel(
+            self._equations,
+            self._parents,
+            {name: x[name] for name in self.load_shapes},
+            DriveRows(*x["drives"]),
+            Tuning(*x["tuning"]),
+            coupled,
+            self._continuous,
+        )
+
+    @property
+    def _model_shapes(self) -> dict[str, Shape]:
+        n = self.robot.dof
+        return {
+            **self.load_shapes,
+            "drives": (len(DriveRows._fields), n),
+            "tuning": (len(Tuning._fields),),
+        }
+
+    def _law(self, name: str) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Efforts that a law asks for, without feedback joint by joint."""
+        law, coupled = MODES["feedforward" if name == COUPLED else name], name == COUPLED
+
+        def equations(**x: Array) -> dict[str, Array]:
+            model = self._model(x, coupled=coupled)
+            return {"asked": law.asked(model, Reference(*x["desired"]), Measured(*x["measured"]))}
+
+        n = self.robot.dof
+        return equations, {"desired": (3, n), "measured": (2, n), **self._model_shapes}
+
+    def _feedforward(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        def equations(**x: Array) -> dict[str, Array]:
+            return {"tau": self._model(x).feedforward(*x["motion"])}
+
+        return equations, {"motion": (3, self.robot.dof), **self._model_shapes}
+
+    def _cycle(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        def equations(**x: Array) -> dict[str, Array]:
+            found = cycle_equations(x, self._continuous)
+            return {f"next_{name}": value for name, value in found.items()}
+
+        return equations, dict(input_shapes(self.robot.dof))
+
+    def _feedback(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        """Efforts of PD and of the soft limits, to report them."""
+        n = self.robot.dof
+
+        def equations(desired: Array, measured: Array, settings: Array) -> dict[str, Array]:
+            rows: Any = JointSettings(*settings)
+            state = Measured(*measured)
+            pd = pd_feedforward(
+                Reference(*desired, np.zeros(n)), state, rows, self._continuous
+            )
+            zones = SoftLimits(*(getattr(rows, k) for k in SoftLimits.__dataclass_fields__))
+            return {"pd": pd, "soft_limits": zones.effort(*state)}
+
+        settings = input_shapes(n)["settings"]
+        return equations, {"desired": (2, n), "measured": (2, n), "settings": settings}
+
+    def _position_error(self) -> tuple[Callable[..., Any], dict[str, Shape]]:
+        def equations(desired: Array, measured: Array) -> dict[str, Array]:
+            return {"error": position_error(desired, measured, self._continuous)}
+
+        n = self.robot.dof
+        return equations, {"desired": (n,), "measured": (n,)}
+
+
+def _approach(begin: Array, duration: Array, time: Array) -> dict[str, Array]:
+    """State, shape (3, n), on a motion from a state to zero within a duration."""
+    none = np.zeros_like(begin[0])
+    c = quintic(duration[0], State(*begin), State(none, none, none))
+    return {"state": _evaluated(c, maximum(time[0], 0.0))}
+
+
+def _rest(begin: Array, stop: Array, lower: Array, upper: Array, time: Array) -> dict[str, Array]:
+    """State, shape (3, n), on the motion to rest from a state."""
+    T, c = stop_within(State(*begin), stop[0], lower, upper)
+    t = -maximum(-T, -time[0])  # each joint has its own end
+    return {"state": _evaluated(c, t)}
+
+
+def _evaluated(c: Array, t: Any) -> Array:
+    """Return position, velocity and acceleration, shape (3, n), of polynomials (n, 6)."""
+    factors = np.ones(ORDER)
+    rows = []
+    for k in range(3):
+        rows.append(sum(factors[p] * c[:, p] * t ** (p - k) for p in range(k, ORDER)))
+        factors = factors * (np.arange(ORDER) - k)
+    return np.array(rows)
+
+
+def unused_payload(robot: Robot) -> str | None:
+    """Return the frame that carries a payload: the only tip, or None if there are several."""
+    tips = merge_fixed(robot).tips
+    return tips[0] if len(tips) == 1 else None

@@ -1,0 +1,517 @@
+#include "controller_core.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels.hpp"
+
+namespace @package@
+{
+namespace
+{
+
+// Rows of the input `state` of the kernel `cycle`
+constexpr std::size_t EFFORT_ROW = 0;
+constexpr std::size_t CUT_ROW = 1;
+constexpr std::size_t INTEGRAL_ROW = 2;
+
+constexpr double NEVER = -1e300;
+
+bool finite(const Vector & values)
+{
+  return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+
+bool follows_reference(Mode mode) { return mode != Mode::gravity_compensation; }
+
+std::array<double, 3 * N> rows_of(const Motion & motion)
+{
+  std::array<double, 3 * N> rows{};
+  std::copy(motion.q.begin(), motion.q.end(), rows.begin());
+  std::copy(motion.qd.begin(), motion.qd.end(), rows.begin() + N);
+  std::copy(motion.qdd.begin(), motion.qdd.end(), rows.begin() + 2 * N);
+  return rows;
+}
+
+Motion motion_of(const std::array<double, 3 * N> & rows)
+{
+  Motion motion;
+  std::copy(rows.begin(), rows.begin() + N, motion.q.begin());
+  std::copy(rows.begin() + N, rows.begin() + 2 * N, motion.qd.begin());
+  std::copy(rows.begin() + 2 * N, rows.end(), motion.qdd.begin());
+  return motion;
+}
+
+Vector position_error(const Vector & desired, const Vector & measured)
+{
+  Vector error;
+  kernels::position_error(desired.data(), measured.data(), error.data());
+  return error;
+}
+
+}  // namespace
+
+void ControllerCore::activate(const Settings & settings)
+{
+  *this = ControllerCore();
+  settings_ = settings;
+  load_ = load_start_ = load_target_ = settings.load;
+  reference_at_ = state_at_ = fade_began_ = moved_at_ = NEVER;
+}
+
+void ControllerCore::use(const Settings & settings)
+{
+  const bool was_led = !follows_reference(settings_.mode);
+  const Load target = load_target_;
+  settings_ = settings;
+  settings_.load = target;
+  renew_ = true;
+  // The arm may have been led anywhere meanwhile
+  led_by_hand_ = led_by_hand_ || (was_led && follows_reference(settings.mode));
+  carry(settings.load);
+}
+
+void ControllerCore::carry(const Load & load)
+{
+  if (load.payload == load_target_.payload && load.gravity == load_target_.gravity) {
+    return;
+  }
+  load_target_ = load;
+  load_is_new_ = true;
+}
+
+bool ControllerCore::resume()
+{
+  const bool resumed = halted_ || stop_.cause != Cause::none;
+  returning_ = returning_ || resumed;
+  halted_ = false;
+  stop_ = Stop();
+  return resumed;
+}
+
+bool ControllerCore::set_reference(const Reference & reference, double now)
+{
+  const Motion & motion = reference.motion;
+  if (
+    !finite(motion.q) || !finite(motion.qd) || !finite(motion.qdd) ||
+    (reference.has_effort && !finite(reference.effort))) {
+    return false;
+  }
+  reference_ = reference;
+  has_reference_ = true;
+  reference_at_ = now;
+  if (status_ == Status::tracking && follows_reference(settings_.mode)) {
+    for (std::size_t i = 0; i < N; ++i) {
+      const double speed = std::abs(motion.qd[i]);
+      if (speed > FAST * settings_.velocity[i] && stop_.cause == Cause::none) {
+        stop_ = {Cause::fast_reference, i, speed, settings_.velocity[i]};
+      }
+    }
+  }
+  return true;
+}
+
+void ControllerCore::forget_reference() { reference_at_ = NEVER; }
+
+bool ControllerCore::stale(double since, double timeout, double now) const
+{
+  return since == NEVER || now - since > timeout;
+}
+
+bool ControllerCore::update(
+  const Vector & q, const Vector & qd, double now, Command & command) noexcept
+{
+  if (finite(q) && finite(qd)) {
+    q_ = q;
+    qd_ = qd;
+    has_state_ = true;
+    state_at_ = now;
+  }
+  if (!has_state_) {
+    return false;
+  }
+  if (!begun_) {
+    begin(now);
+  }
+  load_at(now);
+
+  Cycle found;
+  bool known = false;
+  const Cycle * tracked = nullptr;
+  if (status_ == Status::tracking) {  // the position error may end it
+    evaluate(now, found, &command);
+    known = true;
+    tracked = &found;
+  }
+  const Status next = next_status(now, tracked);
+  if (next != status_) {
+    enter(next, now);
+    known = false;
+  } else if (led_by_hand_) {
+    go_on_from({q_, qd_, {}}, now);
+    known = false;
+  }
+  led_by_hand_ = false;
+  command.status = status_;
+  command.stop = stop_;
+  if (status_ == Status::silent) {
+    return false;
+  }
+  if (!known) {
+    evaluate(now, found, &command);
+  }
+  const double dt = now - last_time_;
+  if (renew_) {
+    fade_began_ = now;
+    renew_ = false;
+  }
+  state_ = found.state;
+  last_time_ = now;
+  command.error = found.error;
+  bool cut = false;
+  for (std::size_t i = 0; i < N; ++i) {
+    command.effort[i] = state_[EFFORT_ROW * N + i];
+    command.integral[i] = state_[INTEGRAL_ROW * N + i];
+    command.saturated[i] = state_[CUT_ROW * N + i] > 0.0;
+    cut = cut || command.saturated[i];
+  }
+  if (cut || saturates_) {
+    saturates_ = cut;
+    watch_saturation(command.desired, dt, now);
+  }
+  return true;
+}
+
+void ControllerCore::begin(double now)
+{
+  begun_ = true;
+  last_time_ = now;
+  settled_at_ = now + settings_.settle;
+  renew_ = true;
+  state_ = {};
+  Vector gravity{};
+  const Motion here{q_, {}, {}};
+  std::array<double, 3 * N> desired = rows_of(here);
+  std::array<double, 2 * N> measured{};
+  std::copy(q_.begin(), q_.end(), measured.begin());
+  kernels::law(
+    Mode::gravity_compensation, false, desired.data(), measured.data(), load_.payload.data(),
+    load_.gravity.data(), settings_.drives[0].data(), settings_.tuning.data(), gravity.data());
+  std::copy(gravity.begin(), gravity.end(), state_.begin());
+}
+
+Status ControllerCore::next_status(double now, const Cycle * tracked)
+{
+  const double age = now - state_at_;
+  if (stale(state_at_, settings_.state_timeout, now)) {
+    settled_at_ = now + settings_.settle;
+    return age > settings_.state_timeout + settings_.blind_time ? Status::silent : Status::blind;
+  }
+  if (
+    tracked != nullptr && tracked->excess > 0.0 && follows_reference(settings_.mode) &&
+    stop_.cause == Cause::none) {
+    std::size_t worst = 0;
+    double excess = NEVER;
+    for (std::size_t i = 0; i < N; ++i) {
+      const double beyond = std::abs(tracked->error[i]) - settings_.tracking_error[i];
+      if (beyond > excess) {
+        excess = beyond;
+        worst = i;
+      }
+    }
+    stop_ = {
+      Cause::tracking_error, worst, tracked->error[worst], settings_.tracking_error[worst]};
+  }
+  if (stop_.cause != Cause::none) {
+    return Status::stopped;
+  }
+  if (halted_ || stale(reference_at_, settings_.reference_timeout, now)) {
+    return Status::holding;
+  }
+  returning_ = returning_ && !reference_is_near();
+  if (returning_) {
+    return Status::resumed;
+  }
+  return now < settled_at_ ? Status::settling : Status::tracking;
+}
+
+void ControllerCore::enter(Status status, double now)
+{
+  const bool by_hand = !follows_reference(settings_.mode);
+  const bool at_rest = status_ == Status::settling || status_ == Status::holding ||
+                       status_ == Status::stopped || status_ == Status::resumed;
+  const bool held = at_rest && !by_hand && status != Status::stopped;
+  const bool goes_on =
+    status != Status::blind &&
+    (held || (status_ == Status::tracking && status == Status::holding));
+  Motion start{q_, qd_, {}};
+  if (goes_on) {
+    start = desired_now(now);
+    start.qdd = {};
+  } else {
+    std::fill_n(state_.begin() + INTEGRAL_ROW * N, N, 0.0);
+  }
+  status_ = status;
+  renew_ = true;
+  go_on_from(start, now);
+}
+
+void ControllerCore::go_on_from(const Motion & start, double now)
+{
+  if (status_ != Status::tracking || !has_reference_) {
+    rest_begin_ = start;
+    rest_began_ = now;
+    return;
+  }
+  const Motion & to = reference_.motion;
+  gap_begin_.q = position_error(start.q, to.q);
+  for (std::size_t i = 0; i < N; ++i) {
+    gap_begin_.qd[i] = start.qd[i] - to.qd[i];
+  }
+  gap_begin_.qdd = {};
+  Vector speed;
+  for (std::size_t i = 0; i < N; ++i) {
+    speed[i] = std::isfinite(settings_.velocity[i]) ? settings_.velocity[i] : USUAL_SPEED;
+  }
+  kernels::join_duration(gap_begin_.q.data(), speed.data(), &settings_.join, &gap_duration_);
+  gap_began_ = now;
+}
+
+Motion ControllerCore::rest_now(double now) const
+{
+  if (settings_.stop <= 0.0) {
+    return {rest_begin_.q, {}, {}};
+  }
+  const std::array<double, 3 * N> begin = rows_of(rest_begin_);
+  std::array<double, 3 * N> state{};
+  const double time = now - rest_began_;
+  kernels::rest(begin.data(), &settings_.stop, LOWER.data(), UPPER.data(), &time, state.data());
+  return motion_of(state);
+}
+
+Motion ControllerCore::desired_now(double now) const
+{
+  if (status_ != Status::tracking || !has_reference_) {
+    return rest_now(now);
+  }
+  Motion desired = reference_.motion;
+  // Between two messages the motion goes on with its velocity
+  const double ahead =
+    std::min(std::max(now - reference_at_, 0.0), settings_.reference_timeout);
+  for (std::size_t i = 0; i < N; ++i) {
+    desired.q[i] += ahead * desired.qd[i];
+  }
+  const double time = now - gap_began_;
+  if (time < gap_duration_) {
+    const std::array<double, 3 * N> begin = rows_of(gap_begin_);
+    std::array<double, 3 * N> gap{};
+    kernels::approach(begin.data(), &gap_duration_, &time, gap.data());
+    for (std::size_t i = 0; i < N; ++i) {
+      desired.q[i] += gap[i];
+      desired.qd[i] += gap[N + i];
+      desired.qdd[i] += gap[2 * N + i];
+    }
+  }
+  return desired;
+}
+
+bool ControllerCore::reference_is_near() const
+{
+  if (!has_reference_) {
+    return false;
+  }
+  const Vector error = position_error(reference_.motion.q, q_);
+  for (std::size_t i = 0; i < N; ++i) {
+    if (
+      !(std::abs(error[i]) < NEAREST[i]) ||
+      !(std::abs(reference_.motion.qd[i]) <= settings_.velocity[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ControllerCore::runs_away(double now) const
+{
+  bool fast = false;
+  for (std::size_t i = 0; i < N; ++i) {
+    fast = fast || std::abs(qd_[i]) > settings_.velocity[i];
+  }
+  if (!fast) {
+    return false;
+  }
+  const Vector error = position_error(rest_now(now).q, q_);
+  for (std::size_t i = 0; i < N; ++i) {
+    if (std::abs(error[i]) > settings_.tracking_error[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ControllerCore::feedforward(const Motion & motion, Vector & tau) const
+{
+  const std::array<double, 3 * N> rows = rows_of(motion);
+  kernels::feedforward(
+    rows.data(), load_.payload.data(), load_.gravity.data(), settings_.drives[0].data(),
+    settings_.tuning.data(), tau.data());
+}
+
+void ControllerCore::law_effort(
+  const Motion & desired, const Vector * given, Vector & asked) const
+{
+  Vector tau{};
+  if (given != nullptr) {
+    tau = *given;
+  } else if (settings_.mode == Mode::feedforward || settings_.mode == Mode::computed_torque) {
+    feedforward(desired, tau);
+  }
+  std::array<double, 3 * N> reference = rows_of(desired);
+  std::copy(tau.begin(), tau.end(), reference.begin() + 2 * N);
+  std::array<double, 2 * N> measured{};
+  std::copy(q_.begin(), q_.end(), measured.begin());
+  std::copy(qd_.begin(), qd_.end(), measured.begin() + N);
+  kernels::law(
+    settings_.mode, settings_.coupled, reference.data(), measured.data(), load_.payload.data(),
+    load_.gravity.data(), settings_.drives[0].data(), settings_.tuning.data(), asked.data());
+}
+
+void ControllerCore::pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const
+{
+  // In the order of `JointSettings`
+  const Settings & s = settings_;
+  const Vector * given[SETTING_ROWS] = {
+    &s.kp,         &s.kd,         &s.ki,             &s.i_clamp,      &s.soft_lower,
+    &s.soft_upper, &s.soft_velocity, &s.soft_stiffness, &s.soft_damping, &s.tracking_error,
+    &s.effort_rate, &s.effort};
+  for (std::size_t row = 0; row < SETTING_ROWS; ++row) {
+    std::copy(given[row]->begin(), given[row]->end(), rows.begin() + static_cast<long>(row * N));
+  }
+  const bool by_joint =
+    adds_pd(s.mode) && !(s.mode == Mode::feedforward && s.coupled) && !open_loop;
+  if (!by_joint) {
+    std::fill_n(rows.begin(), 2 * N, 0.0);
+  }
+  if (open_loop || !follows_reference(s.mode)) {
+    std::fill_n(rows.begin() + 2 * N, N, 0.0);
+  }
+  if (open_loop) {
+    std::fill_n(rows.begin() + 7 * N, 2 * N, 0.0);
+  }
+}
+
+void ControllerCore::evaluate(double now, Cycle & found, Command * report)
+{
+  const bool open_loop = status_ == Status::blind;
+  const Vector * given = nullptr;
+  Motion desired;
+  if (status_ == Status::tracking && has_reference_) {
+    desired = desired_now(now);
+    given = reference_.has_effort ? &reference_.effort : nullptr;
+  } else {
+    if (!open_loop && follows_reference(settings_.mode) && runs_away(now)) {
+      go_on_from({q_, {}, {}}, now);
+    }
+    desired = rest_now(now);
+  }
+  Vector asked{};
+  if (open_loop) {
+    feedforward(desired, asked);
+  } else {
+    law_effort(desired, given, asked);
+  }
+
+  std::array<double, SETTING_ROWS * N> settings{};
+  pack(open_loop, settings);
+  std::array<double, 2 * N> target{};
+  std::copy(desired.q.begin(), desired.q.end(), target.begin());
+  std::copy(desired.qd.begin(), desired.qd.end(), target.begin() + N);
+  const double elapsed = renew_ ? 0.0 : now - fade_began_;
+  double fade = 0.0;
+  if (elapsed >= 0.0 && elapsed < settings_.fade) {
+    const double share = elapsed / settings_.fade;
+    kernels::rise(&share, &fade);
+    fade = 1.0 - fade;
+  }
+  const bool integrates =
+    !open_loop && follows_reference(settings_.mode) &&
+    std::any_of(settings_.ki.begin(), settings_.ki.end(), [](double ki) { return ki > 0.0; });
+  const double scalars[SCALARS] = {
+    0.0,  // share of the way to the second state of the segment
+    0.0,  // extrapolation
+    now - last_time_,
+    settings_.longest_cycle,
+    fade,
+    renew_ ? 1.0 : 0.0,
+    integrates ? 1.0 : 0.0};
+  const std::array<double, 2 * N> none{};
+  kernels::cycle(
+    target.data(), target.data(), none.data(), asked.data(), q_.data(), qd_.data(), state_.data(),
+    scalars, settings.data(), found.state.data(), found.error.data(), &found.excess);
+
+  report->desired = desired;
+  report->asked = asked;
+  std::array<double, 2 * N> measured{};
+  std::copy(q_.begin(), q_.end(), measured.begin());
+  std::copy(qd_.begin(), qd_.end(), measured.begin() + N);
+  kernels::feedback(
+    target.data(), measured.data(), settings.data(), report->feedback.data(),
+    report->soft_limits.data());
+}
+
+void ControllerCore::watch_saturation(const Motion & desired, double dt, double now)
+{
+  if (status_ == Status::blind || !follows_reference(settings_.mode)) {
+    return;
+  }
+  Vector speed{};
+  for (std::size_t i = 0; i < N; ++i) {
+    const bool cut = state_[CUT_ROW * N + i] > 0.0;
+    speed[i] = cut ? std::abs(qd_[i] - desired.qd[i]) : 0.0;
+  }
+  const double step = std::min(std::max(dt, 0.0), settings_.state_timeout);
+  const double since = moved_at_ == NEVER ? 1e3 : now - moved_at_;
+  Vector moved;
+  kernels::saturation(moved_.data(), speed.data(), &step, &since, moved.data());
+  moved_ = moved;
+  moved_at_ = now;
+  std::size_t worst = 0;
+  double excess = NEVER;
+  for (std::size_t i = 0; i < N; ++i) {
+    if (moved_[i] - NEAREST[i] > excess) {
+      excess = moved_[i] - NEAREST[i];
+      worst = i;
+    }
+  }
+  if (excess > 0.0 && stop_.cause == Cause::none) {
+    stop_ = {Cause::saturation, worst, speed[worst], settings_.effort[worst]};
+  }
+}
+
+const Load & ControllerCore::load_at(double now)
+{
+  if (load_is_new_) {
+    load_is_new_ = false;
+    load_moves_ = true;
+    load_start_ = load_;
+    load_began_ = now;
+  }
+  if (load_moves_) {
+    // Efforts are linear in the load, so that a linear ramp of it is one of the efforts
+    const double u = settings_.load_ramp > 0.0
+                       ? std::min(std::max((now - load_began_) / settings_.load_ramp, 0.0), 1.0)
+                       : 1.0;
+    for (std::size_t i = 0; i < load_.payload.size(); ++i) {
+      load_.payload[i] =
+        load_start_.payload[i] + u * (load_target_.payload[i] - load_start_.payload[i]);
+    }
+    for (std::size_t i = 0; i < load_.gravity.size(); ++i) {
+      load_.gravity[i] =
+        load_start_.gravity[i] + u * (load_target_.gravity[i] - load_start_.gravity[i]);
+    }
+    load_moves_ = u < 1.0;
+  }
+  return load_;
+}
+
+}  // namespace @package@

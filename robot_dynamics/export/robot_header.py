@@ -1,0 +1,199 @@
+"""robot.hpp of an exported package: the constants of one robot that its controller uses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from robot_dynamics.control.control_cycle import JointSettings, Scalars
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
+from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.limits import (
+    FAST,
+    NEAR,
+    default_effort_rates,
+    default_tracking_errors,
+    effort_limits,
+    velocity_limits,
+)
+from robot_dynamics.control.model import Model, continuous_joints
+from robot_dynamics.control.sampling.loop_tuning import LoopTuning
+from robot_dynamics.control.sampling.tuning import Sampling
+from robot_dynamics.control.setpoint import USUAL_SPEED
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.variant import payload_numbers
+from robot_dynamics.export.control_kernels import DriveRows
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.names import comment
+from robot_dynamics.spatial import Inertia
+
+RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
+"""Update rates for which default gains are written, Hz; one between two uses the lower one."""
+
+
+def robot_hpp(
+    package: str,
+    dynamics: Dynamics,
+    bandwidth: float,
+    payload: Inertia | None,
+    endpoint: str | None,
+) -> str:
+    """Write the constants of a robot.
+
+    Args:
+        package: Name of the package.
+        dynamics: Equations of the robot.
+        bandwidth: Natural frequency under the default gains, rad/s.
+        payload: Load that `endpoint` carries from the start, in that frame.
+        endpoint: Link or frame of payloads; None for none.
+    """
+    robot = dynamics.robot
+    limits = robot.limits
+    none = np.zeros(robot.dof)
+    friction = Friction.of(robot)
+    rows = {name: np.broadcast_to(getattr(friction, name, none), none.shape) for name in DriveRows._fields}
+    names = ",\n".join(f"  {_text(name)}" for name in robot.joint_names)
+    rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
+    turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
+    modes = ",\n".join(f"  {name}" for name in MODES)
+    mode_names = _list(_text(name) for name in MODES)
+    adds = "\n".join(
+        f"    case Mode::{name}: return {'true' if law.by_joint else 'false'};"
+        for name, law in MODES.items()
+    )
+    drives = ",\n".join(f"  {_vector(rows[name])}" for name in DriveRows._fields)
+    return f"""// Constants of robot {comment(robot.name)}
+#ifndef {package}_ROBOT_HPP_
+#define {package}_ROBOT_HPP_
+
+#include <array>
+#include <cstddef>
+#include <limits>
+
+namespace {package}
+{{
+
+constexpr double UNLIMITED = std::numeric_limits<double>::infinity();
+constexpr std::size_t N = {robot.dof};
+using Vector = std::array<double, N>;
+
+/// Names of the joints, in the order of every vector.
+constexpr std::array<const char *, N> JOINTS = {{{{
+{names}}}}};
+constexpr std::array<bool, N> ROTATES = {{{{{rotates}}}}};
+constexpr std::array<bool, N> CONTINUOUS = {{{{{turns}}}}};
+
+/// Limits of the robot description; rad or m, rad/s or m/s, N m or N.
+constexpr Vector LOWER = {_vector(limits.lower)};
+constexpr Vector UPPER = {_vector(limits.upper)};
+constexpr Vector VELOCITY = {_vector(velocity_limits(robot))};
+constexpr Vector EFFORT = {_vector(effort_limits(robot))};
+
+/// Default limits: position error that stops the arm, and change of effort per second.
+constexpr Vector TRACKING_ERROR = {_vector(default_tracking_errors(robot))};
+constexpr Vector EFFORT_RATE = {_vector(default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO))};
+
+/// Distance at which a reference is where the arm is, rad or m.
+constexpr Vector NEAREST = {_vector(NEAR * default_tracking_errors(robot))};
+constexpr double FAST = {FAST!r};  // velocity of a reference that is not followed, per limit
+constexpr double USUAL_SPEED = {USUAL_SPEED!r};  // rad/s or m/s, where no limit is known
+
+/// Control laws.
+enum class Mode : int
+{{
+{modes}
+}};
+constexpr std::array<const char *, {len(MODES)}> MODES = {{{{{mode_names}}}}};
+
+/// Returns whether feedback joint by joint is added to the effort of a law.
+constexpr bool adds_pd(Mode mode)
+{{
+  switch (mode) {{
+{adds}
+  }}
+  return false;
+}}
+
+/// Sizes of the inputs of the kernels.
+constexpr std::size_t SETTING_ROWS = {len(JointSettings._fields)};
+constexpr std::size_t SCALARS = {len(Scalars._fields)};
+
+/// Friction and rotors: {", ".join(DriveRows._fields)}.
+constexpr std::size_t DRIVE_ROWS = {len(DriveRows._fields)};
+constexpr std::array<Vector, DRIVE_ROWS> DRIVES = {{{{
+{drives}
+}}}};
+
+/// Gravity in axes of the root link, m/s^2.
+constexpr std::array<double, 3> GRAVITY = {_vector(np.asarray(robot.gravity))};
+
+/// Payload at its frame: mass, first moment, inertia about the origin of the frame.
+constexpr bool CARRIES_PAYLOAD = {"true" if endpoint else "false"};
+constexpr const char * PAYLOAD_FRAME = {_text(endpoint or "")};
+constexpr std::array<double, 10> PAYLOAD = {_vector(payload_numbers(payload or Inertia.zero()))};
+
+{_tunings(dynamics, bandwidth)}
+
+}}  // namespace {package}
+
+#endif  // {package}_ROBOT_HPP_
+"""
+
+
+def _tunings(dynamics: Dynamics, bandwidth: float) -> str:
+    """Write the default gains by update rate, as controller_node would choose them."""
+    rows = []
+    for rate in RATES:
+        model = tuned(dynamics, bandwidth, rate)
+        coupled = "true" if model.coupled else "false"
+        rows.append(
+            f"  {{{_number(rate)}, {coupled}, {_number(model.bandwidth)},\n"
+            f"    {_vector(model.gains.kp)},\n    {_vector(model.gains.kd)}}}"
+        )
+    return f"""/// Default gains of an update rate in Hz: N m/rad or N/m, N m s/rad or N s/m.
+struct DefaultGains
+{{
+  double rate;
+  bool coupled;      // feedback of the mode feedforward uses the mass matrix
+  double bandwidth;  // rad/s
+  Vector kp;
+  Vector kd;
+}};
+constexpr double DAMPING_RATIO = {DEFAULT_DAMPING_RATIO!r};
+constexpr std::array<DefaultGains, {len(rows)}> DEFAULT_GAINS = {{{{
+{(","+chr(10)).join(rows)}
+}}}};"""
+
+
+def tuned(dynamics: Dynamics, bandwidth: float, rate: float) -> Model:
+    """Return a model with default gains of a loop that answers each state within a period."""
+    wanted = ideal_gains(dynamics, bandwidth)
+    tuning = LoopTuning(dynamics, wanted, bandwidth, 1.0 / rate)
+    tuning.sampling = Sampling.of(1.0 / rate)
+    return tuning.model(Model(dynamics, wanted, bandwidth=bandwidth))
+
+
+def _vector(values: Array) -> str:
+    return "{{" + ", ".join(_number(float(x)) for x in values) + "}}"
+
+
+def _number(x: float) -> str:
+    if math.isinf(x):
+        return "UNLIMITED" if x > 0.0 else "-UNLIMITED"
+    return repr(x + 0.0)
+
+
+def _list(items: Iterable[str]) -> str:
+    return ", ".join(items)
+
+
+def _text(name: str) -> str:
+    """Return a name as a C++ string literal of ASCII characters."""
+    escaped = []
+    for byte in name.encode("utf-8", "surrogatepass"):
+        plain = 32 <= byte < 127 and chr(byte) not in '"\\?'
+        escaped.append(chr(byte) if plain else f"\\{byte:03o}")
+    return f'"{"".join(escaped)}"'
