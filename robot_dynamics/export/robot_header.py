@@ -98,7 +98,7 @@ constexpr Vector EFFORT = {_vector(effort_limits(robot))};
 
 /// Default limits: position error that stops the arm, and change of effort per second.
 constexpr Vector TRACKING_ERROR = {_vector(default_tracking_errors(robot))};
-constexpr Vector EFFORT_RATE = {_vector(default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO))};
+constexpr Vector EFFORT_RATE = {_vector(effort_rate)};
 
 /// Distance at which a reference is where the arm is, rad or m.
 constexpr Vector NEAREST = {_vector(NEAR * default_tracking_errors(robot))};

@@ -37,7 +37,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 RUNNER = Path(__file__).with_name("core_runner.cpp")
-STRICT = "-O0 -g -Wall -Wextra -Wconversion -Werror -fsanitize=address,undefined".split()
+STRICT = [
+    *("-O0", "-g", "-Wall", "-Wextra", "-Wconversion", "-Werror"),
+    "-fsanitize=address,undefined",
+]
 STATUSES = [
     *(Status.WAITING, Status.SETTLING, Status.TRACKING, Status.HOLDING, Status.BLIND),
     *(Status.SILENT, Status.STOPPED, Status.RESUMED),
@@ -48,6 +51,7 @@ ROUND_OFF = 1e-9
 """Largest difference per effort limit: both sides sum the same terms in another order."""
 
 
+ROBOTS = ["ur5", "planar_2r", pytest.param("panda", marks=pytest.mark.thorough)]
 TREMBLE = 2e-4  # rad or m: a joint that moves by more than 1e-4 has an open brake
 
 
@@ -57,7 +61,7 @@ def robot_named(name):
     return robot.with_locked(locked) if locked else robot
 
 
-@pytest.fixture(scope="module", params=["ur5", "panda", "planar_2r"])
+@pytest.fixture(scope="module", params=ROBOTS)
 def exported(request, tmp_path_factory):
     """A robot and the program that runs its core."""
     robot = robot_named(request.param)
@@ -70,10 +74,10 @@ def exported(request, tmp_path_factory):
     for name in ("controller_core.hpp", "controller_core.cpp"):
         text = (files("robot_dynamics.export") / "package" / "src" / name).read_text()
         (folder / name).write_text(text.replace("@package@", "pkg"))
-    run = dict(cwd=folder, check=True)
-    subprocess.run(["gcc", "-std=c99", *STRICT, "-c", "kernels.c"], **run)
+    compile_c = ["gcc", "-std=c99", *STRICT, "-c", "kernels.c"]
+    subprocess.run(compile_c, cwd=folder, check=True)
     core = ["g++", "-std=c++17", *STRICT, "-I.", RUNNER, "controller_core.cpp", "kernels.o"]
-    subprocess.run([*core, "-o", "runner", "-lm"], **run)
+    subprocess.run([*core, "-o", "runner", "-lm"], cwd=folder, check=True)
     return robot, endpoint, folder / "runner"
 
 
@@ -307,7 +311,7 @@ def test_a_reference_faster_than_a_joint_stops_the_arm(exported):
 
 
 def test_motion_at_the_effort_limit_that_was_not_asked_for_stops_the_arm(exported):
-    pair, q, none, tau, now = at_rest(exported)
+    pair, q, none, _, now = at_rest(exported)
     for _ in range(500):
         now += 0.002
         pair.reference(q, none, 1.5 * pair.robot.limits.effort, now)
