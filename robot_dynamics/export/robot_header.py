@@ -55,10 +55,8 @@ def robot_hpp(
     limits = robot.limits
     none = np.zeros(robot.dof)
     friction = Friction.of(robot)
-    rows = {
-        name: np.broadcast_to(getattr(friction, name, none), none.shape)
-        for name in DriveRows._fields
-    }
+    rows = {k: np.broadcast_to(getattr(friction, k, none), robot.dof) for k in DriveRows._fields}
+    effort_rate = default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO)
     names = ",\n".join(f"  {_text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
     turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
