@@ -271,7 +271,9 @@ class ControlKernels:
         def equations(desired: Array, measured: Array, settings: Array) -> dict[str, Array]:
             rows: Any = JointSettings(*settings)
             state = Measured(*measured)
-            pd = pd_feedforward(Reference(*desired, np.zeros(n)), state, rows, self._continuous)
+            q_d, qd_d = desired
+            reference = Reference(q_d, qd_d, np.zeros(n))
+            pd = pd_feedforward(reference, state, rows, self._continuous)
             zones = SoftLimits(*(getattr(rows, k) for k in SoftLimits.__dataclass_fields__))
             return {"pd": pd, "soft_limits": zones.effort(*state)}
 
