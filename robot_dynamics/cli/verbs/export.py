@@ -141,7 +141,8 @@ def _command(arguments: argparse.Namespace) -> str:
         value = getattr(arguments, option)
         if value is not None:
             text = f"{value:g}" if isinstance(value, float) else value
-            words += [f"--{option.replace('_', '-')}", text]
+            flag = f"--{option.replace('_', '-')}"
+            words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
     if arguments.bandwidth != DEFAULT_BANDWIDTH:
         words += ["--bandwidth", f"{arguments.bandwidth:g}"]
     return shlex.join(words)
