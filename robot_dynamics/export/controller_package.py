@@ -18,6 +18,7 @@ from xml.sax.saxutils import escape
 import yaml
 
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
+from robot_dynamics.control.laws import MODES
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotError
@@ -95,7 +96,7 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
     check_effort_limits(robot)
     dynamics = Dynamics(robot)
     programs = ControlKernels(dynamics, request.endpoint).programs()
-    urdf, lacking = controlled_urdf(request.urdf, robot, request.locked)
+    urdf, missing = controlled_urdf(request.urdf, robot, request.locked)
     written = {
         "src/kernels.c": kernels_c(name, programs, {}),
         "src/kernels.hpp": kernels_hpp(name, programs),
@@ -111,7 +112,7 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
         written[place] = _PLACEHOLDER.sub(lambda found: values[found[1]], text)
     mark = _mark(robot.name, request.command)
     marked = {path: _marked(path, text, mark) for path, text in sorted(written.items())}
-    return ControllerPackage(marked, tuple(lacking))
+    return ControllerPackage(marked, tuple(missing))
 
 
 def check_effort_limits(robot: Robot) -> None:
@@ -146,6 +147,8 @@ def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:
         "joints_yaml": _yaml(list(names)),
         "references_yaml": _yaml([f"{CONTROLLER}/{name}" for name in names]),
         "goal_shell": _goal(robot),
+        "modes": ", ".join(MODES),
+        "payload_frame": comment(request.endpoint or "none"),
     }
 
 

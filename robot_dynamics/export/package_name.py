@@ -44,8 +44,8 @@ def check_package_name(name: str) -> str:
     """
     if not _NAME.fullmatch(name):
         raise ArgumentError(
-            f"package name '{name}': give lower-case letters, digits and single underscores, a "
-            "letter first and no underscore last"
+            f"package name '{name}': give lower-case alphanumeric ASCII characters and "
+            "single underscores, one of a to z first, and no underscore last"
         )
     if len(name) > LONGEST:
         raise ArgumentError(

@@ -33,20 +33,20 @@ def controlled_urdf(text: str, robot: Robot, locked: Mapping[str, float]) -> tup
         The URDF, and the controlled joints without a command interface `effort` in it.
     """
     root = open_document(text).root
-    lacking: list[str] = []
+    missing: list[str] = []
     if root.find("ros2_control") is not None:
         ready = {
             joint.get("name")
             for joint in root.iterfind("ros2_control/joint")
             if any(item.get("name") == "effort" for item in joint.iterfind("command_interface"))
         }
-        lacking = [name for name in robot.joint_names if name not in ready]
+        missing = [name for name in robot.joint_names if name not in ready]
     else:
         hardware = _hardware(robot, locked)
         etree.indent(hardware, level=1)
         hardware.tail = "\n"
         root.append(hardware)
-    return f"{etree.tostring(root.getroottree(), encoding='unicode')}\n", lacking
+    return f"{etree.tostring(root.getroottree(), encoding='unicode')}\n", missing
 
 
 def initial_positions(robot: Robot) -> Array:

@@ -149,7 +149,8 @@ def test_a_joint_without_effort_limit_is_refused(export, arm, tmp_path, effort):
 
 
 FORM = (
-    "give lower-case letters, digits and single underscores, a letter first and no underscore last"
+    "give lower-case alphanumeric ASCII characters and single underscores, one of a to z first, "
+    "and no underscore last"
 )
 
 
