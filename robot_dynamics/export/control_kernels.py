@@ -271,9 +271,7 @@ class ControlKernels:
         def equations(desired: Array, measured: Array, settings: Array) -> dict[str, Array]:
             rows: Any = JointSettings(*settings)
             state = Measured(*measured)
-            pd = pd_feedforward(
-                Reference(*desired, np.zeros(n)), state, rows, self._continuous
-            )
+            pd = pd_feedforward(Reference(*desired, np.zeros(n)), state, rows, self._continuous)
             zones = SoftLimits(*(getattr(rows, k) for k in SoftLimits.__dataclass_fields__))
             return {"pd": pd, "soft_limits": zones.effort(*state)}
 

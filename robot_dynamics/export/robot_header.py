@@ -23,6 +23,7 @@ from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.sampling.tuning import Sampling
 from robot_dynamics.control.setpoint import USUAL_SPEED
+from robot_dynamics.control.status import SHORTEST_PAUSE_S, Brakes
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.control_kernels import DriveRows
@@ -54,7 +55,10 @@ def robot_hpp(
     limits = robot.limits
     none = np.zeros(robot.dof)
     friction = Friction.of(robot)
-    rows = {name: np.broadcast_to(getattr(friction, name, none), none.shape) for name in DriveRows._fields}
+    rows = {
+        name: np.broadcast_to(getattr(friction, name, none), none.shape)
+        for name in DriveRows._fields
+    }
     names = ",\n".join(f"  {_text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
     turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
@@ -99,6 +103,16 @@ constexpr Vector EFFORT_RATE = {_vector(default_effort_rates(robot, bandwidth, D
 /// Distance at which a reference is where the arm is, rad or m.
 constexpr Vector NEAREST = {_vector(NEAR * default_tracking_errors(robot))};
 constexpr double FAST = {FAST!r};  // velocity of a reference that is not followed, per limit
+constexpr double SHORTEST_PAUSE = {SHORTEST_PAUSE_S!r};  // s, after a joint did not move
+
+/// Detection of closed brakes: displacement, rad or m; changes of effort per limit; times, s.
+constexpr double BRAKES_STILL = {Brakes.STILL!r};
+constexpr double BRAKES_SHARE = {Brakes.SHARE!r};
+constexpr double BRAKES_DELAY = {Brakes.DELAY_S!r};
+constexpr double BRAKES_UNANSWERED_SHARE = {Brakes.UNANSWERED_SHARE!r};
+constexpr double BRAKES_UNANSWERED_DELAY = {Brakes.UNANSWERED_S!r};
+constexpr double BRAKES_PERIOD = {Brakes.LOOK_S!r};
+
 constexpr double USUAL_SPEED = {USUAL_SPEED!r};  // rad/s or m/s, where no limit is known
 
 /// Control laws.
@@ -164,7 +178,7 @@ struct DefaultGains
 }};
 constexpr double DAMPING_RATIO = {DEFAULT_DAMPING_RATIO!r};
 constexpr std::array<DefaultGains, {len(rows)}> DEFAULT_GAINS = {{{{
-{(","+chr(10)).join(rows)}
+{("," + chr(10)).join(rows)}
 }}}};"""
 
 

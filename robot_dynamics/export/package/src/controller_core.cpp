@@ -51,6 +51,45 @@ Vector position_error(const Vector & desired, const Vector & measured)
 
 }  // namespace
 
+void Brakes::begin(const Vector & q, const Vector & effort)
+{
+  q_ = q;
+  effort_ = effort;
+  free_.fill(false);
+  since_.fill(UNLIMITED);
+  all_free_ = false;
+  next_ = NEVER;
+}
+
+std::size_t Brakes::closed(
+  const Vector & q, const Vector & effort, const Vector & limit, double now)
+{
+  if (all_free_ || now < next_) {
+    return N;
+  }
+  next_ = now + BRAKES_PERIOD;
+  bool answers = false;
+  all_free_ = true;
+  for (std::size_t i = 0; i < N; ++i) {
+    free_[i] = free_[i] || std::abs(q[i] - q_[i]) > BRAKES_STILL;
+    answers = answers || free_[i];
+    all_free_ = all_free_ && free_[i];
+  }
+  if (all_free_) {
+    return N;
+  }
+  // While no joint has moved, the drives may ignore the efforts: then a smaller change counts
+  const double share = answers ? BRAKES_SHARE : BRAKES_UNANSWERED_SHARE;
+  const double delay = answers ? BRAKES_DELAY : BRAKES_UNANSWERED_DELAY;
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < N; ++i) {
+    const bool pushed = std::abs(effort[i] - effort_[i]) > share * limit[i] && !free_[i];
+    since_[i] = pushed ? std::min(since_[i], now) : UNLIMITED;
+    first = since_[i] < since_[first] ? i : first;
+  }
+  return now - since_[first] > delay ? first : N;
+}
+
 void ControllerCore::activate(const Settings & settings)
 {
   *this = ControllerCore();
@@ -175,6 +214,8 @@ bool ControllerCore::update(
     command.saturated[i] = state_[CUT_ROW * N + i] > 0.0;
     cut = cut || command.saturated[i];
   }
+  watch_brakes(now);
+  command.braked_by = braked_by_;
   if (cut || saturates_) {
     saturates_ = cut;
     watch_saturation(command.desired, dt, now);
@@ -228,7 +269,7 @@ Status ControllerCore::next_status(double now, const Cycle * tracked)
   if (halted_ || stale(reference_at_, settings_.reference_timeout, now)) {
     return Status::holding;
   }
-  returning_ = returning_ && !reference_is_near();
+  returning_ = returning_ && !reference_is_near(now);
   if (returning_) {
     return Status::resumed;
   }
@@ -252,6 +293,13 @@ void ControllerCore::enter(Status status, double now)
     std::fill_n(state_.begin() + INTEGRAL_ROW * N, N, 0.0);
   }
   status_ = status;
+  if (status == Status::tracking) {
+    Vector effort;
+    std::copy_n(state_.begin() + EFFORT_ROW * N, N, effort.begin());
+    brakes_.begin(q_, effort);
+  } else if (status != Status::settling) {
+    braked_by_ = N;
+  }
   renew_ = true;
   go_on_from(start, now);
 }
@@ -263,7 +311,7 @@ void ControllerCore::go_on_from(const Motion & start, double now)
     rest_began_ = now;
     return;
   }
-  const Motion & to = reference_.motion;
+  const Motion to = reference_now(now);
   gap_begin_.q = position_error(start.q, to.q);
   for (std::size_t i = 0; i < N; ++i) {
     gap_begin_.qd[i] = start.qd[i] - to.qd[i];
@@ -289,18 +337,23 @@ Motion ControllerCore::rest_now(double now) const
   return motion_of(state);
 }
 
+Motion ControllerCore::reference_now(double now) const
+{
+  // Between two messages the motion goes on with its velocity
+  Motion reference = reference_.motion;
+  const double ahead = std::min(std::max(now - reference_at_, 0.0), settings_.reference_timeout);
+  for (std::size_t i = 0; i < N; ++i) {
+    reference.q[i] += ahead * reference.qd[i];
+  }
+  return reference;
+}
+
 Motion ControllerCore::desired_now(double now) const
 {
   if (status_ != Status::tracking || !has_reference_) {
     return rest_now(now);
   }
-  Motion desired = reference_.motion;
-  // Between two messages the motion goes on with its velocity
-  const double ahead =
-    std::min(std::max(now - reference_at_, 0.0), settings_.reference_timeout);
-  for (std::size_t i = 0; i < N; ++i) {
-    desired.q[i] += ahead * desired.qd[i];
-  }
+  Motion desired = reference_now(now);
   const double time = now - gap_began_;
   if (time < gap_duration_) {
     const std::array<double, 3 * N> begin = rows_of(gap_begin_);
@@ -315,12 +368,12 @@ Motion ControllerCore::desired_now(double now) const
   return desired;
 }
 
-bool ControllerCore::reference_is_near() const
+bool ControllerCore::reference_is_near(double now) const
 {
   if (!has_reference_) {
     return false;
   }
-  const Vector error = position_error(reference_.motion.q, q_);
+  const Vector error = position_error(reference_now(now).q, q_);
   for (std::size_t i = 0; i < N; ++i) {
     if (
       !(std::abs(error[i]) < NEAREST[i]) ||
@@ -459,6 +512,22 @@ void ControllerCore::evaluate(double now, Cycle & found, Command * report)
     report->soft_limits.data());
 }
 
+void ControllerCore::watch_brakes(double now)
+{
+  if (status_ != Status::tracking || (brakes_.all_free() && braked_by_ == N)) {
+    return;
+  }
+  Vector effort;
+  std::copy_n(state_.begin() + EFFORT_ROW * N, N, effort.begin());
+  const std::size_t closed = brakes_.closed(q_, effort, settings_.effort, now);
+  if (closed < N) {
+    braked_by_ = closed;
+    settled_at_ = now + std::max(settings_.settle, SHORTEST_PAUSE);
+  } else if (braked_by_ < N && brakes_.free(braked_by_)) {
+    braked_by_ = N;
+  }
+}
+
 void ControllerCore::watch_saturation(const Motion & desired, double dt, double now)
 {
   if (status_ == Status::blind || !follows_reference(settings_.mode)) {
@@ -488,13 +557,14 @@ void ControllerCore::watch_saturation(const Motion & desired, double dt, double 
   }
 }
 
-const Load & ControllerCore::load_at(double now)
+void ControllerCore::load_at(double now)
 {
   if (load_is_new_) {
+    // In motion it goes on from the last cycle, or a stream of loads would stall it
+    load_began_ = load_moves_ ? last_time_ : now;
+    load_start_ = load_;
     load_is_new_ = false;
     load_moves_ = true;
-    load_start_ = load_;
-    load_began_ = now;
   }
   if (load_moves_) {
     // Efforts are linear in the load, so that a linear ramp of it is one of the efforts
@@ -511,7 +581,6 @@ const Load & ControllerCore::load_at(double now)
     }
     load_moves_ = u < 1.0;
   }
-  return load_;
 }
 
 }  // namespace @package@

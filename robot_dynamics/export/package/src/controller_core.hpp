@@ -111,8 +111,30 @@ struct Command
   Vector integral{};
   Vector soft_limits{};
   std::array<bool, N> saturated{};
+  std::size_t braked_by = N;  // joint that does not move although it is pushed, or N
   Status status = Status::waiting;
   Stop stop;
+};
+
+/// Detects joints whose brakes are still closed: they do not move when pushed.
+class Brakes
+{
+public:
+  void begin(const Vector & q, const Vector & effort);
+
+  /// Returns a joint whose brake is closed, or N.
+  std::size_t closed(const Vector & q, const Vector & effort, const Vector & limit, double now);
+
+  bool all_free() const { return all_free_; }
+  bool free(std::size_t joint) const { return free_[joint]; }
+
+private:
+  Vector q_{};
+  Vector effort_{};
+  Vector since_{};
+  std::array<bool, N> free_{};
+  bool all_free_ = false;
+  double next_ = 0.0;
 };
 
 class ControllerCore
@@ -162,16 +184,18 @@ private:
   void begin(double now);
   Status next_status(double now, const Cycle * tracked);
   void enter(Status status, double now);
+  Motion reference_now(double now) const;
   Motion desired_now(double now) const;
   Motion rest_now(double now) const;
   void go_on_from(const Motion & start, double now);
-  bool reference_is_near() const;
+  bool reference_is_near(double now) const;
   bool runs_away(double now) const;
   void evaluate(double now, Cycle & found, Command * report);
   void law_effort(const Motion & desired, const Vector * given, Vector & asked) const;
   void feedforward(const Motion & motion, Vector & tau) const;
   void watch_saturation(const Motion & desired, double dt, double now);
-  const Load & load_at(double now);
+  void watch_brakes(double now);
+  void load_at(double now);
   void pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const;
   bool stale(double since, double timeout, double now) const;
 
@@ -194,6 +218,9 @@ private:
   double last_time_ = 0.0;
   double fade_began_ = 0.0;
   std::array<double, 4 * N> state_{};  // effort, cut, integral, gap
+
+  Brakes brakes_;
+  std::size_t braked_by_ = N;  // joint that does not move although it is pushed, or N
 
   Motion rest_begin_;
   double rest_began_ = 0.0;

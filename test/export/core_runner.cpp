@@ -1,0 +1,104 @@
+// Feeds a controller core with what it reads, and writes what it answers; all numbers are doubles.
+//
+// A request is a code and its numbers; see test_controller_core.py, which sends them.
+
+#include <cstdio>
+#include <vector>
+
+#include "controller_core.hpp"
+
+using namespace pkg;
+
+namespace
+{
+
+bool read(double * to, std::size_t count) { return std::fread(to, sizeof(double), count, stdin) == count; }
+
+double number()
+{
+  double x = 0.0;
+  return read(&x, 1) ? x : 0.0;
+}
+
+void vector(Vector & to) { read(to.data(), N); }
+
+void load(Load & to)
+{
+  read(to.payload.data(), to.payload.size());
+  read(to.gravity.data(), to.gravity.size());
+}
+
+Settings settings()
+{
+  Settings s;
+  s.mode = static_cast<Mode>(static_cast<int>(number()));
+  s.coupled = number() > 0.5;
+  for (Vector * v :
+       {&s.kp, &s.kd, &s.ki, &s.i_clamp, &s.soft_lower, &s.soft_upper, &s.soft_velocity,
+        &s.soft_stiffness, &s.soft_damping, &s.tracking_error, &s.effort_rate, &s.effort,
+        &s.velocity}) {
+    vector(*v);
+  }
+  for (Vector & row : s.drives) {
+    vector(row);
+  }
+  read(s.tuning.data(), s.tuning.size());
+  for (double * x :
+       {&s.fade, &s.settle, &s.stop, &s.join, &s.state_timeout, &s.reference_timeout,
+        &s.blind_time, &s.load_ramp, &s.longest_cycle}) {
+    *x = number();
+  }
+  load(s.load);
+  return s;
+}
+
+void write(const double * from, std::size_t count) { std::fwrite(from, sizeof(double), count, stdout); }
+
+}  // namespace
+
+int main()
+{
+  ControllerCore core;
+  double code = 0.0;
+  while (read(&code, 1)) {
+    if (code == 0.0) {
+      core.activate(settings());
+    } else if (code == 1.0) {
+      core.use(settings());
+    } else if (code == 2.0) {
+      Load to;
+      load(to);
+      core.carry(to);
+    } else if (code == 3.0) {
+      const double now = number();
+      Reference r;
+      vector(r.motion.q);
+      vector(r.motion.qd);
+      vector(r.motion.qdd);
+      r.has_effort = number() > 0.5;
+      vector(r.effort);
+      core.set_reference(r, now);
+    } else if (code == 4.0) {
+      const double now = number();
+      Vector q, qd;
+      vector(q);
+      vector(qd);
+      Command c;
+      const double commands = core.update(q, qd, now, c) ? 1.0 : 0.0;
+      const double status = static_cast<double>(c.status);
+      const double cause = static_cast<double>(c.stop.cause);
+      write(&commands, 1);
+      write(&status, 1);
+      write(&cause, 1);
+      for (const Vector & v :
+           {c.effort, c.error, c.desired.q, c.desired.qd, c.asked, c.feedback, c.integral}) {
+        write(v.data(), N);
+      }
+    } else if (code == 5.0) {
+      core.resume();
+    } else if (code == 6.0) {
+      core.halt();
+    }
+  }
+  return std::fflush(stdout);
+}

@@ -1,0 +1,369 @@
+"""The C++ core of an exported controller against `control.Controller`, step by step."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import (
+    MODES,
+    Controller,
+    Friction,
+    Gains,
+    Load,
+    Measured,
+    Model,
+    Reference,
+    Settings,
+    SoftLimits,
+)
+from robot_dynamics.control.control_cycle import JointSettings
+from robot_dynamics.control.limits import velocity_limits
+from robot_dynamics.control.status import Status
+from robot_dynamics.dynamics.variant import payload_numbers
+from robot_dynamics.export.control_kernels import ControlKernels, DriveRows, unused_payload
+from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
+from robot_dynamics.export.robot_header import robot_hpp
+from robot_dynamics.robot import find_robot
+from robot_dynamics.spatial import Inertia
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("g++") is None, reason="g++ compiles the exported code; install it"
+)
+
+RUNNER = Path(__file__).with_name("core_runner.cpp")
+STRICT = "-O0 -g -Wall -Wextra -Wconversion -Werror -fsanitize=address,undefined".split()
+STATUSES = [
+    *(Status.WAITING, Status.SETTLING, Status.TRACKING, Status.HOLDING, Status.BLIND),
+    *(Status.SILENT, Status.STOPPED, Status.RESUMED),
+]
+"""Statuses in the order of the C++ enumeration."""
+
+ROUND_OFF = 1e-9
+"""Largest difference per effort limit: both sides sum the same terms in another order."""
+
+
+TREMBLE = 2e-4  # rad or m: a joint that moves by more than 1e-4 has an open brake
+
+
+def robot_named(name):
+    robot = read_urdf(find_robot(name))
+    locked = {n: 0.0 for n in robot.joint_names if "finger" in n}
+    return robot.with_locked(locked) if locked else robot
+
+
+@pytest.fixture(scope="module", params=["ur5", "panda", "planar_2r"])
+def exported(request, tmp_path_factory):
+    """A robot and the program that runs its core."""
+    robot = robot_named(request.param)
+    folder = tmp_path_factory.mktemp(request.param)
+    dynamics, endpoint = Dynamics(robot), unused_payload(robot)
+    programs = ControlKernels(dynamics, endpoint).programs()
+    (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
+    (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))
+    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint))
+    for name in ("controller_core.hpp", "controller_core.cpp"):
+        text = (files("robot_dynamics.export") / "package" / "src" / name).read_text()
+        (folder / name).write_text(text.replace("@package@", "pkg"))
+    run = dict(cwd=folder, check=True)
+    subprocess.run(["gcc", "-std=c99", *STRICT, "-c", "kernels.c"], **run)
+    core = ["g++", "-std=c++17", *STRICT, "-I.", RUNNER, "controller_core.cpp", "kernels.o"]
+    subprocess.run([*core, "-o", "runner", "-lm"], **run)
+    return robot, endpoint, folder / "runner"
+
+
+class Core:
+    """What the C++ core is asked, and its answers once it has run."""
+
+    def __init__(self, n, program):
+        self._n, self._program, self._asked = n, program, []
+        self.updates = 0
+
+    def ask(self, code, *numbers):
+        flat = [np.ravel(np.asarray(x, dtype=float)) for x in (code, *numbers)]
+        self._asked.append(np.concatenate(flat))
+
+    def update(self, now, q, qd):
+        self.ask(4, now, q, qd)
+        self.updates += 1
+
+    def answers(self):
+        sent = np.concatenate(self._asked).tobytes()
+        done = subprocess.run([self._program], input=sent, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        rows = np.frombuffer(done.stdout).reshape(self.updates, 3 + 7 * self._n)
+        return rows[:, :3], rows[:, 3:].reshape(-1, 7, self._n)
+
+
+def packed(model, settings, load_ramp, load):
+    """Settings of the C++ core."""
+    n = model.dynamics.robot.dof
+    none, infinite = np.zeros(n), np.full(n, np.inf)
+    zones = settings.soft_limits or SoftLimits(-infinite, infinite, infinite, none, none)
+    rows = {**vars(zones), **vars(model.gains), "allowed": settings.tracking_limit}
+    rows |= {"rate": settings.effort_rate, "limit": model.dynamics.robot.limits.effort}
+    friction = model.friction or Friction.none(n)
+    rotor = none if model.rotor_inertia is None else model.rotor_inertia
+    drives = {**{k: getattr(friction, k, none) for k in DriveRows._fields}, "rotor": rotor}
+    s = settings
+    return np.concatenate(
+        [
+            [list(MODES).index(s.mode), model.coupled],
+            *(np.broadcast_to(rows[k], n) for k in JointSettings._fields),
+            velocity_limits(model.dynamics.robot),
+            *(np.broadcast_to(drives[k], n) for k in DriveRows._fields),
+            [model.bandwidth, model.damping_ratio, model.friction_width],
+            [s.fade, s.settle, s.stop, s.join, s.state_timeout, s.reference_timeout],
+            [s.blind_time, load_ramp, s.longest_cycle],
+            *load,
+        ]
+    )
+
+
+class Pair:
+    """A Python controller and a C++ core that are given the same."""
+
+    def __init__(self, robot, endpoint, program, rng, mode):
+        n, self.robot, self.endpoint, self.rng = robot.dof, robot, endpoint, rng
+        dynamics = Dynamics(robot)
+        self.load = Load(robot, endpoint, np.array(robot.gravity))
+        for ramp in (self.load.payload, self.load.gravity):
+            ramp.duration = 0.1
+        uneven = Friction(
+            *(rng.uniform(0.1, 1.0, (2, n))), stiction=rng.uniform(0.0, 0.2, n),
+            load=rng.uniform(0.0, 0.1, n), offset=rng.uniform(-0.1, 0.1, n),
+            width=rng.choice([0.0, 0.05], n),
+        )  # fmt: skip
+        gains = Gains(*(rng.uniform(5.0, 50.0, (3, n))), i_clamp=np.full(n, 3.0))
+        self.model = Model(
+            dynamics, gains, uneven, bandwidth=15.0, rotor_inertia=rng.uniform(0.0, 0.1, n)
+        )
+        self.settings = Settings(
+            mode, effort_rate=5.0 * robot.limits.effort, fade=0.03, settle=0.05, stop=0.1, join=0.1,
+            reference_timeout=0.05, tracking_limit=0.3,
+            soft_limits=SoftLimits.of(robot, gains.kd, margin=0.3),
+        )  # fmt: skip
+        self.python = Controller(self.model, self.settings)
+        self.core = Core(n, program)
+        self.payload, self.gravity = np.zeros(10), np.array(robot.gravity)
+        self._send(0)
+        self.expected = []
+
+    def _send(self, code):
+        load = self.payload, self.gravity
+        self.core.ask(code, packed(self.model, self.settings, 0.1, load))
+
+    def change(self, model=None, settings=None):
+        self.model = model or self.model
+        self.settings = settings or self.settings
+        self.python.change(self.model, self.settings)
+        self._send(1)
+
+    def carry(self, body, gravity):
+        if self.endpoint is not None:
+            self.load.carry(body, "")
+            self.payload = payload_numbers(body)
+        self.load.gravity.aim(gravity)
+        self.gravity = gravity
+        self.core.ask(2, self.payload, self.gravity)
+
+    def reference(self, q, qd, tau, now):
+        self.referred = now
+        self.python.set_reference(Reference(q, qd, tau), now)
+        self.core.ask(3, now, q, qd, np.zeros_like(q), 1.0, tau)
+
+    def update(self, q, qd, now):
+        self.python.model = self.load.on(self.model, now)
+        self.python.set_state(Measured(q, qd), now)
+        if self.python._reference is not None:  # the node extrapolates between two messages
+            ahead = min(now - self.referred, self.settings.reference_timeout)
+            self.python._reference = self.python._reference._replace(ahead=ahead)
+        self.core.update(now, q, qd)
+        command = self.python.update(now)
+        self.expected.append((command, self.python.error))
+
+    def compare(self):
+        head, rows = self.core.answers()
+        limit = self.robot.limits.effort
+        for k, (command, error) in enumerate(self.expected):
+            if command is None:
+                assert head[k, 0] == 0.0
+                continue
+            assert head[k, 0] == 1.0
+            assert STATUSES[int(head[k, 1])] is command.status, k
+            assert (np.abs(rows[k, 0]) <= limit).all()
+            where = f"cycle {k}, {command.status}"
+            np.testing.assert_allclose(
+                rows[k, 0] / limit, command.tau / limit, rtol=0.0, atol=ROUND_OFF, err_msg=where
+            )
+            if error is not None:
+                np.testing.assert_allclose(rows[k, 1], error, atol=ROUND_OFF)
+        return head, rows
+
+
+def middle_of(robot):
+    """A pose off the ends of the ranges, where soft limits push."""
+    middle = (robot.limits.lower + robot.limits.upper) / 2.0
+    return np.where(np.isfinite(middle), np.clip(middle, -1.7, 1.7), 0.0)
+
+
+def random_load(rng, robot):
+    body = Inertia.from_com(rng.uniform(0.1, 1.0), rng.uniform(-0.1, 0.1, 3), 0.01 * np.eye(3))
+    return body, np.array(robot.gravity) + rng.normal(0.0, 0.5, 3)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_mode_commands_what_the_python_controller_commands(exported, mode):
+    robot, endpoint, program = exported
+    rng = np.random.default_rng(list(MODES).index(mode))
+    pair = Pair(robot, endpoint, program, rng, mode)
+    n = robot.dof
+    middle = middle_of(robot)
+    amplitude, phase = rng.uniform(0.1, 0.3, n), rng.uniform(0.0, 6.0, n)
+    now = 100.0
+    seen = set()
+    silent = (200, 260)
+    for k in range(900):
+        now += rng.choice([0.001, 0.002, 0.004])
+        t = now - 100.0
+        q_d = middle + amplitude * np.sin(2.0 * t + phase)
+        qd_d = 2.0 * amplitude * np.cos(2.0 * t + phase)
+        q = q_d + 0.02 * np.sin(3.0 * t) + rng.normal(0.0, 1e-4, n)
+        qd = qd_d + rng.normal(0.0, 1e-3, n)
+        if rng.random() < 0.004:
+            silent = (k, k + int(rng.integers(20, 60)))
+        if not silent[0] <= k < silent[1]:
+            tau = pair.model.feedforward(q_d, qd_d, -4.0 * amplitude * np.sin(2.0 * t + phase))
+            pair.reference(q_d, qd_d, tau, now)
+        if rng.random() < 0.004:
+            pair.carry(*random_load(rng, robot))
+        if rng.random() < 0.003:
+            w = rng.uniform(5.0, 20.0)
+            pair.change(replace(pair.model, coupled=bool(rng.integers(2)), bandwidth=w))
+        if rng.random() < 0.002:
+            other = str(rng.choice(list(MODES)))
+            pair.change(settings=replace(pair.settings, mode=other))
+        pair.update(q, qd, now)
+        seen.add(pair.python.status)
+    pair.compare()
+    assert {Status.SETTLING, Status.TRACKING, Status.HOLDING} <= seen
+
+
+def at_rest(exported, mode="feedforward", cycles=100):
+    """Return a pair after a time at rest at a reference, its state and its time."""
+    robot, endpoint, program = exported
+    rng = np.random.default_rng(1)
+    pair = Pair(robot, endpoint, program, rng, mode)
+    q, none = middle_of(robot) + rng.uniform(-0.1, 0.1, robot.dof), np.zeros(robot.dof)
+    tau = pair.model.feedforward(q, none, none)
+    now = 5.0
+    for k in range(cycles):
+        now += 0.002
+        pair.reference(q, none, tau, now)
+        pair.update(q + TREMBLE * np.sin(k), none, now)
+    return pair, q, none, tau, now
+
+
+CAUSES = {1: "from its reference", 2: "against its reference", 3: "the reference of joint"}
+
+
+def check_stop(pair, cause):
+    head, _ = pair.compare()
+    assert pair.python.status is Status.STOPPED
+    assert head[-1, 2] == cause
+    assert CAUSES[cause] in pair.python.stopped_by
+
+
+def test_a_tracking_error_stops_the_arm_until_it_is_resumed(exported):
+    pair, q, none, tau, now = at_rest(exported)
+    for _ in range(50):
+        now += 0.002
+        pair.reference(q, none, tau, now)
+        pair.update(q + 0.4, none, now)
+    check_stop(pair, 1)
+    q = q + 0.4
+    pair.python.resume()
+    pair.core.ask(5)
+    for k in range(300):
+        now += 0.002
+        pair.reference(q, none, tau, now)
+        pair.update(q + TREMBLE * np.sin(k), none, now)
+    pair.compare()
+    assert pair.python.status is Status.TRACKING
+
+
+def test_a_reference_faster_than_a_joint_stops_the_arm(exported):
+    pair, q, none, tau, now = at_rest(exported)
+    for _ in range(50):
+        now += 0.002
+        pair.reference(q, none + 1.02 * pair.robot.limits.velocity, tau, now)
+        pair.update(q, none, now)
+    check_stop(pair, 3)
+
+
+def test_motion_at_the_effort_limit_that_was_not_asked_for_stops_the_arm(exported):
+    pair, q, none, tau, now = at_rest(exported)
+    for _ in range(500):
+        now += 0.002
+        pair.reference(q, none, 1.5 * pair.robot.limits.effort, now)
+        pair.update(q, none + 0.5, now)
+    check_stop(pair, 2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_states_that_are_not_finite_end_in_rest_by_the_model_and_then_in_silence(exported, bad):
+    pair, q, none, tau, now = at_rest(exported)
+    limit, rate = pair.robot.limits.effort, pair.settings.effort_rate
+    pair.update(q, none, now)
+    known = pair.core.updates
+    for k in range(700):  # 1.4 s: 0.1 s of trust, 1 s without states
+        now += 0.002
+        pair.reference(q, none, tau, now)
+        broken = q.copy()
+        broken[k % len(q)] = bad
+        pair.core.update(now, broken, none if k % 2 else none + bad)
+    head, rows = pair.core.answers()
+    commanded = head[known:, 0] == 1.0
+    assert [STATUSES[int(s)] for s in dict.fromkeys(head[known:, 1])] == [
+        *(Status.TRACKING, Status.BLIND, Status.SILENT),
+    ]
+    assert not commanded[-1]
+    efforts = rows[known - 1 :, 0][np.concatenate([[True], commanded])]
+    assert np.isfinite(efforts).all()
+    assert (np.abs(efforts) <= limit).all()
+    assert (np.abs(np.diff(efforts, axis=0)) <= rate * 0.002 * (1.0 + ROUND_OFF)).all()
+    # At rest the last efforts hold the arm by the model alone
+    holding = pair.model.feedforward(q, none, none)
+    np.testing.assert_allclose(efforts[-1], holding, atol=1e-6)  # what the fade leaves
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_references_that_are_not_finite_count_as_none(exported, bad):
+    pair, q, none, tau, now = at_rest(exported)
+    for _ in range(100):
+        now += 0.002
+        for wrong in ((q + bad, none, tau), (q, none, np.where(tau == tau[0], bad, tau))):
+            with np.errstate(invalid="ignore"):
+                pair.reference(*wrong, now)
+        pair.update(q, none, now)
+    pair.compare()
+    assert pair.python.status is Status.HOLDING
+
+
+def test_without_given_efforts_the_core_computes_those_of_the_motion(exported):
+    pair, q, none, _, now = at_rest(exported, cycles=200)
+    rng = np.random.default_rng(2)
+    qd, qdd = rng.uniform(-0.1, 0.1, (2, len(q)))
+    for _ in range(3):
+        now += 0.002
+        pair.core.ask(3, now, q, qd, qdd, 0.0, none)
+        pair.core.update(now, q, none)
+    _, rows = pair.core.answers()
+    asked = pair.model.feedforward(q, qd, qdd)
+    limit = pair.robot.limits.effort
+    np.testing.assert_allclose(rows[-1, 4] / limit, asked / limit, rtol=0.0, atol=ROUND_OFF)
