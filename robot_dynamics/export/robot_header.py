@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -27,9 +26,10 @@ from robot_dynamics.control.status import SHORTEST_PAUSE_S, Brakes
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.control_kernels import DriveRows
-from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.export.literals import number, text, vector
 from robot_dynamics.foundation.names import comment
 from robot_dynamics.spatial import Inertia
+from robot_dynamics.trajectory.motions import middle_pose
 
 RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
 """Update rates for which default gains are written, Hz; one between two uses the lower one."""
@@ -59,16 +59,17 @@ def robot_hpp(
         name: np.broadcast_to(getattr(friction, name, none), none.shape)
         for name in DriveRows._fields
     }
-    names = ",\n".join(f"  {_text(name)}" for name in robot.joint_names)
+    names = ",\n".join(f"  {text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
     turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
     modes = ",\n".join(f"  {name}" for name in MODES)
-    mode_names = _list(_text(name) for name in MODES)
+    mode_names = _list(text(name) for name in MODES)
     adds = "\n".join(
         f"    case Mode::{name}: return {'true' if law.by_joint else 'false'};"
         for name, law in MODES.items()
     )
-    drives = ",\n".join(f"  {_vector(rows[name])}" for name in DriveRows._fields)
+    drives = ",\n".join(f"  {vector(rows[name])}" for name in DriveRows._fields)
+    inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
     return f"""// Constants of robot {comment(robot.name)}
 #ifndef {package}_ROBOT_HPP_
 #define {package}_ROBOT_HPP_
@@ -91,17 +92,20 @@ constexpr std::array<bool, N> ROTATES = {{{{{rotates}}}}};
 constexpr std::array<bool, N> CONTINUOUS = {{{{{turns}}}}};
 
 /// Limits of the robot description; rad or m, rad/s or m/s, N m or N.
-constexpr Vector LOWER = {_vector(limits.lower)};
-constexpr Vector UPPER = {_vector(limits.upper)};
-constexpr Vector VELOCITY = {_vector(velocity_limits(robot))};
-constexpr Vector EFFORT = {_vector(effort_limits(robot))};
+constexpr Vector LOWER = {vector(limits.lower)};
+constexpr Vector UPPER = {vector(limits.upper)};
+constexpr Vector VELOCITY = {vector(velocity_limits(robot))};
+constexpr Vector EFFORT = {vector(effort_limits(robot))};
+
+/// Inertia that each joint moves in the middle of the ranges, kg m^2 or kg.
+constexpr Vector INERTIA = {vector(inertia)};
 
 /// Default limits: position error that stops the arm, and change of effort per second.
-constexpr Vector TRACKING_ERROR = {_vector(default_tracking_errors(robot))};
-constexpr Vector EFFORT_RATE = {_vector(default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO))};
+constexpr Vector TRACKING_ERROR = {vector(default_tracking_errors(robot))};
+constexpr Vector EFFORT_RATE = {vector(default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO))};
 
 /// Distance at which a reference is where the arm is, rad or m.
-constexpr Vector NEAREST = {_vector(NEAR * default_tracking_errors(robot))};
+constexpr Vector NEAREST = {vector(NEAR * default_tracking_errors(robot))};
 constexpr double FAST = {FAST!r};  // velocity of a reference that is not followed, per limit
 constexpr double SHORTEST_PAUSE = {SHORTEST_PAUSE_S!r};  // s, after a joint did not move
 
@@ -142,12 +146,12 @@ constexpr std::array<Vector, DRIVE_ROWS> DRIVES = {{{{
 }}}};
 
 /// Gravity in axes of the root link, m/s^2.
-constexpr std::array<double, 3> GRAVITY = {_vector(np.asarray(robot.gravity))};
+constexpr std::array<double, 3> GRAVITY = {vector(np.asarray(robot.gravity))};
 
 /// Payload at its frame: mass, first moment, inertia about the origin of the frame.
 constexpr bool CARRIES_PAYLOAD = {"true" if endpoint else "false"};
-constexpr const char * PAYLOAD_FRAME = {_text(endpoint or "")};
-constexpr std::array<double, 10> PAYLOAD = {_vector(payload_numbers(payload or Inertia.zero()))};
+constexpr const char * PAYLOAD_FRAME = {text(endpoint or "")};
+constexpr std::array<double, 10> PAYLOAD = {vector(payload_numbers(payload or Inertia.zero()))};
 
 {_tunings(dynamics, bandwidth)}
 
@@ -164,8 +168,8 @@ def _tunings(dynamics: Dynamics, bandwidth: float) -> str:
         model = tuned(dynamics, bandwidth, rate)
         coupled = "true" if model.coupled else "false"
         rows.append(
-            f"  {{{_number(rate)}, {coupled}, {_number(model.bandwidth)},\n"
-            f"    {_vector(model.gains.kp)},\n    {_vector(model.gains.kd)}}}"
+            f"  {{{number(rate)}, {coupled}, {number(model.bandwidth)},\n"
+            f"    {vector(model.gains.kp)},\n    {vector(model.gains.kd)}}}"
         )
     return f"""/// Default gains of an update rate in Hz: N m/rad or N/m, N m s/rad or N s/m.
 struct DefaultGains
@@ -190,24 +194,5 @@ def tuned(dynamics: Dynamics, bandwidth: float, rate: float) -> Model:
     return tuning.model(Model(dynamics, wanted, bandwidth=bandwidth))
 
 
-def _vector(values: Array) -> str:
-    return "{{" + ", ".join(_number(float(x)) for x in values) + "}}"
-
-
-def _number(x: float) -> str:
-    if math.isinf(x):
-        return "UNLIMITED" if x > 0.0 else "-UNLIMITED"
-    return repr(x + 0.0)
-
-
 def _list(items: Iterable[str]) -> str:
     return ", ".join(items)
-
-
-def _text(name: str) -> str:
-    """Return a name as a C++ string literal of ASCII characters."""
-    escaped = []
-    for byte in name.encode("utf-8", "surrogatepass"):
-        plain = 32 <= byte < 127 and chr(byte) not in '"\\?'
-        escaped.append(chr(byte) if plain else f"\\{byte:03o}")
-    return f'"{"".join(escaped)}"'

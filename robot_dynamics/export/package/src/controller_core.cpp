@@ -51,6 +51,18 @@ Vector position_error(const Vector & desired, const Vector & measured)
 
 }  // namespace
 
+Vector gravity_effort(const Vector & q, const Load & load, const Settings & settings)
+{
+  const std::array<double, 3 * N> desired = rows_of({q, {}, {}});
+  std::array<double, 2 * N> measured{};
+  std::copy(q.begin(), q.end(), measured.begin());
+  Vector tau{};
+  kernels::law(
+    Mode::gravity_compensation, false, desired.data(), measured.data(), load.payload.data(),
+    load.gravity.data(), settings.drives[0].data(), settings.tuning.data(), tau.data());
+  return tau;
+}
+
 void Brakes::begin(const Vector & q, const Vector & effort)
 {
   q_ = q;
@@ -230,15 +242,17 @@ void ControllerCore::begin(double now)
   settled_at_ = now + settings_.settle;
   renew_ = true;
   state_ = {};
-  Vector gravity{};
-  const Motion here{q_, {}, {}};
-  std::array<double, 3 * N> desired = rows_of(here);
-  std::array<double, 2 * N> measured{};
-  std::copy(q_.begin(), q_.end(), measured.begin());
-  kernels::law(
-    Mode::gravity_compensation, false, desired.data(), measured.data(), load_.payload.data(),
-    load_.gravity.data(), settings_.drives[0].data(), settings_.tuning.data(), gravity.data());
+  const Vector gravity = gravity_effort(q_, load_, settings_);
   std::copy(gravity.begin(), gravity.end(), state_.begin());
+}
+
+Vector ControllerCore::holding_effort() const
+{
+  Vector tau = gravity_effort(q_, load_, settings_);
+  for (std::size_t i = 0; i < N; ++i) {
+    tau[i] = std::min(std::max(tau[i], -settings_.effort[i]), settings_.effort[i]);
+  }
+  return tau;
 }
 
 Status ControllerCore::next_status(double now, const Cycle * tracked)

@@ -71,6 +71,9 @@ struct Reference
   bool has_effort = false;
 };
 
+/// Returns the effort that holds the arm at rest under a load.
+Vector gravity_effort(const Vector & q, const Load & load, const Settings & settings);
+
 enum class Status : int
 {
   waiting,    // for joint states
@@ -167,6 +170,9 @@ public:
   bool update(const Vector & q, const Vector & qd, double now, Command & command) noexcept;
 
   Status status() const { return status_; }
+
+  /// Returns the effort that holds the arm where it was seen last, within the limits.
+  Vector holding_effort() const;
 
 private:
   enum class Start

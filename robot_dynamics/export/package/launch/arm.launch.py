@@ -1,0 +1,73 @@
+"""Start the controller manager, the controller of the arm and a joint_trajectory_controller.
+
+hardware:=mock    the hardware of the URDF; mock hardware, if the exported URDF had none
+hardware:=topic   JointState topics of a simulator or driver, by topic_based_hardware_interfaces
+chained:=false    no joint_trajectory_controller: references come on the topic ~/reference
+"""
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+TOPIC = "joint_state_topic_hardware_interface/JointStateTopicSystem"
+ARGUMENTS = {
+    "hardware": ("mock", "mock or topic"),
+    "chained": ("true", "whether the joint_trajectory_controller sends the references"),
+    "commands_topic": ("/robot_joint_commands", "JointState to the robot, with hardware:=topic"),
+    "states_topic": ("/robot_joint_states", "JointState of the robot, with hardware:=topic"),
+}
+
+
+def generate_launch_description():
+    """Return the nodes."""
+    arguments = [
+        DeclareLaunchArgument(name, default_value=value, description=meaning)
+        for name, (value, meaning) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=nodes)])
+
+
+def nodes(context):
+    """Return the nodes for the values of the arguments."""
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    share = Path(get_package_share_directory("@package@"))
+    config = str(share / "config" / "controllers.yaml")
+    description = {"robot_description": robot_description(share, given)}
+    controllers = ["joint_state_broadcaster", "@controller@"]
+    if given["chained"] == "true":
+        controllers.append("joint_trajectory_controller")
+    return [
+        Node(
+            package="robot_state_publisher",
+            executable="robot_state_publisher",
+            parameters=[description],
+        ),
+        Node(package="controller_manager", executable="ros2_control_node", parameters=[config]),
+        Node(
+            package="controller_manager",
+            executable="spawner",
+            arguments=[*controllers, "--activate-as-group"],
+        ),
+    ]
+
+
+def robot_description(share, given):
+    """Return the URDF, with other hardware where it is asked for."""
+    text = (share / "urdf" / "@package@.urdf").read_text(encoding="utf-8")
+    if given["hardware"] == "mock":
+        return text
+    if given["hardware"] != "topic":
+        raise ValueError(f"hardware:={given['hardware']}: give mock or topic")
+    root = ElementTree.fromstring(text)
+    for hardware in root.iterfind("ros2_control/hardware"):
+        hardware.clear()
+        ElementTree.SubElement(hardware, "plugin").text = TOPIC
+        for name in ("commands", "states"):
+            parameter = ElementTree.SubElement(hardware, "param", name=f"joint_{name}_topic")
+            parameter.text = given[f"{name}_topic"]
+    return ElementTree.tostring(root, encoding="unicode")

@@ -1,0 +1,704 @@
+#include "controller.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "model.hpp"
+#include "model_check.hpp"
+#include "pluginlib/class_list_macros.hpp"
+
+namespace @package@
+{
+namespace
+{
+
+constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
+// States and references beyond it are no measurement, and would overflow in the equations
+constexpr double LARGEST_STATE = 1e6;
+constexpr double LARGEST_EFFORT = 1e9;
+constexpr std::int64_t DIAGNOSTICS_PERIOD = 1000000000;  // ns
+constexpr int THROTTLE = 10000;                          // ms
+
+constexpr std::array<const char *, 4> REFERENCES = {
+  {"position", "velocity", "acceleration", "effort"}};
+
+double usable(double x, double largest = LARGEST_STATE)
+{
+  return std::abs(x) < largest ? x : NAN_VALUE;
+}
+
+/// Return the value of an interface; NaN if another thread holds it now.
+template <typename Interface>
+double value_of(const Interface & interface)
+{
+  return interface.get_optional(1).value_or(NAN_VALUE);
+}
+
+double value_of(const hardware_interface::CommandInterface & interface)
+{
+  return interface.get_optional().value_or(NAN_VALUE);
+}
+
+bool all_finite(const Vector & values)
+{
+  return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+
+std::string joint_text(std::size_t joint) { return "joint '" + std::string(JOINTS[joint]) + "'"; }
+
+/// Return a reference by joint names. Throws Refusal.
+Reference reference_of(const sensor_msgs::msg::JointState & msg)
+{
+  const std::size_t size = msg.name.size();
+  const auto fits = [size](const std::vector<double> & values) {
+    return values.empty() || values.size() == size;
+  };
+  if (msg.position.size() != size || !fits(msg.velocity) || !fits(msg.effort)) {
+    throw Refusal(
+      "reference has " + std::to_string(size) + " names, " + std::to_string(msg.position.size()) +
+      " positions, " + std::to_string(msg.velocity.size()) + " velocities and " +
+      std::to_string(msg.effort.size()) + " efforts; give one of each per name");
+  }
+  Reference reference;
+  reference.has_effort = !msg.effort.empty();
+  for (std::size_t i = 0; i < N; ++i) {
+    const auto found = std::find(msg.name.begin(), msg.name.end(), JOINTS[i]);
+    if (found == msg.name.end()) {
+      throw Refusal("reference does not name " + joint_text(i));
+    }
+    const auto k = static_cast<std::size_t>(found - msg.name.begin());
+    reference.motion.q[i] = usable(msg.position[k]);
+    reference.motion.qd[i] = msg.velocity.empty() ? 0.0 : usable(msg.velocity[k]);
+    reference.effort[i] = msg.effort.empty() ? 0.0 : usable(msg.effort[k], LARGEST_EFFORT);
+    if (
+      !std::isfinite(reference.motion.q[i]) || !std::isfinite(reference.motion.qd[i]) ||
+      !std::isfinite(reference.effort[i])) {
+      throw Refusal("reference of " + joint_text(i) + " is not finite, or too large");
+    }
+  }
+  return reference;
+}
+
+}  // namespace
+
+// -- interfaces --------------------------------------------------------------------------------
+
+controller_interface::InterfaceConfiguration ArmController::command_interface_configuration() const
+{
+  controller_interface::InterfaceConfiguration found;
+  found.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+  for (const std::string & interface : wiring_.command_interfaces) {
+    for (const char * joint : JOINTS) {
+      found.names.push_back(std::string(joint) + "/" + interface);
+    }
+  }
+  return found;
+}
+
+controller_interface::InterfaceConfiguration ArmController::state_interface_configuration() const
+{
+  controller_interface::InterfaceConfiguration found;
+  found.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+  for (const char * interface : {"position", "velocity"}) {
+    for (const char * joint : JOINTS) {
+      found.names.push_back(std::string(joint) + "/" + interface);
+    }
+  }
+  return found;
+}
+
+std::vector<hardware_interface::CommandInterface::SharedPtr>
+ArmController::on_export_reference_interfaces_list()
+{
+  reference_in_.clear();
+  const std::size_t kinds = REFERENCES.size() - (wiring_.reference_effort ? 0 : 1);
+  for (std::size_t k = 0; k < kinds; ++k) {
+    for (const char * joint : JOINTS) {
+      reference_in_.push_back(std::make_shared<hardware_interface::CommandInterface>(
+        std::string(get_node()->get_name()) + "/" + joint, REFERENCES[k]));
+      (void)reference_in_.back()->set_value(NAN_VALUE);
+    }
+  }
+  return reference_in_;
+}
+
+// -- lifecycle ---------------------------------------------------------------------------------
+
+ArmController::CallbackReturn ArmController::on_init()
+{
+  try {
+    declare_parameters(*get_node());
+    for (const auto & name : get_node()->list_parameters({}, 0).names) {
+      check_numbers(get_node()->get_parameter(name));
+    }
+    const Lookup get = lookup({});
+    wiring_ = wiring_of(get);
+    settings_of(get, get_update_rate());
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  on_set_ = get_node()->add_on_set_parameters_callback(
+    [this](const Parameters & asked) { return check(asked); });
+  post_set_ = get_node()->add_post_set_parameters_callback(
+    [this](const Parameters & changed) { apply(changed); });
+  return CallbackReturn::SUCCESS;
+}
+
+ArmController::CallbackReturn ArmController::on_configure(const rclcpp_lifecycle::State &)
+{
+  const double rate = get_update_rate();
+  try {
+    const Lookup get = lookup({});
+    wiring_ = wiring_of(get);
+    const Settings settings = settings_of(get, rate);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    present_ = settings;
+    present_.load = load(get);
+    loads_in_.put(present_.load);
+    settings_in_.put(present_);
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::FAILURE;
+  }
+  if (!check_model()) {
+    return CallbackReturn::FAILURE;
+  }
+  warn_of_unknown_parameters();
+  if (rate < DEFAULT_GAINS[0].rate) {
+    RCLCPP_WARN(
+      get_node()->get_logger(),
+      "update rate of %g Hz: the default gains are for %g Hz and more; give gains.<joint>.p and d",
+      rate, DEFAULT_GAINS[0].rate);
+  }
+  latest_ = peaks_ = diagnosed_ = Snapshot();
+  refused_ = 0;
+  open_topics();
+  std::string names;
+  for (const char * joint : JOINTS) {
+    names += (names.empty() ? "" : ", ") + std::string(joint);
+  }
+  RCLCPP_INFO(
+    get_node()->get_logger(), "control of robot '%s': %s; mode '%s', %s", ROBOT, names.c_str(),
+    MODES[static_cast<std::size_t>(present_.mode)], words(present_.load).c_str());
+  return CallbackReturn::SUCCESS;
+}
+
+ArmController::CallbackReturn ArmController::on_activate(const rclcpp_lifecycle::State &)
+{
+  const std::size_t commands = wiring_.command_interfaces.size() * N;
+  if (command_interfaces_.size() != commands || state_interfaces_.size() != 2 * N) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "got %zu command and %zu state interfaces, not %zu and %zu",
+      command_interfaces_.size(), state_interfaces_.size(), commands, 2 * N);
+    return CallbackReturn::ERROR;
+  }
+  try {  // once, so that no interface of another type throws in the loop
+    for (const auto & interface : command_interfaces_) {
+      (void)value_of(interface);
+    }
+    for (const auto & interface : state_interfaces_) {
+      (void)value_of(interface);
+    }
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", error.what());
+    return CallbackReturn::ERROR;
+  }
+  for (const auto & interface : reference_in_) {
+    (void)interface->set_value(NAN_VALUE);
+  }
+  take_changes();
+  core_.activate(settings_);
+  command_ = Command();
+  now_ = 0.0;
+  has_reference_ = velocity_is_written_ = false;
+  references_in_.take();  // one that came before
+  resume_ = false;
+  snapshot_ = Snapshot();
+  snapshot_.active = true;
+  return CallbackReturn::SUCCESS;
+}
+
+ArmController::CallbackReturn ArmController::on_deactivate(const rclcpp_lifecycle::State &)
+{
+  if (snapshot_.sees) {
+    snapshot_.last_effort = core_.holding_effort();
+    write_commands(snapshot_.last_effort, snapshot_.q);
+  }
+  snapshot_.active = false;
+  snapshots_out_.put(snapshot_);
+  return CallbackReturn::SUCCESS;
+}
+
+ArmController::CallbackReturn ArmController::on_cleanup(const rclcpp_lifecycle::State &)
+{
+  timer_.reset();
+  references_.reset();
+  payloads_.reset();
+  gravities_.reset();
+  resume_service_.reset();
+  states_out_.reset();
+  efforts_out_.reset();
+  diagnostics_out_.reset();
+  reference_in_.clear();
+  return CallbackReturn::SUCCESS;
+}
+
+bool ArmController::check_model()
+{
+  const std::string found = first_difference(get_robot_description());
+  if (found.empty()) {
+    return true;
+  }
+  const std::string line = "robot_description differs from the exported model: " + found +
+                           "; export the package again with: " + EXPORT_COMMAND;
+  if (wiring_.strict) {
+    RCLCPP_ERROR(
+      get_node()->get_logger(), "%s, or set model_check: warn to use the exported model",
+      line.c_str());
+    return false;
+  }
+  RCLCPP_WARN(get_node()->get_logger(), "%s", line.c_str());
+  return true;
+}
+
+void ArmController::warn_of_unknown_parameters()
+{
+  std::string unknown;
+  const auto given = get_node()->get_node_parameters_interface()->get_parameter_overrides();
+  for (const auto & [name, value] : given) {
+    const bool foreign = name == "type" || name.rfind("qos_overrides.", 0) == 0;
+    if (!foreign && !get_node()->has_parameter(name)) {
+      unknown += (unknown.empty() ? "" : ", ") + name;
+    }
+  }
+  if (!unknown.empty()) {
+    RCLCPP_WARN(
+      get_node()->get_logger(), "unknown parameters are ignored: %s", unknown.c_str());
+  }
+}
+
+void ArmController::open_topics()
+{
+  const auto node = get_node();
+  references_ = node->create_subscription<sensor_msgs::msg::JointState>(
+    "~/reference", rclcpp::QoS(1).best_effort(),
+    [this](const sensor_msgs::msg::JointState & msg) { on_reference(msg); });
+  payloads_ = node->create_subscription<geometry_msgs::msg::InertiaStamped>(
+    "~/payload", rclcpp::QoS(10),
+    [this](const geometry_msgs::msg::InertiaStamped & msg) { on_payload(msg); });
+  gravities_ = node->create_subscription<geometry_msgs::msg::Vector3Stamped>(
+    "~/gravity", rclcpp::QoS(1).best_effort(),
+    [this](const geometry_msgs::msg::Vector3Stamped & msg) { on_gravity(msg); });
+  resume_service_ = node->create_service<std_srvs::srv::Trigger>(
+    "~/resume", [this](
+                  const std_srvs::srv::Trigger::Request::SharedPtr request,
+                  std_srvs::srv::Trigger::Response::SharedPtr response) {
+      on_resume(*request, *response);
+    });
+  // Publishers of a lifecycle node would say nothing while it is inactive
+  states_out_ = rclcpp::create_publisher<control_msgs::msg::JointTrajectoryControllerState>(
+    *node, "~/controller_state", rclcpp::QoS(10));
+  efforts_out_ = rclcpp::create_publisher<std_msgs::msg::Float64MultiArray>(
+    *node, "~/efforts", rclcpp::QoS(10));
+  diagnostics_out_ = rclcpp::create_publisher<diagnostic_msgs::msg::DiagnosticArray>(
+    *node, "/diagnostics", rclcpp::QoS(10));
+  timer_ = node->create_wall_timer(
+    std::chrono::duration<double>(1.0 / wiring_.publish_rate), [this]() { report(); });
+}
+
+// -- the loop ----------------------------------------------------------------------------------
+
+controller_interface::return_type ArmController::update_reference_from_subscribers(
+  const rclcpp::Time &, const rclcpp::Duration &)
+{
+  if (const Reference * reference = references_in_.take()) {
+    reference_ = *reference;
+    has_reference_ = true;
+  }
+  return controller_interface::return_type::OK;
+}
+
+controller_interface::return_type ArmController::update_and_write_commands(
+  const rclcpp::Time & time, const rclcpp::Duration & period)
+{
+  // A clock of the system may jump; periods are those of the loop
+  period_ = static_cast<double>(std::max<std::int64_t>(period.nanoseconds(), 0)) * 1e-9;
+  now_ += period_;
+  snapshot_.chained = is_in_chained_mode();
+  read_states();
+  take_changes();
+  if (snapshot_.chained) {
+    read_reference_interfaces();
+  }
+  if (has_reference_) {
+    has_reference_ = false;
+    (void)core_.set_reference(reference_, now_);
+  }
+  const bool commands = core_.update(q_, qd_, now_, command_);
+  if (commands) {
+    const bool follows = settings_.mode != Mode::gravity_compensation;
+    write_commands(command_.effort, follows ? command_.desired.q : snapshot_.q);
+  }
+  show(time.nanoseconds());
+  return commands || command_.status != Status::silent ? controller_interface::return_type::OK
+                                                       : controller_interface::return_type::ERROR;
+}
+
+void ArmController::read_states()
+{
+  for (std::size_t i = 0; i < N; ++i) {
+    q_[i] = usable(value_of(state_interfaces_[i]));
+    qd_[i] = usable(value_of(state_interfaces_[N + i]));
+  }
+  if (all_finite(q_) && all_finite(qd_)) {
+    snapshot_.q = q_;
+    snapshot_.qd = qd_;
+    snapshot_.sees = true;
+  }
+}
+
+void ArmController::take_changes()
+{
+  if (const Settings * settings = settings_in_.take()) {
+    settings_ = *settings;
+    core_.use(settings_);
+  }
+  if (const Load * load = loads_in_.take()) {
+    settings_.load = *load;
+    core_.carry(*load);
+  }
+  if (resume_.exchange(false)) {
+    core_.resume();
+  }
+}
+
+void ArmController::read_reference_interfaces()
+{
+  Reference reference;
+  reference.has_effort = wiring_.reference_effort;
+  bool velocities = true;
+  for (std::size_t i = 0; i < N; ++i) {
+    reference.motion.q[i] = usable(value_of(*reference_in_[i]));
+    const double velocity = usable(value_of(*reference_in_[N + i]));
+    velocities = velocities && std::isfinite(velocity);
+    reference.motion.qd[i] = std::isfinite(velocity) ? velocity : 0.0;
+    const double acceleration = usable(value_of(*reference_in_[2 * N + i]));
+    reference.motion.qdd[i] = std::isfinite(acceleration) ? acceleration : 0.0;
+    if (wiring_.reference_effort) {
+      reference.effort[i] = usable(value_of(*reference_in_[3 * N + i]), LARGEST_EFFORT);
+      reference.has_effort = reference.has_effort && std::isfinite(reference.effort[i]);
+    }
+    // Whoever writes velocities writes them in every cycle: one that stays NaN has stopped. A
+    // position stays, as preceding controllers read it back.
+    (void)reference_in_[N + i]->set_value(NAN_VALUE);
+  }
+  velocity_is_written_ = velocity_is_written_ || velocities;
+  if (all_finite(reference.motion.q) && (velocities || !velocity_is_written_)) {
+    reference_ = reference;
+    has_reference_ = true;
+  }
+}
+
+void ArmController::write_commands(const Vector & effort, const Vector & position)
+{
+  std::size_t k = 0;
+  bool written = true;
+  for (const std::string & interface : wiring_.command_interfaces) {
+    const bool efforts = interface[0] == 'e';
+    for (std::size_t i = 0; i < N; ++i, ++k) {
+      double value = efforts ? effort[i] : std::min(std::max(position[i], LOWER[i]), UPPER[i]);
+      if (efforts && wiring_.actuator_space) {
+        value = 0.0;
+        for (std::size_t j = 0; j < N; ++j) {
+          value += wiring_.to_actuators[i * N + j] * effort[j];
+        }
+      }
+      written = command_interfaces_[k].set_value(value, 1) && written;
+    }
+  }
+  snapshot_.unwritten += written ? 0 : 1;
+}
+
+void ArmController::show(std::int64_t stamp)
+{
+  if (snapshots_out_.taken()) {
+    snapshot_.longest_period = 0.0;
+    snapshot_.largest_error = {};
+  }
+  snapshot_.stamp = stamp;
+  snapshot_.command = command_;
+  snapshot_.longest_period = std::max(snapshot_.longest_period, period_);
+  snapshot_.time += period_;
+  ++snapshot_.cycles;
+  for (std::size_t i = 0; i < N; ++i) {
+    snapshot_.saturated[i] += command_.saturated[i] ? 1 : 0;
+    snapshot_.largest_error[i] =
+      std::max(snapshot_.largest_error[i], std::abs(command_.error[i]));
+  }
+  snapshots_out_.put(snapshot_);
+}
+
+// -- parameters, in other threads --------------------------------------------------------------
+
+Lookup ArmController::lookup(const Parameters & asked) const
+{
+  return [this, &asked](const std::string & name) {
+    for (const rclcpp::Parameter & parameter : asked) {
+      if (parameter.get_name() == name) {
+        return parameter;
+      }
+    }
+    return get_node()->get_parameter(name);
+  };
+}
+
+Load ArmController::load(const Lookup & get) const
+{
+  Load load = load_of(get);
+  if (gravity_ && get("compensate_gravity").as_bool()) {
+    load.gravity = *gravity_;
+  }
+  return load;
+}
+
+rcl_interfaces::msg::SetParametersResult ArmController::check(const Parameters & asked)
+{
+  rcl_interfaces::msg::SetParametersResult result;
+  result.successful = true;
+  try {
+    const Lookup get = lookup(asked);
+    bool loads = false;
+    for (const rclcpp::Parameter & parameter : asked) {
+      check_numbers(parameter);
+      loads = loads || is_of_load(parameter.get_name());
+    }
+    const Settings settings = settings_of(get, get_update_rate());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (loads && latest_.active && latest_.sees) {
+      const double mass = settings.load.payload[0];
+      const bool heavier = mass != present_.load.payload[0];
+      check_load(
+        heavier ? "payload of " + text(mass) + " kg" : "load", latest_.q, present_.load,
+        load(get), present_);
+    }
+  } catch (const std::exception & error) {
+    result.successful = false;
+    result.reason = error.what();
+  }
+  return result;
+}
+
+void ArmController::apply(const Parameters & changed)
+{
+  const auto logger = get_node()->get_logger();
+  try {
+    const Lookup get = lookup({});
+    const Settings settings = settings_of(get, get_update_rate());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    bool loads = false;
+    bool others = false;
+    for (const rclcpp::Parameter & parameter : changed) {
+      const std::string & name = parameter.get_name();
+      (is_of_load(name) ? loads : others) = true;
+      if (name == "gravity") {
+        gravity_.reset();  // the later one counts
+      }
+    }
+    if (settings.mode != present_.mode) {
+      RCLCPP_INFO(
+        logger, "mode '%s', before '%s'", MODES[static_cast<std::size_t>(settings.mode)],
+        MODES[static_cast<std::size_t>(present_.mode)]);
+    }
+    present_ = settings;
+    present_.load = load(get);
+    // The load first: the loop takes it last, and so never an older one than that of the settings
+    loads_in_.put(present_.load);
+    if (others) {
+      settings_in_.put(present_);
+    }
+    if (loads) {
+      RCLCPP_INFO(logger, "%s", words(present_.load).c_str());
+    }
+  } catch (const std::exception & error) {
+    RCLCPP_ERROR(logger, "%s", error.what());
+  }
+}
+
+// -- messages, in other threads ----------------------------------------------------------------
+
+void ArmController::refuse(const std::string & line)
+{
+  ++refused_;
+  RCLCPP_WARN_THROTTLE(
+    get_node()->get_logger(), *get_node()->get_clock(), THROTTLE, "%s", line.c_str());
+}
+
+void ArmController::on_reference(const sensor_msgs::msg::JointState & msg)
+{
+  try {
+    references_in_.put(reference_of(msg));
+  } catch (const Refusal & error) {
+    refuse(error.what());
+  }
+}
+
+void ArmController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
+{
+  const std::string & frame = msg.header.frame_id;
+  if (CARRIES_PAYLOAD && !frame.empty() && frame != PAYLOAD_FRAME) {
+    refuse("payload refused: frame '" + frame + "' is not '" + PAYLOAD_FRAME + "'");
+    return;
+  }
+  const auto & body = msg.inertia;
+  const rcl_interfaces::msg::SetParametersResult result = get_node()->set_parameters_atomically(
+    {rclcpp::Parameter("payload.mass", body.m),
+     rclcpp::Parameter("payload.com", std::vector<double>{body.com.x, body.com.y, body.com.z}),
+     rclcpp::Parameter(
+       "payload.inertia",
+       std::vector<double>{body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz})});
+  if (!result.successful) {
+    refuse("payload refused: " + result.reason);
+  }
+}
+
+void ArmController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
+{
+  const std::string & frame = msg.header.frame_id;
+  const std::array<double, 3> gravity = {{msg.vector.x, msg.vector.y, msg.vector.z}};
+  try {
+    if (!frame.empty() && frame != ROOT) {
+      throw Refusal("frame '" + frame + "' is not the root link '" + ROOT + "'");
+    }
+    check_gravity(gravity);
+    const Lookup get = lookup({});
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto before = std::exchange(gravity_, gravity);
+    const Load wanted = load(get);
+    try {
+      if (latest_.active && latest_.sees) {
+        check_load("gravity", latest_.q, present_.load, wanted, present_);
+      }
+    } catch (...) {
+      gravity_ = before;
+      throw;
+    }
+    present_.load = wanted;
+    loads_in_.put(wanted);
+  } catch (const Refusal & error) {
+    refuse(std::string("gravity refused: ") + error.what());
+  }
+}
+
+void ArmController::on_resume(
+  const std_srvs::srv::Trigger::Request &, std_srvs::srv::Trigger::Response & response)
+{
+  const std::lock_guard<std::mutex> lock(mutex_);
+  response.success = latest_.active && latest_.command.stop.cause != Cause::none;
+  resume_ = response.success;
+  response.message = response.success ? "holding the position; a new trajectory moves the arm"
+                                      : "not stopped";
+}
+
+// -- reports, in the thread of the timer -------------------------------------------------------
+
+void ArmController::report()
+{
+  if (const Snapshot * next = snapshots_out_.take()) {
+    Snapshot before;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      before = std::exchange(latest_, *next);
+      peaks_ = with_extremes(latest_, peaks_);
+    }
+    log(before, latest_);
+    if (latest_.active && latest_.sees) {
+      fill(state_msg_, latest_);
+      states_out_->publish(state_msg_);
+      fill(efforts_msg_, latest_);
+      efforts_out_->publish(efforts_msg_);
+    }
+  }
+  const std::int64_t now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                             std::chrono::steady_clock::now().time_since_epoch())
+                             .count();
+  if (now - diagnosed_at_ >= DIAGNOSTICS_PERIOD) {
+    diagnosed_at_ = now;
+    publish_diagnostics();
+  }
+}
+
+void ArmController::log(const Snapshot & before, const Snapshot & now)
+{
+  const auto logger = get_node()->get_logger();
+  if (!now.active) {
+    if (before.active) {
+      RCLCPP_INFO(logger, "%s", farewell(now).c_str());
+    }
+    return;
+  }
+  const Command & command = now.command;
+  const std::size_t was_braked_by = before.active ? before.command.braked_by : N;
+  if (command.braked_by < N && command.braked_by != was_braked_by) {
+    RCLCPP_WARN(
+      logger,
+      "%s does not move although it is pushed; is its brake closed? The controller keeps trying",
+      joint_text(command.braked_by).c_str());
+  } else if (command.braked_by == N && was_braked_by < N) {
+    RCLCPP_INFO(logger, "the joints move");
+  }
+  const bool same = before.active && before.command.status == command.status;
+  if (same || command.braked_by < N) {
+    return;
+  }
+  const std::string line = words(command.status);
+  switch (command.status) {
+    case Status::waiting: break;
+    case Status::stopped:
+      RCLCPP_WARN(
+        logger, "%s: %s; call %s/resume to go on", line.c_str(),
+        reason(command.stop, now.q).c_str(), get_node()->get_fully_qualified_name());
+      break;
+    case Status::blind: RCLCPP_WARN(logger, "%s", line.c_str()); break;
+    case Status::silent:
+      RCLCPP_ERROR(
+        logger,
+        "%s; the hardware keeps the last efforts, or brakes: stop the arm, then look why they do "
+        "not come",
+        line.c_str());
+      break;
+    default: RCLCPP_INFO(logger, "%s", line.c_str());
+  }
+}
+
+void ArmController::publish_diagnostics()
+{
+  Facts facts;
+  facts.name = get_node()->get_name();
+  facts.update_rate = get_update_rate();
+  Snapshot snapshot;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    snapshot = since(with_extremes(latest_, peaks_), diagnosed_);
+    diagnosed_ = latest_;
+    peaks_ = Snapshot();
+    facts.mode = MODES[static_cast<std::size_t>(present_.mode)];
+    facts.load = words(present_.load);
+    facts.refused = refused_;
+    const DefaultGains & usual = default_gains(facts.update_rate);
+    const bool given = present_.kp != usual.kp || present_.kd != usual.kd;
+    facts.gains = given ? "of the parameters" : "default of " + text(usual.rate) + " Hz";
+  }
+  diagnostic_msgs::msg::DiagnosticArray msg;
+  msg.header.stamp = get_node()->now();
+  msg.status.push_back(diagnostics(snapshot, facts));
+  diagnostics_out_->publish(msg);
+}
+
+}  // namespace @package@
+
+PLUGINLIB_EXPORT_CLASS(
+  @package@::ArmController, controller_interface::ChainableControllerInterface)
