@@ -24,6 +24,7 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.control_kernels import ControlKernels
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
+from robot_dynamics.export.model_header import model_hpp
 from robot_dynamics.export.package_name import check_package_name
 from robot_dynamics.export.reference_efforts import reference_efforts_hpp
 from robot_dynamics.export.robot_description import controlled_urdf, initial_positions
@@ -103,6 +104,7 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
         "src/robot.hpp": robot_hpp(
             name, dynamics, request.bandwidth, request.payload, request.endpoint
         ),
+        "src/model.hpp": model_hpp(name, request.whole, request.endpoint, request.command),
         "test/reference_efforts.hpp": reference_efforts_hpp(name, robot, request.endpoint),
         f"urdf/{name}.urdf": urdf,
     }
