@@ -9,11 +9,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import LaunchDescription
 
 MOCK = "mock_components/GenericSystem"
 TOPIC = "joint_state_topic_hardware_interface/JointStateTopicSystem"
