@@ -76,6 +76,13 @@ def readme():
     return re.sub(r"(?<!!)(\[[^\]]*\]\()(?!https?:|#)", rf"\g<1>{FILES}", text)
 
 
+def templates():
+    """Files of exported packages. Older versions of setuptools know no pattern for subfolders."""
+    package = Path("robot_dynamics")
+    found = (package / "export" / "package").rglob("*")
+    return [str(path.relative_to(package)) for path in sorted(found) if path.is_file()]
+
+
 setup(
     name=package_name,
     version="0.1.0",
@@ -109,7 +116,7 @@ setup(
     ],
     python_requires=">=3.10",
     packages=find_packages(include=["robot_dynamics", "robot_dynamics.*"]),
-    package_data={"robot_dynamics": ["py.typed"]},
+    package_data={"robot_dynamics": ["py.typed", *templates()]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + package_name]),
         ("share/" + package_name, ["package.xml"]),

@@ -46,6 +46,7 @@ MOTIONS: Mapping[str, str] = {
 VERBS: Mapping[str, str] = {
     **ROBOTS,
     **MOTIONS,
+    "export": "a ros2_control controller of a robot as a C++ package, without Python",
     "ros": "control running nodes: send a goal, echo a topic, set a mode or a payload",
     "node": "run one node",
     "doctor": "list what this machine lacks for ROS 2 and for real time, with remedies",

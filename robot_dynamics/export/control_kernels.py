@@ -312,7 +312,8 @@ def _evaluated(c: Array, t: Any) -> Array:
     return np.array(rows)
 
 
-def unused_payload(robot: Robot) -> str | None:
-    """Return the frame that carries a payload: the only tip, or None if there are several."""
-    tips = merge_fixed(robot).tips
-    return tips[0] if len(tips) == 1 else None
+def payload_frame(robot: Robot) -> str | None:
+    """Return the frame of payloads: the first tip, or None if tips move against each other."""
+    merged = merge_fixed(robot)
+    bodies = {merged.frame(tip).link for tip in merged.tips}
+    return merged.tips[0] if len(bodies) == 1 else None

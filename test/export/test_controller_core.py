@@ -26,7 +26,7 @@ from robot_dynamics.control.control_cycle import JointSettings
 from robot_dynamics.control.limits import velocity_limits
 from robot_dynamics.control.status import Status
 from robot_dynamics.dynamics.variant import payload_numbers
-from robot_dynamics.export.control_kernels import ControlKernels, DriveRows, unused_payload
+from robot_dynamics.export.control_kernels import ControlKernels, DriveRows, payload_frame
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
 from robot_dynamics.export.robot_header import robot_hpp
 from robot_dynamics.robot import find_robot
@@ -66,7 +66,7 @@ def exported(request, tmp_path_factory):
     """A robot and the program that runs its core."""
     robot = robot_named(request.param)
     folder = tmp_path_factory.mktemp(request.param)
-    dynamics, endpoint = Dynamics(robot), unused_payload(robot)
+    dynamics, endpoint = Dynamics(robot), payload_frame(robot)
     programs = ControlKernels(dynamics, endpoint).programs()
     (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
     (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))

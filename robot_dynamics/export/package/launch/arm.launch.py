@@ -9,11 +9,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
 
+from launch import LaunchDescription
+
+MOCK = "mock_components/GenericSystem"
 TOPIC = "joint_state_topic_hardware_interface/JointStateTopicSystem"
 ARGUMENTS = {
     "hardware": ("mock", "mock or topic"),
@@ -36,8 +39,11 @@ def nodes(context):
     """Return the nodes for the values of the arguments."""
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     share = Path(get_package_share_directory("@package@"))
-    config = str(share / "config" / "controllers.yaml")
-    description = {"robot_description": robot_description(share, given)}
+    text = robot_description(share, given)
+    config = [str(share / "config" / "controllers.yaml")]
+    if MOCK in text:
+        config.append(str(share / "config" / "mock_hardware.yaml"))
+    description = {"robot_description": ParameterValue(text, value_type=str)}
     controllers = ["joint_state_broadcaster", "@controller@"]
     if given["chained"] == "true":
         controllers.append("joint_trajectory_controller")
@@ -47,7 +53,7 @@ def nodes(context):
             executable="robot_state_publisher",
             parameters=[description],
         ),
-        Node(package="controller_manager", executable="ros2_control_node", parameters=[config]),
+        Node(package="controller_manager", executable="ros2_control_node", parameters=config),
         Node(
             package="controller_manager",
             executable="spawner",

@@ -1,0 +1,221 @@
+"""An ament_cmake package with a ros2_control controller of one robot, as text by path.
+
+Files of the folder `package` are templates; the others are generated. Names of the robot reach
+each language through its own writer, never as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import PurePosixPath
+from typing import Any
+from xml.sax.saxutils import escape
+
+import yaml
+
+from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
+from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import RobotError
+from robot_dynamics.export.control_kernels import ControlKernels
+from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
+from robot_dynamics.export.model_header import model_hpp
+from robot_dynamics.export.package_name import check_package_name
+from robot_dynamics.export.reference_efforts import reference_efforts_hpp
+from robot_dynamics.export.robot_description import controlled_urdf, initial_positions
+from robot_dynamics.export.robot_header import robot_hpp
+from robot_dynamics.foundation.names import comment
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial import Inertia
+from robot_dynamics.version import __version__
+
+CONTROLLER = "arm_controller"
+"""Name of the controller in the configuration."""
+
+STEP = 0.3
+"""Motion of each joint in the example of the README, rad or m."""
+
+UNMARKED = ("LICENSE",)
+"""Files without a mark at their top."""
+
+_PLACEHOLDER = re.compile(r"@([a-z_]+)@")
+
+
+@dataclass(frozen=True)
+class PackageRequest:
+    """The robot and the options of an exported package.
+
+    Args:
+        name: Name of the package.
+        urdf: Text of the URDF.
+        whole: The robot of the URDF, without changes.
+        locked: Positions of joints that stand still, rad or m.
+        payload: Load that the arm carries from the start, in the frame `endpoint`.
+        endpoint: Link or frame of payloads; None for none.
+        bandwidth: Natural frequency under the default gains, rad/s.
+        command: Command that writes the package, without absolute paths.
+    """
+
+    name: str
+    urdf: str
+    whole: Robot
+    locked: Mapping[str, float]
+    payload: Inertia | None
+    endpoint: str | None
+    bandwidth: float = DEFAULT_BANDWIDTH
+    command: str = "robot-dynamics export controller"
+
+
+@dataclass(frozen=True)
+class ControllerPackage:
+    """An exported package.
+
+    Args:
+        files: Text by path.
+        without_effort: Controlled joints whose hardware in the URDF has no interface `effort`.
+    """
+
+    files: Mapping[str, str]
+    without_effort: tuple[str, ...]
+
+
+def controller_package(request: PackageRequest) -> ControllerPackage:
+    """Return the files of a package, the same for the same request.
+
+    Raises:
+        ArgumentError: If the name cannot be one of a package.
+        RobotError: If an effort limit is missing.
+        UnknownNameError: If a locked joint or the frame of the payload does not exist.
+    """
+    name = check_package_name(request.name)
+    robot = request.whole.with_locked(request.locked) if request.locked else request.whole
+    check_effort_limits(robot)
+    dynamics = Dynamics(robot)
+    programs = ControlKernels(dynamics, request.endpoint).programs()
+    urdf, missing = controlled_urdf(request.urdf, robot, request.locked)
+    written = {
+        "src/kernels.c": kernels_c(name, programs, {}),
+        "src/kernels.hpp": kernels_hpp(name, programs),
+        "src/robot.hpp": robot_hpp(
+            name, dynamics, request.bandwidth, request.payload, request.endpoint
+        ),
+        "src/model.hpp": model_hpp(name, request.whole, request.endpoint, request.command),
+        "test/reference_efforts.hpp": reference_efforts_hpp(name, robot, request.endpoint),
+        f"urdf/{name}.urdf": urdf,
+    }
+    values = _values(request, robot)
+    for path, text in _templates():
+        place = path.replace("launch/arm.launch", f"launch/{name}.launch")
+        written[place] = _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+    mark = _mark(robot.name, request.command)
+    marked = {path: _marked(path, text, mark) for path, text in sorted(written.items())}
+    return ControllerPackage(marked, tuple(missing))
+
+
+def check_effort_limits(robot: Robot) -> None:
+    """Refuse a robot with a joint whose effort is not limited.
+
+    Raises:
+        RobotError: It names the first joint without a limit.
+    """
+    limits = effort_limits(robot)
+    for name, limit in zip(robot.joint_names, limits, strict=True):
+        if not limit < _UNLIMITED:
+            raise RobotError(
+                f"joint '{name}' of robot '{robot.name}' has no effort limit; give it one in the "
+                'URDF, <limit effort="..."> above 0, or fix the joint with --lock'
+            )
+
+
+_UNLIMITED = 1e9
+"""Effort that no drive has, N m or N: a URDF that gives it means no limit."""
+
+
+def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:
+    """Return the text of each placeholder."""
+    names = robot.joint_names
+    return {
+        "package": request.name,
+        "version": __version__,
+        "robot": comment(robot.name),
+        "robot_xml": escape(comment(robot.name)),
+        "command": comment(request.command),
+        "controller": CONTROLLER,
+        "joints_yaml": _yaml(list(names)),
+        "references_yaml": _yaml([f"{CONTROLLER}/{name}" for name in names]),
+        "goal_shell": _goal(robot),
+        "modes": ", ".join(MODES),
+        "payload_frame": comment(request.endpoint or "none"),
+    }
+
+
+def _goal(robot: Robot) -> str:
+    """Return a goal of a short motion for a shell, of YAML in quotes."""
+    begin, upper, lower = initial_positions(robot), robot.limits.upper, robot.limits.lower
+    step = [min(STEP, 0.1 * float(width)) for width in upper - lower]  # inside the ranges
+    goal = {
+        "trajectory": {
+            "joint_names": list(robot.joint_names),
+            "points": [
+                {
+                    "positions": [round(float(x), 4) for x in begin + step],
+                    "time_from_start": {"sec": 3},
+                }
+            ],
+        }
+    }
+    return shlex.quote(_yaml(goal))
+
+
+def _yaml(value: Any) -> str:
+    """Return a value as YAML on one line, of ASCII characters."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False)
+    return str(text).strip()
+
+
+def _mark(robot_name: str, command: str) -> list[str]:
+    return [
+        f"Generated by robot_dynamics {__version__} from robot {comment(robot_name)} with:",
+        f"  {comment(command)}",
+        "Changes are lost when it is exported again.",
+        "SPDX-License-Identifier: Apache-2.0",
+    ]
+
+
+def _marked(path: str, text: str, mark: list[str]) -> str:
+    """Put a mark at the top of a file, as a comment of its language."""
+    place = PurePosixPath(path)
+    if place.name in UNMARKED:
+        return text
+    if place.suffix in (".xml", ".urdf", ".md"):
+        lines = [line.replace("--", "-%2D") for line in mark]
+        remark = "<!--\n" + "\n".join(lines) + "\n-->\n"
+        if place.suffix == ".md":
+            return f"{remark}\n{text}"
+        declaration, body = '<?xml version="1.0" encoding="UTF-8"?>\n', text
+        if text.startswith("<?xml"):
+            declaration, _, body = text.partition("\n")
+            declaration += "\n"
+        return declaration + remark + body
+    lead = "//" if place.suffix in (".c", ".cpp", ".hpp") else "#"
+    return "".join(f"{lead} {line}\n" for line in mark) + f"\n{text}"
+
+
+def _templates() -> Iterator[tuple[str, str]]:
+    """Return path and text of every template."""
+    yield from _below(files(__package__) / "package", "")
+
+
+def _below(folder: Any, prefix: str) -> Iterator[tuple[str, str]]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        path = f"{prefix}{entry.name}"
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from _below(entry, f"{path}/")
+        else:
+            yield path, entry.read_text(encoding="utf-8")

@@ -1,0 +1,90 @@
+"""reference_efforts.hpp of an exported package: efforts that its kernels are compared with.
+
+They come from another formulation than the kernels, evaluated without a compiler.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
+from robot_dynamics.dynamics.variant import payload_numbers
+from robot_dynamics.formulations import inverse_dynamics
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.spatial import Inertia
+
+STATES = 8
+"""Random states."""
+
+REFERENCE = "newton_euler"
+"""Formulation of the reference; the kernels come from another one."""
+
+_MASS, _COM, _I_C = 1.5, np.array([0.02, -0.03, 0.08]), np.diag([0.004, 0.005, 0.003])
+_TILT = np.array([2.0, -1.0, -9.0])
+
+
+def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None) -> str:
+    """Write motions, loads and their efforts.
+
+    Args:
+        package: Name of the package.
+        robot: Robot that is controlled, without payload.
+        endpoint: Link or frame of payloads; None for none.
+    """
+    rng = np.random.default_rng(0)
+    friction = Friction.of(robot)
+    nothing, load = Inertia.zero(), Inertia.from_com(_MASS, _COM, _I_C)
+    loads = [(nothing, np.asarray(robot.gravity)), (nothing, _TILT)]
+    if endpoint is not None:
+        loads += [(load, np.asarray(robot.gravity)), (load, _TILT)]
+    rows = []
+    for k in range(STATES):
+        q, qd, qdd = np.round(rng.uniform(-1.5, 1.5, (3, robot.dof)), 3)
+        if k % 4 == 3:  # at rest
+            qd, qdd = np.zeros_like(q), np.zeros_like(q)
+        for body, gravity in loads:
+            loaded = robot.with_gravity(gravity)
+            if body.mass and endpoint is not None:
+                loaded = loaded.with_payload(endpoint, _MASS, _COM, _I_C)
+            tau = inverse_dynamics(loaded, q, qd, qdd, formulation=REFERENCE)
+            feedforward = tau + friction.smooth(qd, DEFAULT_WIDTH, tau)
+            motion = np.concatenate([q, qd, qdd])
+            numbers = (motion, payload_numbers(body), gravity, feedforward)
+            rows.append("  {" + ",\n   ".join(map(_vector, numbers)) + "}")
+    cases = ",\n".join(rows)
+    return f"""#ifndef {package}_REFERENCE_EFFORTS_HPP_
+#define {package}_REFERENCE_EFFORTS_HPP_
+
+#include <array>
+#include <cstddef>
+
+#include "robot.hpp"
+
+namespace {package}
+{{
+
+/// A motion under a load, and its efforts by the formulation {REFERENCE}.
+struct ReferenceEfforts
+{{
+  std::array<double, 3 * N> motion;  // positions, velocities, accelerations
+  std::array<double, 10> payload;    // as PAYLOAD in robot.hpp
+  std::array<double, 3> gravity;     // m/s^2, axes of the root link
+  Vector feedforward;                // N m or N, with the friction of DRIVES
+}};
+
+/// Width of the crossing of dry friction, rad/s or m/s.
+constexpr double REFERENCE_FRICTION_WIDTH = {DEFAULT_WIDTH!r};
+
+constexpr std::array<ReferenceEfforts, {len(rows)}> REFERENCE_EFFORTS = {{{{
+{cases}}}}};
+
+}}  // namespace {package}
+
+#endif  // {package}_REFERENCE_EFFORTS_HPP_
+"""
+
+
+def _vector(values: Array) -> str:
+    # The last digits depend on the sines of the machine
+    return "{{" + ", ".join(repr(float(f"{x:.12e}") + 0.0) for x in values) + "}}"

@@ -1,0 +1,149 @@
+"""Exported packages: their code compiles and computes, whatever the names of the robot are."""
+
+import re
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
+
+import pytest
+import yaml
+
+from robot_dynamics.export.control_kernels import payload_frame
+from robot_dynamics.export.controller_package import CONTROLLER, PackageRequest, controller_package
+from robot_dynamics.robot import find_robot, read_urdf, urdf_text
+from robot_dynamics.version import __version__
+
+RUNNER = Path(__file__).with_name("reference_runner.cpp")
+STRICT = ["-O0", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsanitize=address,undefined"]
+
+ROUND_OFF = 1e-9
+"""Largest relative error: two formulations and 13 printed digits differ by less than 1e-11."""
+
+HOSTILE = (
+    *('a"b */ int x; /*\\', "a b", "a-b", "größe\nzwei", "class", "; touch x; `touch x` $HOME ??/"),
+    *("]]>--><b/></robot>&amp;%s@package@", "''': - # }//\\"),
+)
+"""Names of joints; the second and the third have the same letters."""
+
+needs_compiler = pytest.mark.skipif(
+    shutil.which("g++") is None, reason="g++ compiles the exported code; install it"
+)
+
+
+def package_of(urdf, robot_name=None, locked=()):
+    whole = read_urdf(urdf)
+    robot = whole.with_locked(dict(locked)) if locked else whole
+    request = PackageRequest("pkg", urdf, whole, dict(locked), None, payload_frame(robot))
+    return robot, controller_package(request).files
+
+
+def hostile_urdf():
+    """An arm of prismatic joints, whose equations are short, with hostile names everywhere."""
+
+    def quoted(name):
+        return quoteattr(name, {"\n": "&#10;"})
+
+    lines = [f"<robot name={quoted('*/ x; ??/ --> `touch x`')}>", f"<link name={quoted('a')}/>"]
+    for k, name in enumerate(HOSTILE):
+        parent = "a" if k == 0 else f"{HOSTILE[k - 1]} link"
+        lines.append(
+            f"""<link name={quoted(f"{name} link")}><inertial><mass value="2"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name={quoted(name)} type="prismatic"><parent link={quoted(parent)}/>
+<child link={quoted(f"{name} link")}/><axis xyz="{k % 2} 0 1"/>
+<limit lower="-1" upper="1" velocity="2" effort="90"/><dynamics friction="1"/></joint>"""
+        )
+    return "\n".join([*lines, "</robot>"])
+
+
+def write(files, folder):
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+
+
+def call(words, folder):
+    """Standard output of a program that succeeds."""
+    done = subprocess.run(words, cwd=folder, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def compiled(files, folder):
+    """Names of the joints in the compiled code, and the largest error of its efforts."""
+    write(files, folder)
+    kernels = ["gcc", "-std=c99", "-pedantic", *STRICT, "-c", "src/kernels.c"]
+    core = ["g++", "-std=c++17", *STRICT, "-Isrc", "-Itest", RUNNER, "src/controller_core.cpp"]
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda words: call(words, folder), [kernels, [*core, "-c"]]))
+    objects = ["reference_runner.o", "controller_core.o", "kernels.o"]
+    call(["g++", *STRICT, *objects, "-o", "runner", "-lm"], folder)
+    *names, worst = call([folder / "runner"], folder).split("\0")
+    return tuple(names), float(worst)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    return package_of(hostile_urdf())
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["ur5", "panda", "planar_2r"])
+def test_kernels_compute_the_efforts_of_another_formulation(tmp_path, name):
+    locked = {"panda_finger_joint1": 0.02} if name == "panda" else {}
+    robot, files = package_of(urdf_text(find_robot(name)), locked=locked)
+    names, worst = compiled(files, tmp_path)
+    assert names == robot.joint_names
+    assert worst < ROUND_OFF
+
+
+@needs_compiler
+def test_hostile_names_compile_to_the_same_names(hostile, tmp_path):
+    robot, files = hostile
+    names, worst = compiled(files, tmp_path)
+    assert names == robot.joint_names == HOSTILE
+    assert worst < ROUND_OFF
+    assert not (tmp_path / "x").exists()
+
+
+def test_hostile_names_are_the_same_in_xml(hostile):
+    robot, files = hostile
+    for path, text in files.items():
+        if path.endswith((".xml", ".urdf")):
+            ElementTree.fromstring(text)
+    again = read_urdf(files["urdf/pkg.urdf"])
+    assert (again.name, again.joint_names) == (robot.name, robot.joint_names)
+    hardware = ElementTree.fromstring(files["urdf/pkg.urdf"]).iterfind("ros2_control/joint")
+    assert tuple(joint.get("name") for joint in hardware) == HOSTILE
+
+
+def test_hostile_names_are_the_same_in_yaml(hostile):
+    config = yaml.safe_load(hostile[1]["config/controllers.yaml"])
+    follower = config["joint_trajectory_controller"]["ros__parameters"]
+    assert tuple(follower["joints"]) == HOSTILE
+    assert follower["command_joints"] == [f"{CONTROLLER}/{name}" for name in HOSTILE]
+    assert list(config) == ["controller_manager", CONTROLLER, "joint_trajectory_controller"]
+
+
+def test_hostile_names_are_the_same_in_a_shell(hostile, tmp_path):
+    (line,) = re.findall(r"^ros2 action send_goal .*", hostile[1]["README.md"], re.M)
+    goal = call(["sh", "-c", line.replace("ros2", "printf '%s\n'", 1)], tmp_path).splitlines()[-1]
+    assert tuple(yaml.safe_load(goal)["trajectory"]["joint_names"]) == HOSTILE
+    assert not (tmp_path / "x").exists()
+
+
+def test_every_file_is_marked(hostile):
+    for path, text in hostile[1].items():
+        if path != "LICENSE":
+            head = text[:600]
+            assert f"Generated by robot_dynamics {__version__} from robot " in head, path
+            assert "SPDX-License-Identifier: Apache-2.0" in head, path
+
+
+def test_generated_code_is_ascii(hostile):
+    for path, text in hostile[1].items():
+        if not path.endswith((".urdf", ".md")):
+            assert text.isascii(), path
