@@ -135,6 +135,7 @@ def read_gains(path: str | Path, joint_names: Sequence[str]) -> Gains:
     found: Any = read_yaml(path, ArgumentError, "p and d of every joint under gains")
     for key in ("controller_node", "ros__parameters", "gains"):
         found = found.get(key, found) if isinstance(found, dict) else {}
+    found = found if isinstance(found, dict) else {}
     rows = []
     for name in joint_names:
         own = found.get(name)

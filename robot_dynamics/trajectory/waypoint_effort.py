@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.trajectory import State, Trajectory
 from robot_dynamics.trajectory.waypoints import Waypoints
@@ -45,6 +46,9 @@ def with_effort(
     Returns:
         Waypoints from the start to the end of the motion, with velocities and effort. They have
         accelerations too, unless these have steps, which quintics cannot represent.
+
+    Raises:
+        TrajectoryError: If an effort is not finite.
     """
     breaks = trajectory.breaks[trajectory.breaks >= 0.0]  # for a motion at rest, only its end
     finest = max(FINEST_S, trajectory.end / MOST)
@@ -56,7 +60,14 @@ def with_effort(
         ]
         + [breaks[-1:]]
     )
-    tau = effort(trajectory.sample(fine))
+    with np.errstate(over="ignore", invalid="ignore"):
+        tau = effort(trajectory.sample(fine))
+    if not np.isfinite(tau).all():
+        k, i = np.argwhere(~np.isfinite(tau))[0]
+        raise TrajectoryError(
+            f"trajectory: joint '{trajectory.joint_names[i]}' has no finite effort at "
+            f"{fine[k]:.3g} s; check the units of its motion"
+        )
     kept = _corners(fine, tau, np.concatenate(([0], np.cumsum(steps))), tolerance)
     t = fine[kept]
     state = trajectory.sample(t)

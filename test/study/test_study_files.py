@@ -6,9 +6,10 @@ import io
 import numpy as np
 import pytest
 
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.study import Chunk, study
 from robot_dynamics.study.runs import run_chunk
-from robot_dynamics.study.study_files import StudyFolder
+from robot_dynamics.study.study_files import StudyFolder, read_gains
 
 
 def _npz(columns):
@@ -51,3 +52,11 @@ def test_only_the_table_of_all_runs_of_the_same_study_finishes_it(tmp_path, plan
     assert not StudyFolder(tmp_path, plan.with_bandwidth(3.0)).is_finished()
     folder.table.write_bytes(folder.table.read_bytes()[:-9])
     assert not folder.is_finished()
+
+
+@pytest.mark.parametrize("text", ["gains: 1.5", "3.0", "gains: [1, 2]", "ros__parameters: 1"])
+def test_gains_that_are_no_mapping_are_refused_in_one_line(tmp_path, text):
+    path = tmp_path / "gains.yaml"
+    path.write_text(text)
+    with pytest.raises(ArgumentError, match=r"gains.yaml: holds no gains of joint 'joint_1'; "):
+        read_gains(path, ("joint_1",))

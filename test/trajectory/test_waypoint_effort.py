@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.errors import TrajectoryError
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.trajectory import State, Trajectory, Waypoints, excitation, interpolate
 from robot_dynamics.trajectory.waypoint_effort import with_effort
@@ -92,3 +93,9 @@ def test_holding_still_is_one_point_with_the_effort_of_gravity(planar):
     np.testing.assert_allclose(
         held.effort, [inverse_dynamics(planar, q, *np.zeros((2, 2)))], atol=1e-12
     )
+
+
+def test_a_motion_whose_efforts_overflow_is_refused_by_joint_and_time(planar):
+    fast = Waypoints(planar.joint_names, [0.0, 1.0], [[0.0, 0.0], [0.0, 1e200]])
+    with pytest.raises(TrajectoryError, match=r"joint 'elbow' has no finite effort at .* s; check"):
+        with_effort(interpolate(fast), lambda state: state.qd**2)
