@@ -6,7 +6,6 @@ import io
 import logging
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.flag import Flag
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.address import (
     LOOPBACK,
@@ -168,7 +168,7 @@ class Page:
 
     def serve(self, tick: Callable[[float], None]) -> None:
         """Print the address, and call `tick` as `tick_until` does, until SIGTERM or Ctrl-C."""
-        ended = threading.Event()
+        ended = Flag()
         signal.signal(signal.SIGTERM, lambda *_: ended.set())
         print(self.announcement(), flush=True)
         tick_until(ended, tick)
@@ -179,10 +179,11 @@ class Page:
             self.server.stop()
 
 
-def tick_until(ended: threading.Event, tick: Callable[[float], None]) -> None:
+def tick_until(ended: Flag, tick: Callable[[float], None]) -> None:
     """Call `tick` at `RATE_HZ` with the seconds since its last call, at most one."""
     last = time.monotonic()
-    while not ended.wait(max(0.0, last + 1.0 / RATE_HZ - time.monotonic())):
+    while not ended.is_set():
+        time.sleep(max(0.0, last + 1.0 / RATE_HZ - time.monotonic()))
         now = time.monotonic()
         tick(min(now - last, 1.0))
         last = now

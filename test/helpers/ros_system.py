@@ -195,10 +195,12 @@ class Peer:
                     messages.append(taken[0])
 
     def listen(self, kind, topic, qos=100):
-        """Collect the messages of a topic; the list grows."""
+        """Collect the messages of a topic, each once; the list grows."""
         from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 
-        messages = self.received.setdefault(topic, [])
+        if topic in self.received:
+            return self.received[topic]
+        messages = self.received[topic] = []
         subscription = self.node.create_subscription(
             kind, topic, messages.append, qos, callback_group=LoopCallbackGroup()
         )

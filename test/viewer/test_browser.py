@@ -22,6 +22,7 @@ import viser  # noqa: E402
 
 from robot_dynamics import Dynamics, read_urdf  # noqa: E402
 from robot_dynamics.control import effort_limits  # noqa: E402
+from robot_dynamics.foundation.flag import Flag  # noqa: E402
 from robot_dynamics.robot import urdf_text  # noqa: E402
 from robot_dynamics.viewer.address import PortError  # noqa: E402
 from robot_dynamics.viewer.controls import StackControls  # noqa: E402
@@ -49,7 +50,7 @@ def view(free_port):
     """The page of a two-link arm, ticking in a thread."""
     page = Page(port=free_port)
     view = LiveView(page, "planar_2r")
-    ended = threading.Event()
+    ended = Flag()
     thread = threading.Thread(target=tick_until, args=(ended, view.tick), daemon=True)
     thread.start()
     yield view

@@ -26,8 +26,19 @@ from std_msgs.msg import Float64MultiArray, String
 from robot_dynamics.control.status import Watchdog
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.controller.controller_parameters import ControllerParameters
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, LEASE, REVOKED_LEASE
-from robot_dynamics.nodes.ros.topics import COMMAND_QOS, DESCRIPTION_QOS, OUTPUT_QOS
+from robot_dynamics.nodes.ros.messages import (
+    COMMAND_TOPIC,
+    LEASE,
+    REVOKED_LEASE,
+    STANDBY_PREFIX,
+    read_lease,
+)
+from robot_dynamics.nodes.ros.topics import (
+    ANNOUNCEMENT_QOS,
+    COMMAND_QOS,
+    DESCRIPTION_QOS,
+    OUTPUT_QOS,
+)
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 
 REVOKE_PERIOD_S = 0.05
@@ -184,9 +195,6 @@ OWN_KEPT = 32
 REVOCATION_PERIOD_S = 5e-3
 """Period of reading revocations, s; after a stall one is due at once."""
 
-STANDBY_PREFIX = "standby:"
-"""Beginning of the lease names of standby controllers; no node name has a colon."""
-
 
 class Lease:
     """The right of a controller to command, which a standby controller may revoke.
@@ -206,7 +214,9 @@ class Lease:
         self, node: RobotNode[ControllerParameters], topic: str, *, standby: bool = False
     ) -> None:
         self._node, self._standby = node, standby
+        self._owner = f"{STANDBY_PREFIX if standby else ''}{node.get_name()}"
         self._announce = node.create_publisher(String, f"{topic}/{LEASE}", DESCRIPTION_QOS)
+        self._announce.publish(String(data=self._owner))
         self.revocations = node.create_loop_subscriber(
             String,
             f"{topic}/{REVOKED_LEASE}",
@@ -218,15 +228,14 @@ class Lease:
 
     def acquire(self) -> None:
         """Begin a new lease and announce it."""
-        prefix = STANDBY_PREFIX if self._standby else ""
-        self.name, self.ended = f"{prefix}{self._node.get_name()} {uuid4()}", False
+        self.name, self.ended = f"{self._owner} {uuid4()}", False
         self._announce.publish(String(data=self.name))
 
     def release(self) -> None:
-        """End the lease and clear its announcement for late subscribers."""
+        """End the lease and announce that."""
         if self.name and not self.ended:
             self.ended = True
-            self._announce.publish(String())
+            self._announce.publish(String(data=self._owner))
 
     def _on_revocation(self, msg: String) -> None:
         if msg.data != self.name or self.ended:
@@ -263,7 +272,7 @@ class Standby:
         self._revoke = node.create_publisher(String, f"{topic}/{REVOKED_LEASE}", OUTPUT_QOS)
         self.inputs = [
             node.create_loop_subscriber(
-                String, f"{topic}/{LEASE}", self._on_lease, DESCRIPTION_QOS
+                String, f"{topic}/{LEASE}", self._on_lease, ANNOUNCEMENT_QOS
             ),
             node.create_loop_subscriber(
                 Float64MultiArray, COMMAND_TOPIC, self._on_command, COMMAND_QOS
@@ -298,7 +307,7 @@ class Standby:
     def _on_lease(self, msg: String) -> None:
         own = self._lease.name
         loses = msg.data.startswith(STANDBY_PREFIX) and self.commanding and msg.data > own
-        if msg.data in ("", own) or loses:
+        if msg.data == own or loses or not read_lease(msg.data)[1]:
             return
         self._announced = msg.data
         self._takeover.lease_announced(msg.data)

@@ -72,6 +72,13 @@ def subscribers_of(node: Node, topic: str) -> list[str]:
     return sorted(set(_names(node.get_subscriptions_info_by_topic(topic))))
 
 
+def undiscovered(node: Node, topic: str) -> bool:
+    """Return whether an endpoint of a resolved topic belongs to a node of unknown name."""
+    publishers = node.get_publishers_info_by_topic(topic)
+    endpoints = [*publishers, *node.get_subscriptions_info_by_topic(topic)]
+    return any(info.node_name == UNKNOWN_NODE for info in endpoints)
+
+
 def followers_of(node: Node, topic: str, answer: str) -> list[str]:
     """Return the nodes that subscribe to a topic and publish an answer; this excludes recorders.
 

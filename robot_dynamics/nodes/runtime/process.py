@@ -21,6 +21,7 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import RobotDynamicsError
+from robot_dynamics.foundation.flag import Flag
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.runtime.timers import SlowExecutor
@@ -47,7 +48,7 @@ class Process:
     Args:
         nodes: Nodes of one context, in the order in which their fast work runs.
         context: Their context.
-        ended: Event at which `start` gives up and `wait` returns; signal handlers set it.
+        ended: Flag at which `start` gives up and `wait` returns; signal handlers set it.
         destroy_timeout: Time limit for destroying the nodes, s; beyond it this process prints its
             stacks and ends with status 1.
     """
@@ -56,14 +57,14 @@ class Process:
         self,
         nodes: Sequence[RobotNode[Any]],
         context: Context,
-        ended: threading.Event | None = None,
+        ended: Flag | None = None,
         destroy_timeout: float | None = None,
     ) -> None:
         self.nodes = tuple(nodes)
         self.context = context
         self.loop = Loop(context)
         self.failure: BaseException | None = None
-        self._ended = ended or threading.Event()
+        self._ended = ended or Flag()
         self._destroy_timeout = destroy_timeout
         # A lambda: rclpy prints a traceback for a method whose object is gone
         context.on_shutdown(lambda: self._ended.set())  # noqa: PLW0108
@@ -141,8 +142,6 @@ class Process:
         Raises:
             BaseException: The error of a callback, if any.
         """
-        # Not Event.wait: a signal to another thread would not wake it, and a handler that runs
-        # inside it would wait for its lock
         while not self._ended.is_set():
             sleep(POLL_PERIOD_S)
         if self.failure is not None:
@@ -219,7 +218,7 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     # Not rclpy's handlers, which shut the context down under calls of other threads. These end the
     # process in order: loop, executor, node, context.
     name = getattr(kinds[0], "NAME", "nodes") if len(kinds) == 1 else "nodes"
-    ended = threading.Event()
+    ended = Flag()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     unknown = own_arguments(name, given)

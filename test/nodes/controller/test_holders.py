@@ -1,17 +1,22 @@
 """Diagnostics and `robot-dynamics doctor` name what holds the arm."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.nodes.machine import Finding
+from robot_dynamics.nodes.ros import arm_findings as module
 from robot_dynamics.nodes.ros.arm_findings import arm_findings
-from robot_dynamics.nodes.ros.topics import keepers_of
+from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, keepers_of
 from ros_system import wait_for
 
 COMMON = {"urdf_path": "planar_2r", "rate": 100.0}
+PATIENT = {**COMMON, "standby": True, "standby_timeout": 10.0}  # a busy machine is no takeover
 DEVICE = "forward_effort_controller"
 ALONE = f"nothing stands by: without commands, {DEVICE} may keep the last one"
 
@@ -44,10 +49,38 @@ def test_what_commands_and_what_stands_by_is_reported(start, peer, domain, monke
     assert arm_findings() == [Finding("/effort_command", found, remedy)]
 
     name = "controller_node_standby"
-    standby = start("controller_node", {**COMMON, "standby": True}, ["-r", f"__node:={name}"])
+    standby = start("controller_node", PATIENT, ["-r", f"__node:={name}"])
     standby.wait_for_log("standing by")
     wait_for(lambda: ALONE not in report("controller_node")[0], "the end of the fault")
     assert name in report("controller_node")[1]["stands by"]
     wait_for(lambda: report(name)[1].get("commands") == "another node", "its report")
     found = f"controller_node commands; stands by: {name}"
     assert arm_findings() == [Finding("/effort_command", found)]
+
+
+def test_a_lease_counts_until_it_ends_and_a_publisher_without_one_is_named(
+    peer, domain, monkeypatch
+):
+    monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
+    monkeypatch.setattr(module, "LONGEST_DISCOVERY_S", 4.0)
+    first, second = (
+        peer.node.create_publisher(String, "/left/effort_command/lease", DESCRIPTION_QOS)
+        for _ in range(2)
+    )
+    first.publish(String(data="peer 1"))
+    lease = peer.node.create_publisher(String, "/right/effort_command/lease", DESCRIPTION_QOS)
+    lease.publish(String(data="another 2"))
+    peer.node.create_publisher(Float64MultiArray, "/right/effort_command", 1)
+    with ThreadPoolExecutor() as executor:
+        asked = executor.submit(arm_findings)
+        wait_for(first.get_subscription_count, "the doctor")
+        second.publish(String(data="standby:spare_standby 3"))
+        first.publish(String(data="peer"))
+        left, right = asked.result()
+    assert left == Finding("/left/effort_command", "spare_standby commands; stands by: nothing")
+    found = "another commands; stands by: nothing; no answer from peer"
+    remedy = (
+        "peer publishes /right/effort_command without a lease: ask again, and stop it if it stays "
+        "silent"
+    )
+    assert right == Finding("/right/effort_command", found, remedy)
