@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from time import monotonic
 
-import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -20,6 +19,7 @@ from robot_dynamics.nodes.ros.topics import (
     stands_by,
     subscribers_of,
 )
+from robot_dynamics.nodes.ros.transport import init_rclpy
 
 DISCOVERY_S = 1.5
 """Time for the discovery of running nodes and their leases, s."""
@@ -28,7 +28,7 @@ DISCOVERY_S = 1.5
 def arm_findings() -> list[Finding]:
     """Return a finding for every topic of commands under a lease on this ROS domain."""
     context = Context()
-    rclpy.init(context=context, args=[])
+    init_rclpy(context=context, args=[])
     try:
         node = Node(f"doctor_{os.getpid()}", context=context, enable_rosout=False)
         leases = _leases(node)
