@@ -116,7 +116,7 @@ setup(
     ],
     python_requires=">=3.10",
     packages=find_packages(include=["robot_dynamics", "robot_dynamics.*"]),
-    package_data={"robot_dynamics": ["py.typed", *templates()]},
+    package_data={"robot_dynamics": ["py.typed", "nodes/ros/*.xml", *templates()]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + package_name]),
         ("share/" + package_name, ["package.xml"]),

@@ -253,6 +253,7 @@ class Run:
         self._logged("controller_node", "tracking the reference")
         self._logged("feedforward_node", "ready for trajectories")
         self._logged("controller_node_standby", "standing by")
+        self._logged("controller_node_standby", "states come every")
         wait_until(lambda: states, "states")
         if case.moving:
             self._move(start, far)

@@ -125,7 +125,8 @@ def from_message_to_effort() -> list[str]:
 
     from robot_dynamics import read_urdf
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
-    from robot_dynamics.nodes.runtime.composition import LOCAL, own_domain
+    from robot_dynamics.nodes.ros.transport import REACH
+    from robot_dynamics.nodes.runtime.composition import own_domain
     from robot_dynamics.nodes.runtime.process import Process
 
     traces: dict[str, CycleTrace] = {}
@@ -136,7 +137,7 @@ def from_message_to_effort() -> list[str]:
         sys.setprofile(trace)
         trace(frame, event, argument)
 
-    os.environ.setdefault(LOCAL, "LOCALHOST")
+    os.environ.setdefault(REACH, "LOCALHOST")
     context = Context()
     rclpy.init(context=context, domain_id=int(os.environ.get("ROS_DOMAIN_ID") or own_domain()))
     values = {"urdf_path": str(PLANAR), "rate": 0.5 / PERIOD_S, "settle": 0.0, "bandwidth": 2.0}

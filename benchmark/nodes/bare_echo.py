@@ -11,13 +11,13 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-import rclpy
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS
+from robot_dynamics.nodes.ros.transport import init_rclpy
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 
 
@@ -35,7 +35,7 @@ class Echo(Node):  # type: ignore[misc]  # rclpy is untyped where it is absent
 
 def main() -> int:
     """Answer until SIGINT."""
-    rclpy.init()
+    init_rclpy()
     sharpen_timers()
     node = Echo()
     executor = SingleThreadedExecutor()

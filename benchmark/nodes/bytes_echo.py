@@ -21,6 +21,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS
+from robot_dynamics.nodes.ros.transport import init_rclpy
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 
@@ -30,7 +31,7 @@ WAIT_NS = 50_000_000
 
 def main() -> int:
     """Answer until SIGINT."""
-    rclpy.init()
+    init_rclpy()
     sharpen_timers()
     node = rclpy.create_node("bytes_echo")
     out = node.create_publisher(Float64MultiArray, "effort_bytes", OUTPUT_QOS).handle

@@ -30,6 +30,7 @@ from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.joint_values import JointValues
 from robot_dynamics.nodes.ros.message_bytes import JointStateWriter
 from robot_dynamics.nodes.ros.topics import LOCKSTEP_QOS, OUTPUT_QOS
+from robot_dynamics.nodes.ros.transport import init_rclpy
 from robot_dynamics.nodes.runtime.loop import LoopCallbackGroup
 from robot_dynamics.nodes.runtime.scheduling import sharpen_timers
 from robot_dynamics.robot import find_robot
@@ -180,7 +181,7 @@ class Probe:
 def main(arguments: Sequence[str]) -> int:
     """Print delays as JSON."""
     robot, rate, seconds = arguments[0], float(arguments[1]), float(arguments[2])
-    rclpy.init()
+    init_rclpy()
     node = rclpy.create_node("probe")
     probe = Probe(node, robot)
     published = probe.run(rate, seconds)

@@ -12,6 +12,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
+from robot_dynamics.nodes.ros.transport import init_rclpy
+
 
 @contextmanager
 def spinning_node(name: str, domain: int) -> Iterator[Node]:
@@ -22,7 +24,7 @@ def spinning_node(name: str, domain: int) -> Iterator[Node]:
         domain: ROS domain.
     """
     context = rclpy.Context()
-    rclpy.init(context=context, domain_id=domain)
+    init_rclpy(context=context, domain_id=domain)
     node = rclpy.create_node(name, context=context)
     executor = SingleThreadedExecutor(context=context)
     executor.add_node(node)

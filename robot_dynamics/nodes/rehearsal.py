@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-import rclpy
 from rclpy.context import Context
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -19,7 +18,8 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.nodes.ros.messages import JointReader
 from robot_dynamics.nodes.ros.terminal import Terminal
 from robot_dynamics.nodes.ros.topics import STATE_QOS
-from robot_dynamics.nodes.runtime.composition import LOCAL, own_domain
+from robot_dynamics.nodes.ros.transport import REACH, init_rclpy
+from robot_dynamics.nodes.runtime.composition import own_domain
 from robot_dynamics.robot import Robot
 from robot_dynamics.trajectory import Waypoints
 
@@ -166,9 +166,9 @@ class Observer(Terminal):
 @contextmanager
 def observer(robot: Robot) -> Iterator[Observer]:
     """Join a ROS domain of this process, on this machine only."""
-    os.environ.setdefault(LOCAL, "LOCALHOST")
+    os.environ.setdefault(REACH, "LOCALHOST")
     context = Context()
-    rclpy.init(context=context, domain_id=own_domain())
+    init_rclpy(context=context, domain_id=own_domain())
     try:
         made = Observer(context, robot)
         try:

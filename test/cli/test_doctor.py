@@ -46,9 +46,12 @@ def test_where_nodes_run_nothing_that_they_need_is_missing(tmp_path):
 
 
 def test_what_is_not_right_says_what_to_do():
-    transports = {"FASTDDS_BUILTIN_TRANSPORTS": "UDPv4", "FASTRTPS_DEFAULT_PROFILES_FILE": ""}
-    _, output = doctor(**transports)
-    assert "UDPV4 is ignored beside discovery on LOCALHOST; " in line(output, "shared memory")
+    transports = {"FASTDDS_BUILTIN_TRANSPORTS": "DEFAULT", "FASTRTPS_DEFAULT_PROFILES_FILE": ""}
+    _, output = doctor(**transports, FASTDDS_DEFAULT_PROFILES_FILE="")
+    assert line(output, "transport").endswith(
+        "FASTDDS_BUILTIN_TRANSPORTS=DEFAULT; unset it: with shared memory, a killed process delays "
+        "others by a second"
+    )
     wrong = [text for text in output.splitlines() if text.startswith(("  missing", "  advice"))]
     assert all("; " in text for text in wrong)
 

@@ -104,8 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
         RosMissingError: If there is no rclpy.
     """
     try:
+        from robot_dynamics.nodes.ros.transport import REACH  # noqa: PLC0415
         from robot_dynamics.nodes.runtime.composition import (  # noqa: PLC0415
-            LOCAL,
             composed,
             domain_of_user,
             own_domain,
@@ -118,13 +118,13 @@ def run(arguments: argparse.Namespace) -> int:
     console = wide_console(stderr=arguments.json)
     name = arguments.robot or arguments.named or "panda"
     robot = load_robot(name)
-    os.environ.setdefault(LOCAL, "LOCALHOST")
+    reach = f"{REACH}={os.environ.setdefault(REACH, 'LOCALHOST')}"
     domain = domain_of_user() if arguments.domain is None else arguments.domain
     domain = own_domain() if domain is None else domain
     _check_unused(domain)
     if arguments.view:
         check_free(arguments.host, arguments.port)
-    where = f"ROS_DOMAIN_ID={domain} {LOCAL}={os.environ[LOCAL]}"
+    where = f"ROS_DOMAIN_ID={domain} {reach}"
     console.print(
         f"watch from a second terminal: {where} {program()} ros echo joint_states",
         soft_wrap=True,

@@ -6,7 +6,6 @@ import os
 from functools import partial
 from time import monotonic
 
-import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -23,6 +22,7 @@ from robot_dynamics.nodes.ros.topics import (
     subscribers_of,
     undiscovered,
 )
+from robot_dynamics.nodes.ros.transport import init_rclpy
 
 DISCOVERY_S, LONGEST_DISCOVERY_S = 1.5, 6.0
 """Time for the discovery of running nodes, and the longest time to wait until every node that
@@ -35,7 +35,7 @@ Leases = dict[str, bool]
 def arm_findings() -> list[Finding]:
     """Return a finding for every topic of commands under a lease on this ROS domain."""
     context = Context()
-    rclpy.init(context=context, args=[])
+    init_rclpy(context=context, args=[])
     try:
         node = Node(f"doctor_{os.getpid()}", context=context, enable_rosout=False)
         leases = _leases(node)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -18,6 +17,14 @@ from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import Empty
 
 from robot_dynamics.nodes.machine import Finding
+from robot_dynamics.nodes.ros.transport import (
+    TRANSPORTS,
+    UDP,
+    chosen_transport,
+    init_rclpy,
+    uses_fast_dds,
+)
+from robot_dynamics.nodes.ros.transport import reach as reach_of
 
 DISTRIBUTIONS = ("humble", "jazzy", "kilted", "rolling")
 
@@ -26,12 +33,6 @@ HIGHEST_DOMAIN = 101
 
 MULTICAST = 0x1000
 """Flag of a network interface, of linux/if.h."""
-
-WITHOUT_SHARED_MEMORY = ("UDPV4", "UDPV6")
-"""Values of FASTDDS_BUILTIN_TRANSPORTS, in capitals, that leave shared memory out."""
-
-SHARED_MEMORY_MIB = 64
-"""Free space in /dev/shm below which Fast DDS may fall back to UDP, MiB."""
 
 ECHO_TIMEOUT_S = 5.0
 """Time limit for a message between two participants of this process, s."""
@@ -53,7 +54,7 @@ def ros_findings() -> list[Finding]:
         Finding("middleware", rclpy.get_rmw_implementation_identifier()),
         _domain(),
         _discovery(),
-        _shared_memory(),
+        _transport(),
         _echo(),
         *_packages(),
     ]
@@ -79,15 +80,8 @@ def _domain() -> Finding:
     return Finding("domain", given, remedy if int(given) > HIGHEST_DOMAIN else "")
 
 
-def _reach() -> str:
-    """Return the range of discovery."""
-    if os.environ.get("ROS_LOCALHOST_ONLY") == "1":
-        return "LOCALHOST"
-    return os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET").upper()
-
-
 def _discovery() -> Finding:
-    reach = _reach()
+    reach = reach_of(os.environ)
     if reach == "OFF" and not os.environ.get("ROS_STATIC_PEERS"):
         remedy = "unset ROS_AUTOMATIC_DISCOVERY_RANGE, or name others in ROS_STATIC_PEERS"
         return Finding("discovery", "off", remedy, missing=True)
@@ -97,24 +91,15 @@ def _discovery() -> Finding:
     return Finding("discovery", reach)
 
 
-def _shared_memory() -> Finding:
-    place = Path("/dev/shm")
-    given = os.environ.get("FASTDDS_BUILTIN_TRANSPORTS", "").upper()
-    profile = "FASTRTPS_DEFAULT_PROFILES_FILE"
-    if given and _reach() == "LOCALHOST" and not os.environ.get(profile):
-        what = f"FASTDDS_BUILTIN_TRANSPORTS={given} is ignored beside discovery on LOCALHOST"
-        return Finding("shared memory", what, f"use a profile: {profile}, see docs/middleware.md")
-    if given in WITHOUT_SHARED_MEMORY:
-        return Finding("shared memory", f"not used: {given}")
-    if not (place.is_dir() and os.access(place, os.W_OK)):
-        remedy = "mount it, or set FASTDDS_BUILTIN_TRANSPORTS=UDPv4"
-        if _reach() == "LOCALHOST":
-            remedy += " and unset ROS_AUTOMATIC_DISCOVERY_RANGE, beside which it is ignored"
-        return Finding("shared memory", f"{place} cannot be written", remedy)
-    free = shutil.disk_usage(place).free // 2**20
-    small = free < SHARED_MEMORY_MIB
-    remedy = "fastdds shm clean, or a larger one (docker: --shm-size=512m, --ipc=host)"
-    return Finding("shared memory", f"{free} MiB free in {place}", remedy if small else "")
+def _transport() -> Finding:
+    if not uses_fast_dds():
+        return Finding("transport", "as the middleware chooses")
+    chosen = chosen_transport(os.environ)
+    if not chosen:
+        return Finding("transport", f"{UDP}, without shared memory")
+    shared = chosen.startswith(TRANSPORTS) and UDP[:3] not in chosen
+    remedy = "unset it: with shared memory, a killed process delays others by a second"
+    return Finding("transport", chosen, remedy if shared else "")
 
 
 def _echo() -> Finding:
@@ -122,7 +107,7 @@ def _echo() -> Finding:
     contexts = [Context(), Context()]
     try:
         for context in contexts:
-            rclpy.init(context=context, args=[])
+            init_rclpy(context=context, args=[])
         sender, reader = (
             rclpy.create_node(f"doctor_{os.getpid()}_{i}", context=context, enable_rosout=False)
             for i, context in enumerate(contexts)

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module
 from typing import Any, TypeVar
 
-import rclpy
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import InertiaStamped
@@ -34,6 +33,7 @@ from robot_dynamics.nodes.ros.load_messages import payload_msg
 from robot_dynamics.nodes.ros.messages import ANSWER_TOPIC, trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import hint
 from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, publishers_of, subscribers_of
+from robot_dynamics.nodes.ros.transport import init_rclpy
 from robot_dynamics.trajectory import Waypoints
 
 T = TypeVar("T", bound="Terminal")
@@ -265,7 +265,7 @@ class Terminal:
 def joined(make: Callable[[Context], T], domain: int | None = None) -> Iterator[T]:
     """Join the ROS graph for a command, by default in the domain ROS_DOMAIN_ID."""
     context = Context()
-    rclpy.init(context=context, domain_id=domain)
+    init_rclpy(context=context, domain_id=domain)
     try:
         made = make(context)
         try:

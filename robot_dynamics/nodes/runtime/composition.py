@@ -18,7 +18,6 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
-import rclpy
 from rclpy.context import Context
 from rclpy.logging import LoggingSeverity
 from rclpy.parameter import Parameter
@@ -27,14 +26,13 @@ from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.nodes.controller.controller_node import ControllerNode
 from robot_dynamics.nodes.feedforward.feedforward_node import FeedforwardNode
 from robot_dynamics.nodes.monitor_node import MonitorNode
+from robot_dynamics.nodes.ros.transport import REACH, init_rclpy
 from robot_dynamics.nodes.run_collector import RunCollector
 from robot_dynamics.nodes.runtime.loop_statistics import TimingReport
 from robot_dynamics.nodes.runtime.process import Process, own_arguments, run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.simulator.simulator_node import SimulatorNode
 from robot_dynamics.nodes.trajectory_node import TrajectoryNode
-
-LOCAL = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 
 SAFE_DOMAINS = range(1, 102)
 """Domains other than the default one whose ports are below the ephemeral ports of Linux."""
@@ -202,11 +200,11 @@ def composed(
     Yields:
         The nodes, running.
     """
-    os.environ.setdefault(LOCAL, "LOCALHOST")
+    os.environ.setdefault(REACH, "LOCALHOST")
     if domain is None:
         domain = own_domain()
     context = Context()
-    rclpy.init(context=context, domain_id=domain)
+    init_rclpy(context=context, domain_id=domain)
     try:
         common = {"urdf_path": robot, "rate": rate, "realtime_priority": priority}
         common["require_effort_limits"] = False  # of a simulation

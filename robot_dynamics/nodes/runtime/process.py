@@ -22,6 +22,7 @@ from rclpy.utilities import remove_ros_args
 
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.flag import Flag
+from robot_dynamics.nodes.ros.transport import init_rclpy
 from robot_dynamics.nodes.runtime.loop import Loop
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.nodes.runtime.timers import SlowExecutor
@@ -225,7 +226,7 @@ def run(*kinds: Callable[[], RobotNode[Any]], args: list[str] | None = None) -> 
     if unknown and len(kinds) == 1:
         return _refuse(name, unknown)
     try:
-        rclpy.init(args=given, signal_handler_options=SignalHandlerOptions.NO)
+        init_rclpy(args=given, signal_handler_options=SignalHandlerOptions.NO)
     except rclpy_implementation.RCLError as error:
         return _refuse_ros(name, error)
     context = rclpy.get_default_context()

@@ -1,0 +1,77 @@
+"""Transport: nodes exchange messages by UDP, not through memory shared with a killed process.
+
+Fast DDS keeps mutexes and queues of a process in shared memory. A process that is killed leaves
+them as they were, and a publisher of another process may then wait for a second; see
+docs/middleware.md. A participant that offers UDP alone has no shared memory, and any other
+participant reaches it by UDP.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import rclpy
+
+REACH = "ROS_AUTOMATIC_DISCOVERY_RANGE"
+"""Variable of the range of discovery."""
+
+LOCALHOST_ONLY = "ROS_LOCALHOST_ONLY"
+"""Variable of Humble for discovery on this machine; where it is set, it overrides the range."""
+
+PROFILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
+"""Variables that name a file of profiles, before Fast DDS 3.0 and from there on."""
+
+TRANSPORTS = "FASTDDS_BUILTIN_TRANSPORTS"
+"""Variable of the transports where no profile names them."""
+
+UDP = "UDPv4"
+"""Value of TRANSPORTS without shared memory."""
+
+LOCALHOST_PROFILE = Path(__file__).with_name("localhost.xml")
+"""Profile of participants on this machine, without shared memory."""
+
+
+def reach(environment: Mapping[str, str]) -> str:
+    """Return the range of discovery."""
+    if environment.get(LOCALHOST_ONLY) == "1":
+        return "LOCALHOST"
+    return (environment.get(REACH) or "SUBNET").upper()
+
+
+def chosen_transport(environment: Mapping[str, str]) -> str:
+    """Return the variable by which the user chooses the transport, with its value; else nothing."""
+    for name in (*PROFILES, TRANSPORTS):
+        value = environment.get(name, "")
+        if value and value not in (UDP, str(LOCALHOST_PROFILE)):
+            return f"{name}={value}"
+    return ""
+
+
+def without_shared_memory(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables to set so that Fast DDS uses no shared memory.
+
+    Args:
+        environment: Present variables; a transport of the user's choice stays.
+    """
+    if chosen_transport(environment) or any(map(environment.get, PROFILES)):
+        return {}
+    if reach(environment) != "LOCALHOST":
+        return {TRANSPORTS: UDP}
+    # On LOCALHOST, the middleware of ROS 2 adds shared memory beside any other setting
+    changed = {REACH: "SUBNET", **dict.fromkeys(PROFILES, str(LOCALHOST_PROFILE))}
+    return changed | {LOCALHOST_ONLY: "0"} if LOCALHOST_ONLY in environment else changed
+
+
+def uses_fast_dds() -> bool:
+    """Return whether the middleware is Fast DDS."""
+    return rclpy.get_rmw_implementation_identifier().startswith("rmw_fastrtps")
+
+
+def init_rclpy(**options: Any) -> None:
+    """Call `rclpy.init`, with the variables of `without_shared_memory` in this process."""
+    if uses_fast_dds():
+        os.environ.update(without_shared_memory(os.environ))
+    rclpy.init(**options)
