@@ -78,7 +78,7 @@ def readme():
 
 def templates():
     """Files of exported packages. Older versions of setuptools know no pattern for subfolders."""
-    package = Path("robot_dynamics")
+    package = Path(__file__).resolve().parent / "robot_dynamics"
     found = (package / "export" / "package").rglob("*")
     return [str(path.relative_to(package)) for path in sorted(found) if path.is_file()]
 

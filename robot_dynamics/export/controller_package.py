@@ -164,6 +164,7 @@ def _goal(robot: Robot) -> str:
             "points": [
                 {
                     "positions": [round(float(x), 4) for x in begin + step],
+                    "velocities": [0.0] * robot.dof,
                     "time_from_start": {"sec": 3},
                 }
             ],

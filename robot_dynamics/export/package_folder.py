@@ -56,7 +56,9 @@ def write_folder(folder: Path, files: Mapping[str, str], *, force: bool = False)
             (beside / path).parent.mkdir(parents=True, exist_ok=True)
             (beside / path).write_bytes(content)
         if place.exists():
-            _update(place, beside, data, [path for path in written if path not in data])
+            # Files that stay the same keep their time, so that only the others are compiled again
+            new = [path for path in data if _changed(place / path, _digest(data[path]), none=True)]
+            _update(place, beside, new, [path for path in written if path not in data])
         else:
             beside.rename(place)
     except BaseException as error:
@@ -99,10 +101,10 @@ def _check(
             )
 
 
-def _changed(path: Path, digest: str | None) -> bool:
-    """Return whether a file holds something else than an export wrote."""
+def _changed(path: Path, digest: str | None, *, none: bool = False) -> bool:
+    """Return whether a file holds something else; `none` if there is no file."""
     if not os.path.lexists(path):
-        return False  # there is nothing to lose
+        return none
     if path.is_symlink() or not path.is_file():
         return True
     try:

@@ -65,6 +65,15 @@ def test_an_export_over_another_one_replaces_it_and_keeps_the_files_of_the_user(
     assert list(folder.parent.iterdir()) == [folder]
 
 
+def test_a_file_that_stays_the_same_is_not_written_again(folder):
+    write_folder(folder, FIRST)
+    before = {path: (folder / path).stat().st_ino for path in FIRST}
+    write_folder(folder, {**FIRST, "src/b.txt": "B\n"})
+    assert [path for path in FIRST if (folder / path).stat().st_ino != before[path]] == [
+        "src/b.txt"
+    ]
+
+
 def test_a_removed_file_is_written_again(folder):
     write_folder(folder, FIRST)
     before = tree(folder)

@@ -446,7 +446,7 @@ void ArmController::show(std::int64_t stamp)
 
 Lookup ArmController::lookup(const Parameters & asked) const
 {
-  return [this, &asked](const std::string & name) {
+  return [this, asked](const std::string & name) {
     for (const rclcpp::Parameter & parameter : asked) {
       if (parameter.get_name() == name) {
         return parameter;
