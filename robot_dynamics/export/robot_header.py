@@ -67,6 +67,7 @@ def robot_hpp(
         for name, law in MODES.items()
     )
     drives = ",\n".join(f"  {vector(rows[name])}" for name in DriveRows._fields)
+    effort_rate = default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO)
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
     return f"""// Constants of robot {comment(robot.name)}
 #ifndef {package}_ROBOT_HPP_
