@@ -69,6 +69,7 @@ def robot_hpp(
         for name, law in MODES.items()
     )
     drives = ",\n".join(f"  {vector(rows[name])}" for name in DriveRows._fields)
+    effort_rate = default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO)
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
     return f"""// Constants of robot {comment(robot.name)}
 #ifndef {package}_ROBOT_HPP_
@@ -102,7 +103,7 @@ constexpr Vector INERTIA = {vector(inertia)};
 
 /// Default limits: position error that stops the arm, and change of effort per second.
 constexpr Vector TRACKING_ERROR = {vector(default_tracking_errors(robot))};
-constexpr Vector EFFORT_RATE = {vector(default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO))};
+constexpr Vector EFFORT_RATE = {vector(effort_rate)};
 
 /// Distance at which a reference is where the arm is, rad or m.
 constexpr Vector NEAREST = {vector(NEAR * default_tracking_errors(robot))};

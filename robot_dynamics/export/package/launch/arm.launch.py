@@ -5,7 +5,9 @@ hardware:=topic   JointState topics of a simulator or driver, by topic_based_har
 chained:=false    no joint_trajectory_controller: references come on the topic ~/reference
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from ament_index_python.packages import get_package_share_directory
@@ -26,7 +28,7 @@ ARGUMENTS = {
 }
 
 
-def generate_launch_description():
+def generate_launch_description() -> LaunchDescription:
     """Return the nodes."""
     arguments = [
         DeclareLaunchArgument(name, default_value=value, description=meaning)
@@ -35,7 +37,7 @@ def generate_launch_description():
     return LaunchDescription([*arguments, OpaqueFunction(function=nodes)])
 
 
-def nodes(context):
+def nodes(context: Any) -> list[Node]:
     """Return the nodes for the values of the arguments."""
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     share = Path(get_package_share_directory("@package@"))
@@ -62,7 +64,7 @@ def nodes(context):
     ]
 
 
-def robot_description(share, given):
+def robot_description(share: Path, given: Mapping[str, str]) -> str:
     """Return the URDF, with other hardware where it is asked for."""
     text = (share / "urdf" / "@package@.urdf").read_text(encoding="utf-8")
     if given["hardware"] == "mock":

@@ -20,7 +20,7 @@ constexpr double NAN_VALUE = std::numeric_limits<double>::quiet_NaN();
 constexpr double LARGEST_STATE = 1e6;
 constexpr double LARGEST_EFFORT = 1e9;
 constexpr std::int64_t DIAGNOSTICS_PERIOD = 1000000000;  // ns
-constexpr int THROTTLE = 10000;                          // ms
+constexpr auto REPEAT_AFTER = std::chrono::seconds(10);
 
 constexpr std::array<const char *, 4> REFERENCES = {
   {"position", "velocity", "acceleration", "effort"}};
@@ -58,7 +58,7 @@ Reference reference_of(const sensor_msgs::msg::JointState & msg)
   };
   if (msg.position.size() != size || !fits(msg.velocity) || !fits(msg.effort)) {
     throw Refusal(
-      "reference has " + std::to_string(size) + " names, " + std::to_string(msg.position.size()) +
+      "there are " + std::to_string(size) + " names, " + std::to_string(msg.position.size()) +
       " positions, " + std::to_string(msg.velocity.size()) + " velocities and " +
       std::to_string(msg.effort.size()) + " efforts; give one of each per name");
   }
@@ -67,7 +67,7 @@ Reference reference_of(const sensor_msgs::msg::JointState & msg)
   for (std::size_t i = 0; i < N; ++i) {
     const auto found = std::find(msg.name.begin(), msg.name.end(), JOINTS[i]);
     if (found == msg.name.end()) {
-      throw Refusal("reference does not name " + joint_text(i));
+      throw Refusal(joint_text(i) + " is not named");
     }
     const auto k = static_cast<std::size_t>(found - msg.name.begin());
     reference.motion.q[i] = usable(msg.position[k]);
@@ -76,7 +76,7 @@ Reference reference_of(const sensor_msgs::msg::JointState & msg)
     if (
       !std::isfinite(reference.motion.q[i]) || !std::isfinite(reference.motion.qd[i]) ||
       !std::isfinite(reference.effort[i])) {
-      throw Refusal("reference of " + joint_text(i) + " is not finite, or too large");
+      throw Refusal("a number of " + joint_text(i) + " is not finite, or too large");
     }
   }
   return reference;
@@ -530,11 +530,15 @@ void ArmController::apply(const Parameters & changed)
 
 // -- messages, in other threads ----------------------------------------------------------------
 
-void ArmController::refuse(const std::string & line)
+void ArmController::refuse(const char * topic, const std::string & line)
 {
   ++refused_;
-  RCLCPP_WARN_THROTTLE(
-    get_node()->get_logger(), *get_node()->get_clock(), THROTTLE, "%s", line.c_str());
+  const auto now = std::chrono::steady_clock::now();
+  const auto last = warned_at_.find(topic);
+  if (last == warned_at_.end() || now - last->second > REPEAT_AFTER) {
+    warned_at_[topic] = now;
+    RCLCPP_WARN(get_node()->get_logger(), "%s refused: %s", topic, line.c_str());
+  }
 }
 
 void ArmController::on_reference(const sensor_msgs::msg::JointState & msg)
@@ -542,7 +546,7 @@ void ArmController::on_reference(const sensor_msgs::msg::JointState & msg)
   try {
     references_in_.put(reference_of(msg));
   } catch (const Refusal & error) {
-    refuse(error.what());
+    refuse("reference", error.what());
   }
 }
 
@@ -550,7 +554,7 @@ void ArmController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
 {
   const std::string & frame = msg.header.frame_id;
   if (CARRIES_PAYLOAD && !frame.empty() && frame != PAYLOAD_FRAME) {
-    refuse("payload refused: frame '" + frame + "' is not '" + PAYLOAD_FRAME + "'");
+    refuse("payload", "frame '" + frame + "' is not '" + PAYLOAD_FRAME + "'");
     return;
   }
   const auto & body = msg.inertia;
@@ -561,7 +565,7 @@ void ArmController::on_payload(const geometry_msgs::msg::InertiaStamped & msg)
        "payload.inertia",
        std::vector<double>{body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz})});
   if (!result.successful) {
-    refuse("payload refused: " + result.reason);
+    refuse("payload", result.reason);
   }
 }
 
@@ -589,7 +593,7 @@ void ArmController::on_gravity(const geometry_msgs::msg::Vector3Stamped & msg)
     present_.load = wanted;
     loads_in_.put(wanted);
   } catch (const Refusal & error) {
-    refuse(std::string("gravity refused: ") + error.what());
+    refuse("gravity", error.what());
   }
 }
 

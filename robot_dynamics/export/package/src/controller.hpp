@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -79,7 +81,7 @@ private:
   void on_gravity(const geometry_msgs::msg::Vector3Stamped & msg);
   void on_resume(
     const std_srvs::srv::Trigger::Request & request, std_srvs::srv::Trigger::Response & response);
-  void refuse(const std::string & line);
+  void refuse(const char * topic, const std::string & line);
   void report();
   void log(const Snapshot & before, const Snapshot & now);
   void publish_diagnostics();
@@ -114,6 +116,7 @@ private:
   Snapshot peaks_;      // extremes since the last diagnostics
   Snapshot diagnosed_;  // shown by the last diagnostics
   std::uint32_t refused_ = 0;
+  std::map<std::string, std::chrono::steady_clock::time_point> warned_at_;  // by topic
   std::int64_t diagnosed_at_ = 0;
 
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 
 #include "gain_limits.hpp"
@@ -51,6 +52,16 @@ public:
     const std::string & name, const T & value, const std::string & description, bool fixed = false)
   {
     node_.declare_parameter(name, value, described(description, fixed));
+  }
+
+  /// A list may be given as integers, and an empty one has no type of its own.
+  void list(
+    const std::string & name, const std::vector<double> & value, const std::string & description,
+    bool fixed = false)
+  {
+    auto descriptor = described(description, fixed);
+    descriptor.dynamic_typing = true;
+    node_.declare_parameter(name, rclcpp::ParameterValue(value), descriptor);
   }
 
 private:
@@ -191,11 +202,33 @@ void check_body(const Body & body)
   }
 }
 
-/// Return numbers of a list. Throws Refusal unless it has the size.
+/// Return the numbers of a list. Throws Refusal.
+std::vector<double> numbers_of(const rclcpp::Parameter & parameter)
+{
+  switch (parameter.get_type()) {
+    case rclcpp::ParameterType::PARAMETER_DOUBLE_ARRAY: return parameter.as_double_array();
+    case rclcpp::ParameterType::PARAMETER_INTEGER_ARRAY: {
+      std::vector<double> values;
+      for (const std::int64_t value : parameter.as_integer_array()) {
+        values.push_back(static_cast<double>(value));
+      }
+      return values;
+    }
+    default:
+      if (parameter.value_to_string() == "[]") {
+        return {};
+      }
+      throw Refusal(
+        "parameter '" + parameter.get_name() + "' is " + parameter.value_to_string() +
+        "; give a list of numbers");
+  }
+}
+
+/// Return the numbers of a list. Throws Refusal unless it has the size.
 template <std::size_t SIZE>
 std::array<double, SIZE> list_of(const rclcpp::Parameter & parameter)
 {
-  const std::vector<double> & values = parameter.as_double_array();
+  const std::vector<double> values = numbers_of(parameter);
   if (values.size() != SIZE) {
     throw Refusal(
       "parameter '" + parameter.get_name() + "' has " + std::to_string(values.size()) +
@@ -456,8 +489,8 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
   declare.number(
     "friction_width", usual.tuning[2],
     "Speed at which compensated Coulomb friction reaches 76 %, rad/s or m/s", 1e-6, 10.0);
-  declare.value(
-    "gravity", std::vector<double>(),
+  declare.list(
+    "gravity", {},
     "Gravitational acceleration in axes of the root link, m/s^2; empty for that of the robot");
   declare.number(
     "load_ramp", usual.load_ramp, "Duration of the ramp to another payload or gravity, s", 0.0,
@@ -465,10 +498,10 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
   const Body body = body_of(PAYLOAD);
   const std::string frame = PAYLOAD_FRAME;
   declare.number("payload.mass", body.mass, "Mass, kg", 0.0, LARGEST_LOAD);
-  declare.value(
+  declare.list(
     "payload.com", std::vector<double>(body.com.begin(), body.com.end()),
     "Centre of mass in the frame of payloads, m");
-  declare.value(
+  declare.list(
     "payload.inertia", std::vector<double>(body.moments.begin(), body.moments.end()),
     "Inertia about the centre of mass in axes of the frame: xx, xy, xz, yy, yz, zz, kg m^2");
 
@@ -483,8 +516,8 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
     "Write efforts of actuators in the places of the joints that they drive; false where the "
     "hardware has transmissions",
     true);
-  declare.value(
-    "actuator_coupling", std::vector<double>(),
+  declare.list(
+    "actuator_coupling", {},
     "Movement of every actuator per rad or m of every joint, row by row, one row per actuator",
     true);
   declare.value<std::string>(
@@ -508,6 +541,9 @@ void check_numbers(const rclcpp::Parameter & parameter)
     values = parameter.as_double_array();
   }
   const std::string name = "parameter '" + parameter.get_name() + "' ";
+  if (parameter.get_type() == rclcpp::ParameterType::PARAMETER_NOT_SET) {
+    throw Refusal(name + "cannot be removed");
+  }
   for (const double value : values) {
     if (!std::isfinite(value)) {
       throw Refusal(name + "is " + text(value) + "; every number must be finite");
@@ -532,7 +568,7 @@ Wiring wiring_of(const Lookup & get)
   }
   wiring.reference_effort = get("reference_effort_interface").as_bool();
   wiring.actuator_space = get("actuator_space").as_bool();
-  const std::vector<double> & coupling = get("actuator_coupling").as_double_array();
+  const std::vector<double> coupling = numbers_of(get("actuator_coupling"));
   if (wiring.actuator_space) {
     if (position) {
       throw Refusal("actuator_space needs command_interfaces [effort]: positions are of joints");
@@ -567,7 +603,7 @@ Load load_of(const Lookup & get)
   }
   load.payload = numbers_of(body);
   const rclcpp::Parameter gravity = get("gravity");
-  load.gravity = gravity.as_double_array().empty() ? GRAVITY : list_of<3>(gravity);
+  load.gravity = numbers_of(gravity).empty() ? GRAVITY : list_of<3>(gravity);
   check_gravity(load.gravity);
   if (!get("compensate_gravity").as_bool()) {
     load.gravity = {};
