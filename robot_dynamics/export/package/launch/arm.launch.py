@@ -1,7 +1,8 @@
 """Start the controller manager, the controller of the arm and a joint_trajectory_controller.
 
-hardware:=mock    the hardware of the URDF; mock hardware, if the exported URDF had none
+hardware:=mock    mock hardware, which goes to every commanded position at once
 hardware:=topic   JointState topics of a simulator or driver, by topic_based_hardware_interfaces
+hardware:=urdf    the hardware in <ros2_control> of the URDF
 chained:=false    no joint_trajectory_controller: references come on the topic ~/reference
 """
 
@@ -14,14 +15,13 @@ from ament_index_python.packages import get_package_share_directory
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchDescription
 
 MOCK = "mock_components/GenericSystem"
 TOPIC = "joint_state_topic_hardware_interface/JointStateTopicSystem"
 ARGUMENTS = {
-    "hardware": ("mock", "mock or topic"),
+    "hardware": ("mock", "mock, topic or urdf"),
     "chained": ("true", "whether the joint_trajectory_controller sends the references"),
     "commands_topic": ("/robot_joint_commands", "JointState to the robot, with hardware:=topic"),
     "states_topic": ("/robot_joint_states", "JointState of the robot, with hardware:=topic"),
@@ -41,11 +41,10 @@ def nodes(context: Any) -> list[Node]:
     """Return the nodes for the values of the arguments."""
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     share = Path(get_package_share_directory("@package@"))
-    text = robot_description(share, given)
-    config = [str(share / "config" / "controllers.yaml")]
-    if MOCK in text:
-        config.append(str(share / "config" / "mock_hardware.yaml"))
-    description = {"robot_description": ParameterValue(text, value_type=str)}
+    configs = [str(share / "config" / "controllers.yaml")]
+    if given["hardware"] == "mock":
+        configs.append(str(share / "config" / "mock.yaml"))
+    description = {"robot_description": robot_description(share, given)}
     controllers = ["joint_state_broadcaster", "@controller@"]
     if given["chained"] == "true":
         controllers.append("joint_trajectory_controller")
@@ -55,7 +54,7 @@ def nodes(context: Any) -> list[Node]:
             executable="robot_state_publisher",
             parameters=[description],
         ),
-        Node(package="controller_manager", executable="ros2_control_node", parameters=config),
+        Node(package="controller_manager", executable="ros2_control_node", parameters=configs),
         Node(
             package="controller_manager",
             executable="spawner",
@@ -65,17 +64,23 @@ def nodes(context: Any) -> list[Node]:
 
 
 def robot_description(share: Path, given: Mapping[str, str]) -> str:
-    """Return the URDF, with other hardware where it is asked for."""
+    """Return the URDF, with the hardware that is asked for."""
     text = (share / "urdf" / "@package@.urdf").read_text(encoding="utf-8")
-    if given["hardware"] == "mock":
+    topics = {f"joint_{name}_topic": given[f"{name}_topic"] for name in ("commands", "states")}
+    plugins = {"mock": (MOCK, {"calculate_dynamics": "true"}), "topic": (TOPIC, topics)}
+    if given["hardware"] == "urdf":
         return text
-    if given["hardware"] != "topic":
-        raise ValueError(f"hardware:={given['hardware']}: give mock or topic")
+    if given["hardware"] not in plugins:
+        raise ValueError(f"hardware:={given['hardware']}: give mock, topic or urdf")
+    plugin, parameters = plugins[given["hardware"]]
     root = ElementTree.fromstring(text)
     for hardware in root.iterfind("ros2_control/hardware"):
         hardware.clear()
-        ElementTree.SubElement(hardware, "plugin").text = TOPIC
-        for name in ("commands", "states"):
-            parameter = ElementTree.SubElement(hardware, "param", name=f"joint_{name}_topic")
-            parameter.text = given[f"{name}_topic"]
+        ElementTree.SubElement(hardware, "plugin").text = plugin
+        for name, value in parameters.items():
+            ElementTree.SubElement(hardware, "param", name=name).text = value
+    for joint in root.iterfind("ros2_control/joint"):
+        present = {interface.get("name") for interface in joint.iterfind("command_interface")}
+        if plugin == MOCK and "position" not in present:  # by which mock hardware moves
+            ElementTree.SubElement(joint, "command_interface", name="position")
     return ElementTree.tostring(root, encoding="unicode")

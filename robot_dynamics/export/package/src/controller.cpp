@@ -544,6 +544,12 @@ void ArmController::refuse(const char * topic, const std::string & line)
 void ArmController::on_reference(const sensor_msgs::msg::JointState & msg)
 {
   try {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (latest_.active && latest_.chained) {
+        throw Refusal("a preceding controller sends the references");
+      }
+    }
     references_in_.put(reference_of(msg));
   } catch (const Refusal & error) {
     refuse("reference", error.what());
