@@ -6,11 +6,11 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
-from xml.sax.saxutils import quoteattr
 
 import pytest
 import yaml
 
+from hostile_arm import HOSTILE, hostile_urdf
 from robot_dynamics.export.control_kernels import payload_frame
 from robot_dynamics.export.controller_package import CONTROLLER, PackageRequest, controller_package
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
@@ -22,12 +22,6 @@ STRICT = ["-O0", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-fsanitize=addr
 ROUND_OFF = 1e-9
 """Largest relative error: two formulations and 13 printed digits differ by less than 1e-11."""
 
-HOSTILE = (
-    *('a"b */ int x; /*\\', "a b", "a-b", "größe\nzwei", "class", "; touch x; `touch x` $HOME ??/"),
-    *("]]>--><b/></robot>&amp;%s@package@", "''': - # }//\\"),
-)
-"""Names of joints; the second and the third have the same letters."""
-
 needs_compiler = pytest.mark.skipif(
     shutil.which("g++") is None, reason="g++ compiles the exported code; install it"
 )
@@ -38,25 +32,6 @@ def package_of(urdf, robot_name=None, locked=()):
     robot = whole.with_locked(dict(locked)) if locked else whole
     request = PackageRequest("pkg", urdf, whole, dict(locked), None, payload_frame(robot))
     return robot, controller_package(request).files
-
-
-def hostile_urdf():
-    """An arm of prismatic joints, whose equations are short, with hostile names everywhere."""
-
-    def quoted(name):
-        return quoteattr(name, {"\n": "&#10;"})
-
-    lines = [f"<robot name={quoted('*/ x; ??/ --> `touch x`')}>", f"<link name={quoted('a')}/>"]
-    for k, name in enumerate(HOSTILE):
-        parent = "a" if k == 0 else f"{HOSTILE[k - 1]} link"
-        lines.append(
-            f"""<link name={quoted(f"{name} link")}><inertial><mass value="2"/>
-<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-<joint name={quoted(name)} type="prismatic"><parent link={quoted(parent)}/>
-<child link={quoted(f"{name} link")}/><axis xyz="{k % 2} 0 1"/>
-<limit lower="-1" upper="1" velocity="2" effort="90"/><dynamics friction="1"/></joint>"""
-        )
-    return "\n".join([*lines, "</robot>"])
 
 
 def write(files, folder):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hostile_arm import HOSTILE, hostile_urdf
 from robot_dynamics.export.controller_package import PackageRequest, controller_package
-from robot_dynamics.robot import find_robot, read_urdf, urdf_text
+from robot_dynamics.robot import read_urdf
 
 PREFIXES = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
 
@@ -46,8 +47,8 @@ def built(source, *options):
 def installed(tmp_path_factory):
     """Install prefix, and the program that loads the plugin."""
     top = tmp_path_factory.mktemp("plugin")
-    urdf = urdf_text(find_robot("planar_2r"))
-    request = PackageRequest("pkg", urdf, read_urdf(urdf), {}, None, "endpoint")
+    urdf = hostile_urdf()
+    request = PackageRequest("pkg", urdf, read_urdf(urdf), {}, None, None)
     for path, text in controller_package(request).files.items():
         (top / "pkg" / path).parent.mkdir(parents=True, exist_ok=True)
         (top / "pkg" / path).write_text(text, encoding="utf-8")
@@ -75,9 +76,10 @@ def load(installed, urdf):
     )
 
 
-def test_the_plugin_is_configured_for_its_robot(installed):
+def test_the_plugin_is_configured_for_its_robot_whatever_the_names(installed):
     done = load(installed, installed[0] / "share" / "pkg" / "urdf" / "pkg.urdf")
-    assert done.stdout.splitlines() == ["inactive", "joint_1/effort", "joint_2/effort"], done.stderr
+    interfaces = "\n".join(f"{name}/effort" for name in HOSTILE)
+    assert done.stdout == f"inactive\n{interfaces}\n", done.stderr
 
 
 def test_another_robot_is_refused_by_one_line(installed, tmp_path):
