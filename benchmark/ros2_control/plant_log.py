@@ -76,6 +76,14 @@ def read_log(path: Path) -> PlantLog:
     return PlantLog(t, rows[:, 1], rows[:, 2], flags & 1 > 0, flags & 2 > 0, *joints)
 
 
+def latest_speed(path: Path) -> float:
+    """Return the largest speed of the last cycle of a log, rad/s or m/s."""
+    _, width, _, count, _ = map(int, np.fromfile(path, np.int64, HEADER))
+    row = np.fromfile(path, np.float64, width, offset=8 * (HEADER + width * (count - 1)))
+    n = (width - FIELDS) // 4
+    return float(np.abs(row[FIELDS + n : FIELDS + 2 * n]).max())
+
+
 def is_log(path: Path) -> bool:
     """Return whether a log has at least one cycle."""
     try:

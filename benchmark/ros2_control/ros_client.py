@@ -29,21 +29,20 @@ def switch(node, *words):
 
 
 def trajectory(path):
-    """Read a trajectory from times, positions, velocities and accelerations."""
+    """Read a trajectory: joint_names, times, positions, and other fields of its points."""
     from builtin_interfaces.msg import Duration
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
     with open(path) as file:
         motion = json.load(file)
+    names, times = motion.pop("joint_names"), motion.pop("times")
     points = []
-    for t, q, qd, qdd in zip(
-        *(motion[x] for x in ("times", "positions", "velocities", "accelerations")), strict=True
-    ):
+    for k, t in enumerate(times):
         sec, nanosec = divmod(round(t * 1e9), 10**9)
-        point = JointTrajectoryPoint(positions=q, velocities=qd, accelerations=qdd)
+        point = JointTrajectoryPoint(**{field: values[k] for field, values in motion.items()})
         point.time_from_start = Duration(sec=sec, nanosec=nanosec)
         points.append(point)
-    return JointTrajectory(joint_names=motion["joint_names"], points=points)
+    return JointTrajectory(joint_names=names, points=points)
 
 
 def goal(node, controller, path):
@@ -59,11 +58,11 @@ def goal(node, controller, path):
 
 
 def reference(node, controller, path):
-    """Publish the points of a trajectory as ~/reference, one after the other, at their times."""
-    from trajectory_msgs.msg import JointTrajectoryPoint
+    """Publish a motion as ~/reference, point by point at its times."""
+    from sensor_msgs.msg import JointState
 
     motion = trajectory(path)
-    publisher = node.create_publisher(JointTrajectoryPoint, f"{controller}/reference", 10)
+    publisher = node.create_publisher(JointState, f"{controller}/reference", 10)
     while not publisher.get_subscription_count():
         time.sleep(0.01)
     print("publishing", flush=True)
@@ -71,7 +70,11 @@ def reference(node, controller, path):
     for point in motion.points:
         due = begin + point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec
         time.sleep(max(0.0, due - time.monotonic()))
-        publisher.publish(point)
+        msg = JointState(name=motion.joint_names)
+        msg.position, msg.velocity = point.positions, point.velocities
+        msg.effort = point.effort
+        msg.header.stamp = node.get_clock().now().to_msg()
+        publisher.publish(msg)
 
 
 if __name__ == "__main__":

@@ -103,6 +103,7 @@ class System:
         self.domain = own_domain()
         self.log_file, self.nan_file = folder / "plant.log", folder / "nan"
         self.programs: dict[str, Program] = {}
+        self.began, self.event_at = 0.0, 0.0  # system times of a motion and of an event, s
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=self.domain)
         self.node = rclpy.create_node("sender", context=self.context, enable_rosout=False)
@@ -204,9 +205,9 @@ class System:
             program.end(signal.SIGKILL)
             raise SystemFailure(f"{name} failed:\n{program.log[-2000:]}\n{manager}")
 
-    def now(self) -> float:
-        """Return the system time, s."""
-        return time.time()
+    def event(self) -> None:
+        """Note the time of an event."""
+        self.event_at = time.time()
 
     def send(self, topic: str, motion: Waypoints, begin: float) -> None:
         """Publish a motion once a subscriber is there.
@@ -219,7 +220,7 @@ class System:
         publisher = self.node.create_publisher(JointTrajectory, topic, TRAJECTORY_QOS)
         wait_until(publisher.get_subscription_count, f"a subscriber of {topic}", 20.0)
         msg = trajectory_msg(motion)
-        self.began = self.now() + begin
+        self.began = time.time() + begin
         msg.header.stamp.sec, msg.header.stamp.nanosec = divmod(round(self.began * 1e9), 10**9)
         publisher.publish(msg)
 

@@ -128,7 +128,7 @@ def run_nodes(run: System, motion: Waypoints) -> dict[str, float]:
 
 def run_exported(run: System, motion: Waypoints) -> dict[str, float]:
     """Run wiring d."""
-    spawn_exported(run)
+    spawn_chain(run, EXPORTED, f"{exported_package(run.arm)}/ArmController")
     return follow(run, f"{JTC}/joint_trajectory", motion)
 
 
@@ -137,19 +137,15 @@ def exported_package(arm: Arm) -> str:
     return f"{arm.name}_controllers"
 
 
-def spawn_exported(run: System, kind: str | None = None, *words: str) -> None:
-    """Activate the exported controller with joint_trajectory_controller in front of it."""
-    names = list(run.arm.robot.joint_names)
+def spawn_chain(run: System, name: str, kind: str, *words: str) -> None:
+    """Activate a controller with joint_trajectory_controller in front of it."""
     front = trajectory_controller(
         run.arm,
-        command_joints=[f"{EXPORTED}/{name}" for name in names],
+        command_joints=[f"{name}/{joint}" for joint in run.arm.robot.joint_names],
         command_interfaces=["position", "velocity", "acceleration"],
     )
-    parameters = {
-        EXPORTED: {"type": kind or f"{exported_package(run.arm)}/ArmController"},
-        JTC: front,
-    }
-    run.spawn(Controllers(parameters), [EXPORTED, JTC], "--activate-as-group", *words)
+    controllers = Controllers({name: {"type": kind}, JTC: front})
+    run.spawn(controllers, [name, JTC], "--activate-as-group", *words)
 
 
 WIRINGS: dict[str, Callable[[System, Waypoints], dict[str, float]]] = {
