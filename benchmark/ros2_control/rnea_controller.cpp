@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "pinocchio/algorithm/rnea.hpp"
-#include "pinocchio/multibody/data.hpp"
-#include "pinocchio/multibody/model.hpp"
+#include "pinocchio/multibody.hpp"
 #include "pinocchio/parsers/urdf.hpp"
 
 #include "controller_interface/chainable_controller_interface.hpp"

@@ -232,7 +232,8 @@ int main(int argc, char ** argv)
     const auto [joint, interface] = split(name);
     commands.push_back(value(0.0));
     lent_commands.emplace_back(
-      std::make_shared<hardware_interface::CommandInterface>(joint, interface, commands.back()));
+      std::make_shared<hardware_interface::CommandInterface>(joint, interface, commands.back()),
+      []() {});
   }
   std::vector<std::pair<hardware_interface::CommandInterface::SharedPtr, Signal>> references;
   if (controller->is_chainable()) {
