@@ -55,8 +55,9 @@ RNEA_CMAKE = """
 find_path(EIGEN_FOLDER Eigen/Core PATH_SUFFIXES eigen3 REQUIRED)
 add_library({name} SHARED rnea_controller.cpp)
 target_include_directories({name} SYSTEM PRIVATE @prefix@/include ${{EIGEN_FOLDER}})
-target_compile_definitions({name} PRIVATE BOOST_MPL_LIMIT_LIST_SIZE=30 BOOST_MPL_LIMIT_VECTOR_SIZE=30
-  BOOST_MPL_CFG_NO_PREPROCESSED_HEADERS BOOST_FUSION_INVOKE_MAX_ARITY=12)
+target_compile_definitions({name} PRIVATE BOOST_MPL_LIMIT_LIST_SIZE=30
+  BOOST_MPL_LIMIT_VECTOR_SIZE=30 BOOST_MPL_CFG_NO_PREPROCESSED_HEADERS
+  BOOST_FUSION_INVOKE_MAX_ARITY=12)
 ament_target_dependencies({name} controller_interface pluginlib rclcpp_lifecycle)
 target_link_directories({name} PRIVATE @prefix@/lib)
 target_link_libraries({name} pinocchio_default pinocchio_parsers)

@@ -31,10 +31,10 @@ from benchmark.ros2_control.system import Controllers, System, system, write_jso
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import Table
 from robot_dynamics.control import Friction
-from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory import State, Waypoints, interpolate
+from robot_dynamics.trajectory.motions import sample_poses
 from robot_dynamics.trajectory.waypoint_effort import with_effort
 
 JTC, FORWARD = "joint_trajectory_controller", "forward_effort_controller"
@@ -47,15 +47,18 @@ PAST_S = -0.02
 """Stamp of a trajectory after its publication, s. Before a stamp in the future the controller
 interpolates without effort; the excitation has hardly begun after so little time."""
 
-INTEGRAL_SHARE = 0.125
-"""Integral gain, as a share of the one above which a joint alone is unstable."""
+INTEGRAL_SHARE = 0.25
+"""Integral gain, as a share of the one above which the slowest mode is unstable."""
 
 
 def feedback(arm: Arm, rate: float, integral: bool = False) -> dict[str, dict[str, float]]:
     """Return gains of joint_trajectory_controller by joint: the defaults of the package."""
     period = 1.0 / rate  # states and commands are of one cycle; a drive may answer a cycle later
     gains = gains_for(arm.dynamics, period=period, delay=period)
-    ki = INTEGRAL_SHARE * 2.0 * DEFAULT_BANDWIDTH * gains.kp
+    # An eigenvalue mu of M^-1 Kd gives a mode s^3 + mu (s^2 + r s + r ki/kp), stable for ki/kp < mu
+    inverses = np.linalg.inv(arm.dynamics.mass_matrix(sample_poses(arm.robot)))
+    slowest = float(np.linalg.eigvals(inverses * gains.kd).real.min())
+    ki = INTEGRAL_SHARE * slowest * gains.kp
     values = zip(arm.robot.joint_names, gains.kp, ki * integral, gains.kd, strict=True)
     return {name: {"p": float(p), "i": float(i), "d": float(d)} for name, p, i, d in values}
 
