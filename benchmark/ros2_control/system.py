@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ from typing import Any
 
 import rclpy
 import yaml
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
 from benchmark.nodes.processes import LOCAL, ROOT, SystemFailure, own_domain, wait_until
@@ -28,8 +31,26 @@ from robot_dynamics.trajectory import Waypoints
 
 HERE = Path(__file__).parent
 
+PRIORITY = 20
+"""Of SCHED_FIFO, for all threads of all processes; controller_manager sets 50 for its loop."""
+
+MANAGER = "ros2_control_node"
+
+DESCRIPTION_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
 LOG_S = 180.0
 """Time that the log of the plant has place for, s."""
+
+
+@functools.cache
+def preferred() -> tuple[str, ...]:
+    """Return a prefix of commands that lets other programs of the machine wait, where allowed."""
+    prefix = ("chrt", "--fifo", str(PRIORITY))
+    try:
+        done = subprocess.run([*prefix, "true"], capture_output=True, check=False)
+    except OSError:
+        return ()
+    return prefix if done.returncode == 0 else ()
 
 
 @dataclass
@@ -129,7 +150,7 @@ class System:
         file = self.folder / f"{name}-{len(self.programs)}.log"
         with file.open("wb") as output:
             process = subprocess.Popen(
-                list(command), env=environment, stdout=output, stderr=subprocess.STDOUT
+                [*preferred(), *command], env=environment, stdout=output, stderr=subprocess.STDOUT
             )
         program = Program(name, process, file)
         self.programs[name if name not in self.programs else file.stem] = program
@@ -144,7 +165,7 @@ class System:
         return self.start(executable, [*command, *words], ros=False)
 
     def start_manager(self, plant: Mapping[str, object] | None = None) -> None:
-        """Start robot_state_publisher and ros2_control_node, and wait for the first cycle.
+        """Publish the robot description, start ros2_control_node, and wait for the first cycle.
 
         Args:
             plant: Further parameters of the hardware component.
@@ -160,18 +181,12 @@ class System:
         description = self.arm.description(self.rate, parameters)
         manager = {"update_rate": round(self.rate), "thread_priority": 50}
         file = self.folder / "manager.yaml"
-        content = {
-            "robot_state_publisher": {"ros__parameters": {"robot_description": description}},
-            "controller_manager": {"ros__parameters": manager},
-        }
-        file.write_text(yaml.safe_dump(content))
-        arguments = ["--ros-args", "--params-file", str(file)]
-        for package, name in (
-            ("robot_state_publisher", "robot_state_publisher"),
-            ("controller_manager", "ros2_control_node"),
-        ):
-            self.start(name, [self.workspace.program(package, name), *arguments])
-        wait_until(lambda: self._alive("ros2_control_node") and is_log(self.log_file), "the plant")
+        file.write_text(yaml.safe_dump({"controller_manager": {"ros__parameters": manager}}))
+        publisher = self.node.create_publisher(String, "robot_description", DESCRIPTION_QOS)
+        publisher.publish(String(data=description))
+        program = self.workspace.program("controller_manager", "ros2_control_node")
+        self.start(MANAGER, [program, "--ros-args", "--params-file", str(file)])
+        wait_until(lambda: self._alive(MANAGER) and is_log(self.log_file), "the plant", 60.0)
 
     def _alive(self, name: str) -> bool:
         program = self.programs[name]
@@ -201,7 +216,7 @@ class System:
         with suppress(subprocess.TimeoutExpired):
             program.process.wait(60.0)
         if program.process.poll() != 0:
-            manager = self.programs["ros2_control_node"].log[-2000:]
+            manager = self.programs[MANAGER].log[-2000:]
             program.end(signal.SIGKILL)
             raise SystemFailure(f"{name} failed:\n{program.log[-2000:]}\n{manager}")
 
