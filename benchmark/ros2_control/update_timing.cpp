@@ -210,6 +210,8 @@ int main(int argc, char ** argv)
   std::map<std::string, std::size_t> joints;
   std::vector<std::unique_ptr<double>> values;
   std::vector<std::pair<double *, Signal>> states;
+  std::vector<hardware_interface::StateInterface::ConstSharedPtr> state_handles;
+  std::vector<hardware_interface::CommandInterface::SharedPtr> command_handles;
   std::vector<hardware_interface::LoanedStateInterface> lent_states;
   std::vector<hardware_interface::LoanedCommandInterface> lent_commands;
   std::vector<double *> commands;
@@ -224,16 +226,17 @@ int main(int argc, char ** argv)
   for (const auto & name : controller->state_interface_configuration().names) {
     const auto [joint, interface] = split(name);
     states.emplace_back(value(0.0), signal_of(name, joints));
-    lent_states.emplace_back(
+    state_handles.push_back(
       std::make_shared<const hardware_interface::StateInterface>(
         joint, interface, states.back().first));
+    lent_states.emplace_back(state_handles.back(), []() {});
   }
   for (const auto & name : controller->command_interface_configuration().names) {
     const auto [joint, interface] = split(name);
     commands.push_back(value(0.0));
-    lent_commands.emplace_back(
-      std::make_shared<hardware_interface::CommandInterface>(joint, interface, commands.back()),
-      []() {});
+    command_handles.push_back(
+      std::make_shared<hardware_interface::CommandInterface>(joint, interface, commands.back()));
+    lent_commands.emplace_back(command_handles.back(), []() {});
   }
   std::vector<std::pair<hardware_interface::CommandInterface::SharedPtr, Signal>> references;
   if (controller->is_chainable()) {
