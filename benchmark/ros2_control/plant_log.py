@@ -1,0 +1,92 @@
+"""The log of CompiledPlant: one row for each cycle of controller_manager."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from robot_dynamics.foundation.arrays import Array
+
+MAGIC = 0x504C414E54303031
+HEADER = 5
+"""Integers before the rows: magic, width, rows, count, start."""
+
+FIELDS = 4
+"""Numbers before the joints: time, period, time of the controllers, flags."""
+
+
+@dataclass(frozen=True)
+class PlantLog:
+    """N cycles of n joints.
+
+    Attributes:
+        t: System time of each state, s, shape (N,).
+        period: Measured period, s, shape (N,).
+        update: Time between reading states and writing commands, s, shape (N,).
+        braked: Whether the brakes hold the arm, shape (N,).
+        blind: Whether states were NaN, shape (N,).
+        q: Positions, shape (N, n), rad or m.
+        qd: Velocities, shape (N, n).
+        command: Efforts that the controllers have written, shape (N, n), N m or N.
+        effort: Efforts that acted before the state, shape (N, n), N m or N.
+    """
+
+    t: Array
+    period: Array
+    update: Array
+    braked: Array
+    blind: Array
+    q: Array
+    qd: Array
+    command: Array
+    effort: Array
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def between(self, begin: float, end: float) -> PlantLog:
+        """Return the cycles from one system time to another, s."""
+        chosen = slice(*np.searchsorted(self.t, [begin, end]))
+        return PlantLog(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    @property
+    def peak_step(self) -> float:
+        """Largest change of a command from one cycle to the next, N m or N."""
+        steps = np.abs(np.diff(self.command, axis=0))
+        return float(np.nanmax(steps, initial=0.0))
+
+    @property
+    def peak_speed(self) -> float:
+        """Largest speed of a joint, rad/s or m/s."""
+        return float(np.abs(self.qd).max(initial=0.0))
+
+
+def read_log(path: Path) -> PlantLog:
+    """Read a log, also while it is being written."""
+    header = np.fromfile(path, np.int64, HEADER)
+    if len(header) < HEADER or header[0] != MAGIC:
+        raise OSError(f"{path} is no log of CompiledPlant")
+    _, width, _, count, start = map(int, header)
+    rows = np.fromfile(path, np.float64, width * count, offset=8 * HEADER).reshape(count, width)
+    joints = np.split(rows[:, FIELDS:], 4, axis=1)
+    flags = rows[:, 3].astype(int)
+    t = rows[:, 0] + start * 1e-9
+    return PlantLog(t, rows[:, 1], rows[:, 2], flags & 1 > 0, flags & 2 > 0, *joints)
+
+
+def latest_speed(path: Path) -> float:
+    """Return the largest speed of the last cycle of a log, rad/s or m/s."""
+    _, width, _, count, _ = map(int, np.fromfile(path, np.int64, HEADER))
+    row = np.fromfile(path, np.float64, width, offset=8 * (HEADER + width * (count - 1)))
+    n = (width - FIELDS) // 4
+    return float(np.abs(row[FIELDS + n : FIELDS + 2 * n]).max())
+
+
+def is_log(path: Path) -> bool:
+    """Return whether a log has at least one cycle."""
+    try:
+        return len(read_log(path)) > 0
+    except OSError:
+        return False
