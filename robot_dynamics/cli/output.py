@@ -7,7 +7,6 @@ answer. Errors and warnings go to stderr, and a verb that fails prints no object
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robot_dynamics.foundation.pictures import picture_bytes
 from robot_dynamics.foundation.user_files import write_whole
 
 if TYPE_CHECKING:  # rich comes with the extra `cli`; JSON output works without
@@ -68,10 +68,9 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 def save_picture(figure: Figure, path: Path) -> Path:
     """Save a picture, whole or not at all, in a folder that is created if need be."""
-    content = io.BytesIO()
-    figure.savefig(content, format=path.suffix[1:].lower())
+    content = picture_bytes(figure, path.suffix[1:].lower())
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, content.getvalue())
+    write_whole(path, content)
     return path
 
 

@@ -21,6 +21,9 @@ POSITION = ("x", "y", "z")
 ANGLES = ("roll", "pitch", "yaw")
 QUATERNION = ("qx", "qy", "qz", "qw")
 
+FARTHEST_M = 1e6
+"""Largest distance of a position from the root, m: no arm reaches it, and no number overflows."""
+
 RATE_HZ = 50.0
 """Default number of poses per second."""
 
@@ -109,7 +112,8 @@ def pose_spline(
         rate: Poses per second of the path.
 
     Raises:
-        ArgumentError: If there are fewer than two poses or times do not increase.
+        ArgumentError: If there are fewer than two poses, times do not increase, or a position is
+            out of any reach.
     """
     at = np.asarray(times, dtype=np.float64)
     if at.ndim != 1 or len(at) < 2 or np.any(np.diff(at) <= 0.0) or at[0] != 0.0:
@@ -127,6 +131,8 @@ def pose_spline(
         s = CubicHermiteSpline(at, index, slopes)(fine)
     s = np.clip(s, 0.0, m - 1.0)
     turning = RotationSpline(index, Rotation.from_matrix(R))
+    if np.abs(p).max() > FARTHEST_M:
+        raise ArgumentError(f"positions: {np.abs(p).max():.3g} m is out of reach; give them in m")
     return PosePath(fine, turning(s).as_matrix(), CubicSpline(index, p)(s))
 
 

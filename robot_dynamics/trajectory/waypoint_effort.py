@@ -23,6 +23,9 @@ FINEST_S = 1e-3
 It cannot follow a step in acceleration more closely.
 """
 
+SHORTEST_PART = 16
+"""Parts of a line, of which a split leaves at least one on either side."""
+
 MOST = 1_000_000
 """Approximate largest number of samples; samples of a motion of hours are further apart."""
 
@@ -79,7 +82,8 @@ def _corners(t: Array, y: Array, first: Array, tolerance: float | Array) -> Arra
     """Return indices of samples between which straight lines stay within the tolerance.
 
     Lines are split at their largest deviation until it is within the tolerance (Douglas
-    and Peucker). The samples `first` are always included.
+    and Peucker), but not near an end, or the time would grow with the square of their length. The
+    samples `first` are always included.
     """
     kept = set(first.tolist())
     todo = list(zip(first[:-1].tolist(), first[1:].tolist(), strict=True))
@@ -91,7 +95,8 @@ def _corners(t: Array, y: Array, first: Array, tolerance: float | Array) -> Arra
         deviation = (np.abs(y[i + 1 : j] - (y[i] + u * (y[j] - y[i]))) / tolerance).max(axis=1)
         k = int(np.argmax(deviation))
         if deviation[k] > 1.0:
-            k += i + 1
+            near = (j - i) // SHORTEST_PART
+            k = min(max(k + i + 1, i + near), j - near)
             kept.add(k)
             todo += [(i, k), (k, j)]
     return np.array(sorted(kept))

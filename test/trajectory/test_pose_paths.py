@@ -121,3 +121,11 @@ def test_a_pose_of_six_numbers_has_the_angles_of_a_urdf():
         Rotation.from_euler(a, v).as_matrix() for a, v in (("z", 0.3), ("y", 0.2), ("x", 0.1))
     )
     assert turned == pytest.approx(z @ y @ x, abs=1e-15)
+
+
+def test_positions_out_of_any_reach_are_refused():
+    turns = np.broadcast_to(np.eye(3), (3, 3, 3))
+    with pytest.raises(
+        ArgumentError, match=r"positions: 1e\+300 m is out of reach; give them in m"
+    ):
+        pose_spline([0.0, 1.0, 2.0], turns, [[0.0] * 3, [1e300, 0.0, 0.0], [0.0] * 3])

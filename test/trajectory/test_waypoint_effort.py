@@ -99,3 +99,10 @@ def test_a_motion_whose_efforts_overflow_is_refused_by_joint_and_time(planar):
     fast = Waypoints(planar.joint_names, [0.0, 1.0], [[0.0, 0.0], [0.0, 1e200]])
     with pytest.raises(TrajectoryError, match=r"joint 'elbow' has no finite effort at .* s; check"):
         with_effort(interpolate(fast), lambda state: state.qd**2)
+
+
+def test_efforts_that_grow_without_bound_are_resampled_in_time(planar):
+    """Each split leaves most of the line on one side: a second, not an hour."""
+    slow = Waypoints(planar.joint_names, [0.0, 100.0], [[0.0, 0.0], [1.0, 1.0]])
+    growing = with_effort(interpolate(slow), lambda state: np.exp(600.0 * state.q), tolerance=1e-3)
+    assert len(growing.times) > 10_000

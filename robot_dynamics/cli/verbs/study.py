@@ -223,7 +223,7 @@ def _typed(file: str, name: str, value: Any) -> Any:
         number = number_from(value) if isinstance(value, str) else float(value)
         if kind is float or number.is_integer():
             return kind(number)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     what = "a number" if kind is float else "a whole number"
     raise ArgumentError(f"{file}: {name}: {shown(value)} is not {what}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from matplotlib.figure import Figure
 
 from robot_dynamics.foundation.names import plot_text
+from robot_dynamics.foundation.pictures import picture_bytes
 from robot_dynamics.foundation.text_tables import html_table
 from robot_dynamics.identification.estimation import Identification
 from robot_dynamics.identification.export.parameter_file import TERMS
@@ -100,7 +100,7 @@ def _found(found: Identification) -> list[str]:
 
 def _picture(report: Report) -> str:
     n = len(report.fits)
-    figure = Figure(figsize=(10.0, 1.2 + 1.5 * n), dpi=100)
+    figure = Figure(figsize=(10.0, 1.2 + 1.5 * n), dpi=100, layout="tight")
     axes = figure.subplots(n, 1, squeeze=False, sharex=True)[:, 0]
     time = report.time - report.time[0]
     for j, (axis, fit) in enumerate(zip(axes, report.fits, strict=True)):
@@ -110,7 +110,4 @@ def _picture(report: Report) -> str:
         axis.set_ylabel(plot_text(fit.joint), fontsize=8)
         axis.grid(color="#eeeeee")
     axes[-1].set_xlabel("time, s")
-    figure.tight_layout()
-    file = io.BytesIO()
-    figure.savefig(file, format="png")
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
+    return "data:image/png;base64," + base64.b64encode(picture_bytes(figure, "png")).decode()

@@ -1,0 +1,25 @@
+"""Pictures: a Matplotlib figure as the bytes of a file."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def picture_bytes(figure: Figure, kind: str) -> bytes:
+    """Return the bytes of a picture file.
+
+    Args:
+        figure: The figure.
+        kind: Its format, such as "png".
+    """
+    content = io.BytesIO()
+    with warnings.catch_warnings():
+        # Advice to programmers: slow legends of long recordings, glyphs of foreign names
+        warnings.simplefilter("ignore", UserWarning)
+        figure.savefig(content, format=kind)
+    return content.getvalue()
