@@ -5,10 +5,8 @@ import re
 from robot_dynamics import read_urdf
 from robot_dynamics.export.model_header import model_hpp
 
-BODY = (
-    '<inertial><mass value="{}"/>'
-    '<inertia ixx="1" iyy="2" izz="2" ixy="0" ixz="0" iyz="0"/></inertial>'
-)
+MOMENTS = 'ixx="1" iyy="2" izz="2" ixy="0" ixz="0" iyz="0"'
+BODY = f'<inertial><mass value="{{}}"/><inertia {MOMENTS}/></inertial>'
 
 ARM = f"""<robot name="arm">
   <link name="base">{BODY.format(5)}</link>

@@ -82,7 +82,9 @@ def robot_description(share: Path, given: Mapping[str, str]) -> str:
         for name, value in parameters.items():
             ElementTree.SubElement(hardware, "param", name=name).text = value
     for joint in root.iterfind("ros2_control/joint"):
-        present = {interface.get("name") for interface in joint.iterfind("command_interface")}
-        if plugin == MOCK and "position" not in present:  # by which mock hardware moves
+        commands = {found.get("name"): found for found in joint.iterfind("command_interface")}
+        if plugin == MOCK and "position" not in commands:  # by which mock hardware moves
             ElementTree.SubElement(joint, "command_interface", name="position")
+        if plugin == TOPIC and {"position", "effort"} <= commands.keys():
+            joint.remove(commands["position"])  # it would be sent as NaN
     return ElementTree.tostring(root, encoding="unicode")
