@@ -57,6 +57,9 @@ DISAGREEMENT = 0.25
 COLUMNS = ("time", "q", "qd", "qdd", "tau", "half", "raw")
 """Of `Signals`, one row per sample."""
 
+SPARSEST = 100.0
+"""Largest time of a recording without states, relative to that with states."""
+
 
 @dataclass(frozen=True, eq=False)
 class Signals:
@@ -175,8 +178,17 @@ def cutoff_of(recording: Recording) -> float:
 
     The motion ends where 99 % of the power of the velocities lie below, noise (the floor of
     the upper half of the spectrum) taken off.
+
+    Raises:
+        RecordingError: If gaps take up nearly all of the time.
     """
     rate = recording.rate
+    span = recording.time[-1] - recording.time[0]
+    if span * rate > SPARSEST * len(recording.time):
+        raise RecordingError(
+            f"time: {len(recording.time)} states, most of them {1e3 / rate:.3g} ms apart, lie "
+            f"within {span:.4g} s; split the recording at its gaps"
+        )
     time = np.arange(recording.time[0], recording.time[-1], 1.0 / rate)
     q = CubicSpline(recording.time, recording.q)(time)
     window = np.hanning(len(time))[:, None]

@@ -23,7 +23,7 @@ FINEST_S = 1e-3
 It cannot follow a step in acceleration more closely.
 """
 
-SHORTEST_PART = 16
+SHORTEST_PART = 4
 """Parts of a line, of which a split leaves at least one on either side."""
 
 MOST = 1_000_000

@@ -70,3 +70,10 @@ def test_a_recording_that_is_too_short_is_refused():
     short = ARM.recording(duration=0.3)
     with pytest.raises(RecordingError, match="record longer, or give a higher filter cutoff"):
         signals(short, 1.0)
+
+
+def test_a_recording_of_gaps_alone_is_refused():
+    time = np.append(0.01 * np.arange(50), 1e7)
+    q = np.sin(time)[:, None]
+    with pytest.raises(RecordingError, match=r"51 states, most of them 10 ms apart, lie within 1e"):
+        cutoff_of(Recording(time, q, q, q))

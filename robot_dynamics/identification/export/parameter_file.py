@@ -63,7 +63,7 @@ def read_parameters(path: str | os.PathLike[str], robot: Robot) -> Drives:
     try:
         parameters = content["/**"]["ros__parameters"]
         given, rotors = (_by_joint(parameters.get(key)) for key in ("friction", "rotor"))
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise RecordingError(
             f"{path}: is no parameter file of identified drives; give the one that "
             "`robot-dynamics identify` has exported"
