@@ -154,6 +154,7 @@ ArmController::CallbackReturn ArmController::on_configure(const rclcpp_lifecycle
   try {
     const Lookup get = lookup({});
     wiring_ = wiring_of(get);
+    lead_ = wiring_.reference_lead / rate;
     const Settings settings = settings_of(get, rate);
     const std::lock_guard<std::mutex> lock(mutex_);
     present_ = settings;
@@ -340,8 +341,14 @@ controller_interface::return_type ArmController::update_and_write_commands(
   }
   const bool commands = core_.update(q_, qd_, now_, command_);
   if (commands) {
-    const bool follows = settings_.mode != Mode::gravity_compensation;
-    write_commands(command_.effort, follows ? command_.desired.q : snapshot_.q);
+    Vector position = snapshot_.q;
+    if (settings_.mode != Mode::gravity_compensation) {
+      for (std::size_t i = 0; i < N; ++i) {
+        const double lead = snapshot_.chained ? lead_ : 0.0;
+        position[i] = command_.desired.q[i] + lead * command_.desired.qd[i];
+      }
+    }
+    write_commands(command_.effort, position);
   }
   show(time.nanoseconds());
   return commands || command_.status != Status::silent ? controller_interface::return_type::OK
@@ -397,6 +404,12 @@ void ArmController::read_reference_interfaces()
     (void)reference_in_[N + i]->set_value(NAN_VALUE);
   }
   velocity_is_written_ = velocity_is_written_ || velocities;
+  // Feedback compares with the states of now, but the references are those of the next cycle
+  for (std::size_t i = 0; i < N; ++i) {
+    Motion & motion = reference.motion;
+    motion.q[i] -= lead_ * (motion.qd[i] - lead_ / 2.0 * motion.qdd[i]);
+    motion.qd[i] -= lead_ * motion.qdd[i];
+  }
   if (all_finite(reference.motion.q) && (velocities || !velocity_is_written_)) {
     reference_ = reference;
     has_reference_ = true;

@@ -92,6 +92,7 @@ private:
   Command command_;
   Vector q_{};
   Vector qd_{};
+  double lead_ = 0.0;    // of references of a preceding controller, s
   double now_ = 0.0;     // s since activation
   double period_ = 0.0;  // s
   bool has_reference_ = false;

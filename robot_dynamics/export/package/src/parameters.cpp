@@ -527,6 +527,11 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
     true);
   declare.number(
     "state_publish_rate", 50.0, "Rate of ~/controller_state and ~/efforts, Hz", 1.0, 1000.0, true);
+  declare.number(
+    "reference_lead", 1.0,
+    "Periods by which references of a preceding controller are ahead of the states that they are "
+    "compared with; joint_trajectory_controller writes those of the next cycle",
+    0.0, 10.0, true);
   for (std::size_t i = 0; i < N; ++i) {
     declare_joint(declare, i);
   }
@@ -585,6 +590,7 @@ Wiring wiring_of(const Lookup & get)
   }
   wiring.strict = check == "strict";
   wiring.publish_rate = get("state_publish_rate").as_double();
+  wiring.reference_lead = get("reference_lead").as_double();
   return wiring;
 }
 

@@ -34,6 +34,7 @@ struct Wiring
   std::array<double, N * N> to_actuators{};  // row by row: f = to_actuators tau
   bool strict = true;                        // refuses another robot_description
   double publish_rate = 50.0;                // Hz
+  double reference_lead = 1.0;               // periods, of a preceding controller
 };
 
 /// Declare all parameters.
