@@ -141,12 +141,11 @@ class System:
         if not ros:
             paths = [str(ROOT), environment.get("PYTHONPATH", "")]
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-        environment["ROS_DOMAIN_ID"], environment["ROS_LOG_DIR"] = (
-            str(self.domain),
-            str(self.folder),
-        )
+        environment["ROS_DOMAIN_ID"] = str(self.domain)
+        environment["ROS_LOG_DIR"] = str(self.folder)
+        environment["ROS_HOME"] = str(self.folder)  # where spawners lock each other out
+        environment["RCUTILS_COLORIZED_OUTPUT"], environment["PYTHONUNBUFFERED"] = "0", "1"
         environment.setdefault(LOCAL, "LOCALHOST")
-        environment["RCUTILS_COLORIZED_OUTPUT"] = "0"
         file = self.folder / f"{name}-{len(self.programs)}.log"
         with file.open("wb") as output:
             process = subprocess.Popen(
