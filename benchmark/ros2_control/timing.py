@@ -25,7 +25,7 @@ import yaml
 from rich.console import Console
 
 from benchmark.machine import processor
-from benchmark.nodes.processes import SystemFailure
+from benchmark.nodes.processes import LOCAL, SystemFailure, own_domain
 from benchmark.ros2_control.arms import Arm
 from benchmark.ros2_control.system import write_json
 from benchmark.ros2_control.tracking import (
@@ -38,6 +38,7 @@ from benchmark.ros2_control.tracking import (
 )
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import Table
+from robot_dynamics.nodes.ros import transport
 
 TIMER, RNEA = "update_timing", "rnea_controller"
 
@@ -119,9 +120,10 @@ def measured(workspace: Workspace, arm: Arm, name: str, cycles: int) -> dict[str
     parameters.write_text(yaml.safe_dump({"controller": {"ros__parameters": given}}))
     urdf.write_text(arm.urdf)
     program = workspace.program(TIMER, TIMER)
+    environment = {**workspace.environment, LOCAL: "LOCALHOST", "ROS_DOMAIN_ID": str(own_domain())}
     done = subprocess.run(
         [program, kind, str(urdf), str(cycles), str(parameters)],
-        env={**workspace.environment, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+        env={**environment, **transport.without_shared_memory(environment)},
         capture_output=True,
         text=True,
         check=False,
