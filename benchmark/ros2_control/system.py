@@ -147,9 +147,7 @@ class System:
         environment["ROS_HOME"] = str(self.folder)  # where spawners lock each other out
         environment["RCUTILS_COLORIZED_OUTPUT"], environment["PYTHONUNBUFFERED"] = "0", "1"
         environment.setdefault(LOCAL, "LOCALHOST")
-        environment.update(
-            transport.without_shared_memory(environment)
-        )  # it may stall after a kill
+        environment.update(transport.without_shared_memory(environment))
         file = self.folder / f"{name}-{len(self.programs)}.log"
         with file.open("wb") as output:
             process = subprocess.Popen(

@@ -40,6 +40,9 @@ from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import Table
 from robot_dynamics.nodes.ros import transport
 
+LONGEST_S = 300.0
+"""Longest run of the timing program, s."""
+
 TIMER, RNEA = "update_timing", "rnea_controller"
 
 TIMER_CMAKE = """
@@ -127,6 +130,7 @@ def measured(workspace: Workspace, arm: Arm, name: str, cycles: int) -> dict[str
         capture_output=True,
         text=True,
         check=False,
+        timeout=LONGEST_S,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"type"')]
     if not lines:

@@ -272,7 +272,7 @@ int main(int argc, char ** argv)
   const auto publisher = sender->create_publisher<trajectory_msgs::msg::JointTrajectory>(
     "controller/joint_trajectory", 1);
   std::thread spinning([&executor]() {executor.spin();});
-  const double step = 1.0 / rate, ahead = 0.02;
+  const double step = 1.0 / rate, ahead = 0.2;
   if (controller->get_node()->has_parameter("command_interfaces")) {
     trajectory_msgs::msg::JointTrajectory motion;
     std::vector<std::string> names(joints.size());
