@@ -273,7 +273,7 @@ int main(int argc, char ** argv)
     "controller/joint_trajectory", 1);
   std::thread spinning([&executor]() {executor.spin();});
   const double step = 1.0 / rate, ahead = 0.2;
-  if (controller->get_node()->has_parameter("command_interfaces")) {
+  if (controller->get_node()->has_parameter("interpolation_method")) {
     trajectory_msgs::msg::JointTrajectory motion;
     std::vector<std::string> names(joints.size());
     for (const auto & [name, k] : joints) {
