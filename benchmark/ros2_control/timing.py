@@ -27,7 +27,7 @@ from rich.console import Console
 from benchmark.machine import processor
 from benchmark.nodes.processes import LOCAL, SystemFailure, own_domain
 from benchmark.ros2_control.arms import Arm
-from benchmark.ros2_control.system import write_json
+from benchmark.ros2_control.system import preferred, write_json
 from benchmark.ros2_control.tracking import (
     add_workspace,
     export,
@@ -125,7 +125,7 @@ def measured(workspace: Workspace, arm: Arm, name: str, cycles: int) -> dict[str
     program = workspace.program(TIMER, TIMER)
     environment = {**workspace.environment, LOCAL: "LOCALHOST", "ROS_DOMAIN_ID": str(own_domain())}
     done = subprocess.run(
-        [program, kind, str(urdf), str(cycles), str(parameters)],
+        [*preferred(), program, kind, str(urdf), str(cycles), str(parameters)],
         env={**environment, **transport.without_shared_memory(environment)},
         capture_output=True,
         text=True,
