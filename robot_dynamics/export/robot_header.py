@@ -19,6 +19,7 @@ from robot_dynamics.control.limits import (
     velocity_limits,
 )
 from robot_dynamics.control.model import Model, continuous_joints
+from robot_dynamics.control.sampling.dead_reckoning import MOST_SHARE, MOVES, WINDOW_S
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.sampling.tuning import Sampling
 from robot_dynamics.control.setpoint import USUAL_SPEED
@@ -115,6 +116,11 @@ constexpr double BRAKES_DELAY = {Brakes.DELAY_S!r};
 constexpr double BRAKES_UNANSWERED_SHARE = {Brakes.UNANSWERED_SHARE!r};
 constexpr double BRAKES_UNANSWERED_DELAY = {Brakes.UNANSWERED_S!r};
 constexpr double BRAKES_PERIOD = {Brakes.LOOK_S!r};
+
+/// Estimate of what the model does not contain: time, s, share of the limit, speed, rad/s or m/s.
+constexpr double DISTURBANCE_WINDOW = {WINDOW_S!r};
+constexpr double DISTURBANCE_SHARE = {MOST_SHARE!r};
+constexpr double DISTURBANCE_SPEED = {MOVES!r};
 
 constexpr double USUAL_SPEED = {USUAL_SPEED!r};  // rad/s or m/s, where no limit is known
 

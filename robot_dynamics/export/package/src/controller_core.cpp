@@ -227,6 +227,7 @@ bool ControllerCore::update(
     cut = cut || command.saturated[i];
   }
   watch_brakes(now);
+  watch_disturbance(dt);
   command.braked_by = braked_by_;
   if (cut || saturates_) {
     saturates_ = cut;
@@ -425,16 +426,10 @@ void ControllerCore::feedforward(const Motion & motion, Vector & tau) const
 }
 
 void ControllerCore::law_effort(
-  const Motion & desired, const Vector * given, Vector & asked) const
+  const Motion & desired, Vector & asked) const
 {
-  Vector tau{};
-  if (given != nullptr) {
-    tau = *given;
-  } else if (settings_.mode == Mode::feedforward || settings_.mode == Mode::computed_torque) {
-    feedforward(desired, tau);
-  }
   std::array<double, 3 * N> reference = rows_of(desired);
-  std::copy(tau.begin(), tau.end(), reference.begin() + 2 * N);
+  std::copy(expected_.begin(), expected_.end(), reference.begin() + 2 * N);
   std::array<double, 2 * N> measured{};
   std::copy(q_.begin(), q_.end(), measured.begin());
   std::copy(qd_.begin(), qd_.end(), measured.begin() + N);
@@ -481,11 +476,17 @@ void ControllerCore::evaluate(double now, Cycle & found, Command * report)
     }
     desired = rest_now(now);
   }
+  if (given != nullptr) {
+    expected_ = *given;
+  } else {
+    feedforward(desired, expected_);
+  }
   Vector asked{};
   if (open_loop) {
-    feedforward(desired, asked);
+    asked = expected_;
+    add_disturbance(desired, asked);
   } else {
-    law_effort(desired, given, asked);
+    law_effort(desired, asked);
   }
 
   std::array<double, SETTING_ROWS * N> settings{};
@@ -539,6 +540,32 @@ void ControllerCore::watch_brakes(double now)
     settled_at_ = now + std::max(settings_.settle, SHORTEST_PAUSE);
   } else if (braked_by_ < N && brakes_.free(braked_by_)) {
     braked_by_ = N;
+  }
+}
+
+void ControllerCore::watch_disturbance(double dt)
+{
+  if (status_ == Status::blind) {
+    return;
+  }
+  blind_speed_ = qd_;
+  const double share = std::min(std::max(dt, 0.0) / DISTURBANCE_WINDOW, 1.0);
+  for (std::size_t i = 0; i < N; ++i) {
+    const double found = state_[EFFORT_ROW * N + i] - expected_[i];
+    const double most = DISTURBANCE_SHARE * settings_.effort[i];
+    disturbance_[i] += share * (std::min(std::max(found, -most), most) - disturbance_[i]);
+  }
+}
+
+void ControllerCore::add_disturbance(const Motion & motion, Vector & tau) const
+{
+  // One against the motion may be friction: it fades with the speed, or it would push a joint at
+  // rest. A load stays.
+  for (std::size_t i = 0; i < N; ++i) {
+    const double speed = std::abs(blind_speed_[i]);
+    const bool friction = disturbance_[i] * blind_speed_[i] > 0.0 && speed > DISTURBANCE_SPEED;
+    const double part = friction ? std::min(std::abs(motion.qd[i]) / speed, 1.0) : 1.0;
+    tau[i] += part * disturbance_[i];
   }
 }
 

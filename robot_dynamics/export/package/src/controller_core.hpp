@@ -197,10 +197,12 @@ private:
   bool reference_is_near(double now) const;
   bool runs_away(double now) const;
   void evaluate(double now, Cycle & found, Command * report);
-  void law_effort(const Motion & desired, const Vector * given, Vector & asked) const;
+  void law_effort(const Motion & desired, Vector & asked) const;
   void feedforward(const Motion & motion, Vector & tau) const;
   void watch_saturation(const Motion & desired, double dt, double now);
   void watch_brakes(double now);
+  void watch_disturbance(double dt);
+  void add_disturbance(const Motion & motion, Vector & tau) const;
   void load_at(double now);
   void pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const;
   bool stale(double since, double timeout, double now) const;
@@ -240,6 +242,10 @@ private:
   double load_began_ = 0.0;
   bool load_moves_ = false;
   bool load_is_new_ = false;
+
+  Vector expected_{};     // effort of the model for the desired motion
+  Vector disturbance_{};  // what feedback adds to it: friction, an unknown load
+  Vector blind_speed_{};  // when the states ended
 
   Vector moved_{};  // summed deviation of saturated joints
   double moved_at_ = 0.0;
