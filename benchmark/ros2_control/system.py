@@ -25,6 +25,7 @@ from benchmark.nodes.processes import LOCAL, ROOT, SystemFailure, own_domain, wa
 from benchmark.ros2_control.arms import Arm
 from benchmark.ros2_control.plant_log import PlantLog, is_log, read_log
 from benchmark.ros2_control.workspace import Workspace
+from robot_dynamics.nodes.ros import transport
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS
 from robot_dynamics.trajectory import Waypoints
@@ -141,12 +142,12 @@ class System:
         if not ros:
             paths = [str(ROOT), environment.get("PYTHONPATH", "")]
             environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-        environment["ROS_DOMAIN_ID"], environment["ROS_LOG_DIR"] = (
-            str(self.domain),
-            str(self.folder),
-        )
+        environment["ROS_DOMAIN_ID"] = str(self.domain)
+        environment["ROS_LOG_DIR"] = str(self.folder)
+        environment["ROS_HOME"] = str(self.folder)  # where spawners lock each other out
+        environment["RCUTILS_COLORIZED_OUTPUT"], environment["PYTHONUNBUFFERED"] = "0", "1"
         environment.setdefault(LOCAL, "LOCALHOST")
-        environment["RCUTILS_COLORIZED_OUTPUT"] = "0"
+        environment.update(transport.without_shared_memory(environment))
         file = self.folder / f"{name}-{len(self.programs)}.log"
         with file.open("wb") as output:
             process = subprocess.Popen(
@@ -257,6 +258,7 @@ class System:
         """End all processes, the last one first."""
         for program in reversed(self.programs.values()):
             program.end()
+        self.log_file.unlink(missing_ok=True)  # tens of megabytes
         self.node.destroy_node()
         self.context.shutdown()
 
@@ -274,6 +276,7 @@ def system(workspace: Workspace, arm: Arm, rate: float, folder: Path) -> Iterato
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault(LOCAL, "LOCALHOST")
     os.environ.setdefault("ROS_LOG_DIR", str(folder))
+    os.environ.update(transport.without_shared_memory(os.environ))
     run = System(workspace, arm, rate, folder)
     try:
         yield run

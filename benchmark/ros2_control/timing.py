@@ -25,9 +25,9 @@ import yaml
 from rich.console import Console
 
 from benchmark.machine import processor
-from benchmark.nodes.processes import SystemFailure
+from benchmark.nodes.processes import LOCAL, SystemFailure, own_domain
 from benchmark.ros2_control.arms import Arm
-from benchmark.ros2_control.system import write_json
+from benchmark.ros2_control.system import preferred, write_json
 from benchmark.ros2_control.tracking import (
     add_workspace,
     export,
@@ -38,6 +38,10 @@ from benchmark.ros2_control.tracking import (
 )
 from benchmark.ros2_control.workspace import Workspace
 from benchmark.table import Table
+from robot_dynamics.nodes.ros import transport
+
+LONGEST_S = 300.0
+"""Longest run of the timing program, s."""
 
 TIMER, RNEA = "update_timing", "rnea_controller"
 
@@ -119,12 +123,14 @@ def measured(workspace: Workspace, arm: Arm, name: str, cycles: int) -> dict[str
     parameters.write_text(yaml.safe_dump({"controller": {"ros__parameters": given}}))
     urdf.write_text(arm.urdf)
     program = workspace.program(TIMER, TIMER)
+    environment = {**workspace.environment, LOCAL: "LOCALHOST", "ROS_DOMAIN_ID": str(own_domain())}
     done = subprocess.run(
-        [program, kind, str(urdf), str(cycles), str(parameters)],
-        env={**workspace.environment, "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"},
+        [*preferred(), program, kind, str(urdf), str(cycles), str(parameters)],
+        env={**environment, **transport.without_shared_memory(environment)},
         capture_output=True,
         text=True,
         check=False,
+        timeout=LONGEST_S,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"type"')]
     if not lines:

@@ -272,8 +272,8 @@ int main(int argc, char ** argv)
   const auto publisher = sender->create_publisher<trajectory_msgs::msg::JointTrajectory>(
     "controller/joint_trajectory", 1);
   std::thread spinning([&executor]() {executor.spin();});
-  const double step = 1.0 / rate, ahead = 0.02;
-  if (controller->get_node()->has_parameter("command_interfaces")) {
+  const double step = 1.0 / rate, ahead = 0.2;
+  if (controller->get_node()->has_parameter("interpolation_method")) {
     trajectory_msgs::msg::JointTrajectory motion;
     std::vector<std::string> names(joints.size());
     for (const auto & [name, k] : joints) {
@@ -308,6 +308,9 @@ int main(int argc, char ** argv)
       return start + rclcpp::Duration(std::chrono::nanoseconds(1000000L * k));
     };
   for (long k = 0; k < cycles; ++k) {
+    if (k % 1000 == 0) {  // the kernel halts a real-time thread that never sleeps
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     move(static_cast<double>(k) * step);
     const auto time = cycle(k);
     const auto begin = std::chrono::steady_clock::now();
