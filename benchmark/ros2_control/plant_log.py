@@ -52,10 +52,15 @@ class PlantLog:
         return PlantLog(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     @property
+    def steps(self) -> Array:
+        """Largest change of a command from one cycle to the next, shape (n,), N m or N."""
+        steps: Array = np.nanmax(np.abs(np.diff(self.command, axis=0)), axis=0, initial=0.0)
+        return steps
+
+    @property
     def peak_step(self) -> float:
-        """Largest change of a command from one cycle to the next, N m or N."""
-        steps = np.abs(np.diff(self.command, axis=0))
-        return float(np.nanmax(steps, initial=0.0))
+        """Largest of `steps`, N m or N."""
+        return float(self.steps.max())
 
     @property
     def peak_speed(self) -> float:

@@ -53,6 +53,9 @@ from robot_dynamics.trajectory.waypoints import FIELDS
 SETTLE_S, WATCHED_S = 2.0, 4.0
 """Time before the event, and after it, s."""
 
+GOES_ON_S = 10.0
+"""Time after the event where the motion goes on, s."""
+
 MOVING = 0.3
 """Speed in motion, rad/s or m/s."""
 
@@ -112,6 +115,7 @@ class Outcome:
     Attributes:
         step_before: Largest change of an effort in one cycle before the event, in motion, N m or N.
         step: The same from the event on.
+        joint: The joint of that step, counted from one.
         peak: Peak speed from the event on, rad/s or m/s.
         final: Largest speed in the last 0.2 s, rad/s or m/s.
         ripple: RMS of the speed in the last second, rad/s or m/s.
@@ -120,6 +124,7 @@ class Outcome:
 
     step_before: float
     step: float
+    joint: int
     peak: float
     final: float
     ripple: float
@@ -244,6 +249,9 @@ SCENARIOS: dict[str, Callable[[System, Subject], None]] = {
     "states NaN, forever": blind(WATCHED_S),
 }
 
+GOES_ON = ("action client, kill -9", "states NaN, 20 ms", "states NaN, 1 s")
+"""Scenarios after which the motion ends as planned."""
+
 OF_CHAINS = ("front deactivated in motion", *(x for x in SCENARIOS if x.startswith("reference")))
 """Scenarios of controllers that are behind another one."""
 
@@ -283,6 +291,7 @@ def outcome(run: System) -> Outcome:
     return Outcome(
         before.peak_step,
         after.peak_step,
+        int(after.steps.argmax()) + 1,
         after.peak_speed,
         after.between(end - 0.2, end).peak_speed,
         float(np.sqrt(np.mean(last.qd**2, axis=0)).max()),
@@ -298,13 +307,21 @@ def measure(
     with system(workspace, arm, rate, folder) as run:
         run.start_manager({"on_stop": subject.on_stop})
         SCENARIOS[scenario](run, subject)
-        run.watch(WATCHED_S)
+        run.watch(GOES_ON_S if scenario in GOES_ON else WATCHED_S)
         return outcome(run)
 
 
 def tables(results: list[dict[str, object]]) -> list[Table]:
     """Return a table for each robot, a row for each scenario and rate."""
-    header = ["scenario", "Hz", "step before, N m", "step, N m", "peak, rad/s", "final, rad/s"]
+    header = [
+        "scenario",
+        "Hz",
+        "step before, N m",
+        "step, N m",
+        "joint",
+        "peak, rad/s",
+        "final, rad/s",
+    ]
     header += ["RMS last second, rad/s", "finite"]
     found: dict[str, list[list[str]]] = {}
     for x in results:
@@ -312,8 +329,13 @@ def tables(results: list[dict[str, object]]) -> list[Table]:
         if "fault" in x:
             row += [str(x["fault"]), *[""] * (len(header) - 3)]
         else:
-            row += [f"{x['step_before']:.2f}", f"{x['step']:.2f}", f"{x['peak']:.2f}"]
-            row += [f"{x['final']:.4f}", f"{x['ripple']:.4f}", "yes" if x["finite"] else "NO"]
+            row += [f"{x['step_before']:.2f}", f"{x['step']:.2f}", f"{x['joint']}"]
+            row += [
+                f"{x['peak']:.2f}",
+                f"{x['final']:.4f}",
+                f"{x['ripple']:.4f}",
+                "yes" if x["finite"] else "NO",
+            ]
         found.setdefault(str(x["robot"]), []).append(row)
     about = "From the event on; step: largest change of an effort in one cycle."
     return [Table(robot, about, header, rows) for robot, rows in found.items()]

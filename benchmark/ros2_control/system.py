@@ -258,6 +258,7 @@ class System:
         """End all processes, the last one first."""
         for program in reversed(self.programs.values()):
             program.end()
+        self.log_file.unlink(missing_ok=True)  # tens of megabytes
         self.node.destroy_node()
         self.context.shutdown()
 

@@ -46,6 +46,7 @@ class Arm:
             "recorder": {"file": folder / "run.mcap"},
             "viewer": {"port": 18349, "rate": 20.0},
             "trajectory": {"wait": True},
+            "simulator": {"command_timeout": 2.0},  # a busy machine is no fault to find
         }
         self.processes = []
         for name in NODES:

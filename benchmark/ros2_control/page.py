@@ -1,0 +1,128 @@
+"""Write docs/ros2-control-benchmark.md from the results of tracking, timing and scenarios.
+
+python -m benchmark.ros2_control.page tracking.json timing.json scenarios.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmark.nodes.processes import ROOT
+from benchmark.table import Table
+
+PAGE = ROOT / "docs" / "ros2-control-benchmark.md"
+
+WIRINGS = {
+    "a": "joint_trajectory_controller, PD on effort",
+    "ai": "joint_trajectory_controller, PID on effort",
+    "b": "joint_trajectory_controller, PD, efforts in the trajectory",
+    "c": "Python nodes, forward_command_controller",
+    "d": "exported controller behind joint_trajectory_controller",
+}
+CONTROLLERS = {
+    "jtc": "joint_trajectory_controller, PID on effort",
+    "jtc front": "joint_trajectory_controller in front of a chained controller",
+    "rnea": "PD and pinocchio::rnea, chained",
+    "exported": "exported controller, chained",
+}
+
+HEAD = """# Benchmark in ros2_control
+
+Real controller_manager and stock controllers of ROS 2 Jazzy. The hardware component integrates the
+compiled forward dynamics of a robot that differs from its model: all masses and inertias are 10 %
+larger, and every joint has friction that no controller knows.
+
+`python -m benchmark.ros2_control`, `python -m benchmark.ros2_control.timing` and
+`python -m benchmark.ros2_control.scenarios` measure, and write their results with `--out`.
+`python -m benchmark.ros2_control.page` writes this page from them.
+"""
+
+
+def tracking(found: dict[str, Any]) -> list[Table]:
+    """Return the tables of tracking errors, one for each robot."""
+    tables = []
+    for robot, cases in found["robots"].items():
+        rows = []
+        for case, result in cases.items():
+            joints = " ".join(f"{1e3 * x:.2f}" for x in result["rms"])
+            ratio = result["overall"] / cases["d"]["overall"]
+            cpu = sum(result["shares"].values())
+            rows.append(
+                [
+                    WIRINGS[case],
+                    joints,
+                    f"{1e3 * result['overall']:.2f}",
+                    f"{ratio:.1f}",
+                    f"{cpu:.2f}",
+                ]
+            )
+        about = (
+            f"RMS of the position error of every joint and overall, mrad, at {found['rate']:g} Hz, "
+            "with the same gains; the ratio to the exported controller; processors in use. "
+            f"Measured on {found['machine']}."
+        )
+        header = ["wiring", "joints", "overall", "ratio", "CPU"]
+        tables.append(Table(f"Tracking, {robot}", about, header, rows))
+    return tables
+
+
+def timing(found: dict[str, Any]) -> list[Table]:
+    """Return the tables of the duration of update()."""
+    return [
+        Table(
+            f"Duration of update(), {robot}",
+            "One controller, called without controller_manager. Calls of malloc, locks, and cycles "
+            f"with system calls, in 100,000 cycles. Measured on {found['machine']}.",
+            ["controller", "median, us", "99.9 %, us", "malloc", "locks", "system calls"],
+            [
+                [
+                    CONTROLLERS[name],
+                    *(f"{result[key]:.2f}" for key in ("median_us", "p999_us")),
+                    *(f"{result[k]}" for k in ("allocations", "locks", "cycles_with_system_calls")),
+                ]
+                for name, result in cases.items()
+            ],
+        )
+        for robot, cases in found.items()
+        if robot != "machine"
+    ]
+
+
+def scenarios(found: dict[str, Any]) -> list[Table]:
+    """Return the table of events."""
+    rows = [
+        [
+            f"{x['scenario']}, {x['robot']}, {x['rate']:g} Hz",
+            *(f"{x[key]:.3g}" for key in ("step", "peak", "final", "ripple")),
+        ]
+        for x in found["results"]
+        if "step" in x
+    ]
+    about = (
+        "The exported controller behind joint_trajectory_controller, default parameters. From the "
+        "event on: largest change of an effort in one cycle, N m; peak speed; speed after some "
+        "seconds; RMS of the speed in the last second, rad/s. The plant keeps the last effort "
+        f"where no controller commands. Measured on {found['machine']}."
+    )
+    header = ["event", "step", "peak speed", "final speed", "ripple"]
+    return [Table("Events", about, header, rows)]
+
+
+def main() -> int:
+    """Write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmark.ros2_control.page")
+    for name in ("tracking", "timing", "scenarios"):
+        parser.add_argument(name, type=Path)
+    given = parser.parse_args()
+    parts = [(tracking, given.tracking), (timing, given.timing), (scenarios, given.scenarios)]
+    tables = [table for write, path in parts for table in write(json.loads(path.read_text()))]
+    PAGE.write_text("\n".join([HEAD, *(f"{table.markdown()}\n" for table in tables)]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
