@@ -54,7 +54,10 @@ class PlantLog:
     @property
     def steps(self) -> Array:
         """Largest change of a command from one cycle to the next, shape (n,), N m or N."""
-        steps: Array = np.nanmax(np.abs(np.diff(self.command, axis=0)), axis=0, initial=0.0)
+        finite, rows = np.isfinite(self.command), np.arange(len(self))[:, None]
+        latest = np.maximum.accumulate(np.where(finite, rows, 0), axis=0)  # NaN: it goes on
+        held = np.take_along_axis(self.command, latest, axis=0)
+        steps: Array = np.nanmax(np.abs(np.diff(held, axis=0)), axis=0, initial=0.0)
         return steps
 
     @property

@@ -330,12 +330,8 @@ def tables(results: list[dict[str, object]]) -> list[Table]:
             row += [str(x["fault"]), *[""] * (len(header) - 3)]
         else:
             row += [f"{x['step_before']:.2f}", f"{x['step']:.2f}", f"{x['joint']}"]
-            row += [
-                f"{x['peak']:.2f}",
-                f"{x['final']:.4f}",
-                f"{x['ripple']:.4f}",
-                "yes" if x["finite"] else "NO",
-            ]
+            row += [f"{x['peak']:.2f}", f"{x['final']:.4f}", f"{x['ripple']:.4f}"]
+            row.append("yes" if x["finite"] else "NO")
         found.setdefault(str(x["robot"]), []).append(row)
     about = "From the event on; step: largest change of an effort in one cycle."
     return [Table(robot, about, header, rows) for robot, rows in found.items()]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from benchmark.ros2_control.arms import Arm
+from benchmark.ros2_control.plant_log import PlantLog
 from benchmark.ros2_control.workspace import HERE
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
@@ -103,3 +104,11 @@ def test_the_brakes_hold_until_every_joint_has_a_command(plant):
     q, qd = plant(Q, command, 0.2)
     np.testing.assert_array_equal(q, Q)
     np.testing.assert_array_equal(qd, 0.0)
+
+
+def test_a_step_is_counted_from_the_last_finite_command():
+    nan = np.nan
+    command = np.array([[nan, 1.0], [0.0, 1.0], [nan, nan], [2.0, 1.5]])
+    empty = np.zeros(4)
+    log = PlantLog(empty, empty, empty, empty, empty, command, command, command, command)
+    np.testing.assert_array_equal(log.steps, [2.0, 0.5])
