@@ -363,7 +363,8 @@ def test_without_states_the_core_keeps_holding_a_load_that_the_model_does_not_kn
     carried = before - tau
     unknown = after - pair.model.feedforward(sunk, none, none)
     assert (np.abs(carried) > 0.1).all()
-    np.testing.assert_allclose(unknown, carried, rtol=0.02)  # as far as 50 ms have averaged
+    # Feedback integrates for 0.1 s more, until the states count as stale
+    np.testing.assert_allclose(unknown, carried, rtol=0.05)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
