@@ -367,6 +367,47 @@ def test_without_states_the_core_keeps_holding_a_load_that_the_model_does_not_kn
     np.testing.assert_allclose(unknown, carried, rtol=0.05)
 
 
+def largest_step(pair, head, rows, first):
+    commanded = rows[first - 1 :, 0][np.append(True, head[first:, 0] == 1.0)]
+    return (np.abs(np.diff(commanded, axis=0)) / pair.robot.limits.effort).max()
+
+
+SMOOTH = 0.02
+"""Change of an effort in 2 ms per limit: ten times less than the effort rate would allow."""
+
+
+def test_a_reference_that_goes_on_elsewhere_is_joined_without_a_step(exported):
+    pair, q, none, _, now = at_rest(exported)
+    first, away = pair.core.updates, q.copy()
+    away += 0.25  # within the tracking error, so that the arm goes there
+    head = rows = None
+    for k in range(600):
+        now += 0.002
+        # The arm follows what the core asks for, which the next call reveals
+        pair.core.ask(3, now, away, none, none, 0.0, none)
+        pair.core.update(now, q + TREMBLE * np.sin(k), none)
+        if k == 60:
+            head, rows = pair.core.answers()
+    assert STATUSES[int(head[-1, 1])] is Status.TRACKING
+    assert largest_step(pair, head, rows, first) < SMOOTH
+
+
+def test_states_that_are_missing_for_a_moment_in_motion_cause_no_step(exported):
+    pair, q, none, _, now = at_rest(exported, cycles=200)
+    first, rate = pair.core.updates, none + 0.5
+    for k in range(200):
+        now += 0.002
+        t = 0.002 * k
+        ramp = min(t / 0.1, 1.0)
+        along = 0.5 * (t - 0.05 if t > 0.1 else t * t / 0.2)
+        pair.core.ask(3, now, q + along, ramp * rate, none, 0.0, none)
+        lost = 100 <= k < 110
+        pair.core.update(now, q + along + (np.nan if lost else 0.0), ramp * rate)
+    head, rows = pair.core.answers()
+    assert {STATUSES[int(s)] for s in head[first:, 1]} == {Status.TRACKING}
+    assert largest_step(pair, head, rows, first + 60) < SMOOTH
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_references_that_are_not_finite_count_as_none(exported, bad):
     pair, q, none, tau, now = at_rest(exported)

@@ -148,6 +148,17 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
     (reference.has_effort && !finite(reference.effort))) {
     return false;
   }
+  if (status_ == Status::tracking && has_reference_) {
+    // A sender that was stopped, or another one, goes on elsewhere: join it as at the start
+    const Motion before = desired_now(now);
+    const Vector jump = position_error(motion.q, reference_now(now).q);
+    for (std::size_t i = 0; i < N && !jumps_; ++i) {
+      jumps_ = std::abs(jump[i]) > NEAREST[i];
+    }
+    if (jumps_) {
+      jump_begin_ = {before.q, before.qd, {}};
+    }
+  }
   reference_ = reference;
   has_reference_ = true;
   reference_at_ = now;
@@ -177,6 +188,12 @@ bool ControllerCore::update(
     qd_ = qd;
     has_state_ = true;
     state_at_ = now;
+  } else if (has_state_) {
+    // The motion goes on: compared with an old state, the reference would seem to run away
+    const double dt = std::min(std::max(now - last_time_, 0.0), settings_.state_timeout);
+    for (std::size_t i = 0; i < N; ++i) {
+      q_[i] += now - state_at_ > settings_.state_timeout ? 0.0 : dt * qd_[i];
+    }
   }
   if (!has_state_) {
     return false;
@@ -185,6 +202,11 @@ bool ControllerCore::update(
     begin(now);
   }
   load_at(now);
+  if (jumps_ && status_ == Status::tracking) {
+    go_on_from(jump_begin_, now);
+    renew_ = true;
+  }
+  jumps_ = false;
 
   Cycle found;
   bool known = false;

@@ -230,6 +230,9 @@ private:
   Brakes brakes_;
   std::size_t braked_by_ = N;  // joint that does not move although it is pushed, or N
 
+  bool jumps_ = false;  // whether the reference goes on elsewhere
+  Motion jump_begin_;
+
   Motion rest_begin_;
   double rest_began_ = 0.0;
   Motion gap_begin_;
