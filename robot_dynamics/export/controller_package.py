@@ -19,7 +19,7 @@ import yaml
 
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.limits import NEAR, default_tracking_errors, effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.control_kernels import ControlKernels
@@ -39,6 +39,9 @@ CONTROLLER = "arm_controller"
 
 STEP = 0.3
 """Motion of each joint in the example of the README, rad or m."""
+
+GOAL_TIME = 2.0
+"""Time that joint_trajectory_controller allows for reaching a goal after its end, s."""
 
 UNMARKED = ("LICENSE",)
 """Files without a mark at their top."""
@@ -148,10 +151,21 @@ def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:
         "controller": CONTROLLER,
         "joints_yaml": _yaml(list(names)),
         "references_yaml": _yaml([f"{CONTROLLER}/{name}" for name in names]),
+        "constraints_yaml": _yaml(_constraints(robot)),
         "goal_shell": _goal(robot),
         "modes": ", ".join(MODES),
         "payload_frame": comment(request.endpoint or "none"),
     }
+
+
+def _constraints(robot: Robot) -> dict[str, Any]:
+    """Return tolerances, without which a goal succeeds although the arm was stopped on its way."""
+    errors = default_tracking_errors(robot)
+    joints = {
+        name: {"trajectory": round(float(error), 6), "goal": round(float(NEAR * error), 6)}
+        for name, error in zip(robot.joint_names, errors, strict=True)
+    }
+    return {"goal_time": GOAL_TIME, **joints}
 
 
 def _goal(robot: Robot) -> str:
@@ -175,8 +189,20 @@ def _goal(robot: Robot) -> str:
 
 def _yaml(value: Any) -> str:
     """Return a value as YAML on one line, of ASCII characters."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False)
-    return str(text).strip()
+    options = {"default_flow_style": True, "width": float("inf"), "sort_keys": False}
+    return str(yaml.dump(value, Dumper=_OneLine, **options)).strip()
+
+
+class _OneLine(yaml.SafeDumper):  # type: ignore[misc]  # yaml has no types
+    """Writes a line break in a text as an escape sequence."""
+
+
+def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_OneLine.add_representer(str, _represented)
 
 
 def _mark(robot_name: str, command: str) -> list[str]:
