@@ -15,11 +15,17 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.sax.saxutils import escape
 
+import numpy as np
 import yaml
 
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.limits import NEAR, default_tracking_errors, effort_limits
+from robot_dynamics.control.limits import (
+    NEAR,
+    default_tracking_errors,
+    effort_limits,
+    velocity_limits,
+)
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.control_kernels import ControlKernels
@@ -42,6 +48,9 @@ STEP = 0.3
 
 GOAL_TIME = 2.0
 """Time that joint_trajectory_controller allows for reaching a goal after its end, s."""
+
+CANCEL = 0.5
+"""Time from the velocity limit to rest when a goal is cancelled, s."""
 
 UNMARKED = ("LICENSE",)
 """Files without a mark at their top."""
@@ -159,13 +168,21 @@ def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:
 
 
 def _constraints(robot: Robot) -> dict[str, Any]:
-    """Return tolerances, without which a goal succeeds although the arm was stopped on its way."""
-    errors = default_tracking_errors(robot)
+    """Return tolerances and decelerations of joint_trajectory_controller.
+
+    Without tolerances a goal succeeds although the arm was stopped on its way; without
+    decelerations the reference jumps back to the measured state when a goal is cancelled.
+    """
+    errors, speeds = default_tracking_errors(robot), velocity_limits(robot)
     joints = {
         name: {"trajectory": round(float(error), 6), "goal": round(float(NEAR * error), 6)}
         for name, error in zip(robot.joint_names, errors, strict=True)
     }
-    return {"goal_time": GOAL_TIME, **joints}
+    brakes = bool(np.isfinite(speeds).all())
+    if brakes:
+        for tolerances, speed in zip(joints.values(), speeds, strict=True):
+            tolerances["max_deceleration_on_cancel"] = round(float(speed) / CANCEL, 6)
+    return {"goal_time": GOAL_TIME, "decelerate_on_cancel": brakes, **joints}
 
 
 def _goal(robot: Robot) -> str:
