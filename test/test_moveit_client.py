@@ -16,15 +16,11 @@ pytest.importorskip(
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectoryPoint
 
-from action_client import ACTION, Client
+from action_client import ACTION, Client, moveit_goal
 from launched import launcher
-from robot_dynamics.nodes.ros.messages import duration_msg
 from ros_system import PATIENCE, Peer, wait_for
 
-STEP = 0.1  # s, at which MoveIt resamples what it has timed
-DURATION = 2.0  # s
 WAY = np.array([0.4, -0.4, 0.4, 0.4, -0.4, 0.4])
 # The default goal tolerance is 0.1 rad; without errors of the model an arm at rest is far closer
 ACCURACY = 0.01
@@ -47,28 +43,6 @@ def arm(domain):
     assert "Traceback" not in output
 
 
-def goal(state, way, duration=DURATION):
-    """A goal as MoveIt sends it: everything at every step, from here; no stamp, no tolerances."""
-    goal = FollowJointTrajectory.Goal()
-    goal.trajectory.header.frame_id = "world"
-    goal.trajectory.joint_names = list(state.name)
-    begin = np.array(state.position)
-    for t in np.arange(0.0, duration + STEP / 2.0, STEP):
-        s = t / duration
-        share = 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5
-        rate = (30.0 * s**2 - 60.0 * s**3 + 30.0 * s**4) / duration
-        slope = (60.0 * s - 180.0 * s**2 + 120.0 * s**3) / duration**2
-        goal.trajectory.points.append(
-            JointTrajectoryPoint(
-                positions=(begin + share * way).tolist(),
-                velocities=(rate * way).tolist(),
-                accelerations=(slope * way).tolist(),
-                time_from_start=duration_msg(t),
-            )
-        )
-    return goal
-
-
 def comes_to(states, position):
     """A goal succeeds within its tolerance: the last of the way is made after that."""
     wait_for(lambda: np.abs(states[-1].position - position).max() < ACCURACY, f"{position}")
@@ -77,7 +51,7 @@ def comes_to(states, position):
 def test_a_goal_without_tolerances_ends_where_it_should_and_has_succeeded(arm):
     states, client = arm
     begin = np.array(states[-1].position)
-    sent = client.send(goal(states[-1], WAY))
+    sent = client.send(moveit_goal(states[-1], WAY))
     assert sent.accepted
     status, result = sent.end()
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
@@ -90,14 +64,14 @@ def test_a_goal_that_is_cancelled_leaves_the_arm_at_rest_and_the_next_one_succee
     states, client = arm
     begin = np.array(states[-1].position)
     # So slow that most of its way is left, however late the motion is seen
-    sent = client.send(goal(states[-1], WAY, duration=8.0))
+    sent = client.send(moveit_goal(states[-1], WAY, duration=8.0))
     wait_for(lambda: np.abs(states[-1].velocity).max() > 0.02, "motion")
     assert sent.cancel()
     status, _ = sent.end()
     assert status == GoalStatus.STATUS_CANCELED
     wait_for(lambda: np.abs(states[-1].velocity).max() < STILL, "rest")
     assert np.abs(np.array(states[-1].position) - begin).max() < 0.75 * np.abs(WAY).max()
-    back = client.send(goal(states[-1], begin - states[-1].position))
+    back = client.send(moveit_goal(states[-1], begin - states[-1].position))
     status, result = back.end()
     assert status == GoalStatus.STATUS_SUCCEEDED, result.error_string
     comes_to(states, begin)

@@ -15,11 +15,17 @@ from pathlib import PurePosixPath
 from typing import Any
 from xml.sax.saxutils import escape
 
+import numpy as np
 import yaml
 
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.laws import MODES
-from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.limits import (
+    NEAR,
+    default_tracking_errors,
+    effort_limits,
+    velocity_limits,
+)
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotError
 from robot_dynamics.export.control_kernels import ControlKernels
@@ -39,6 +45,12 @@ CONTROLLER = "arm_controller"
 
 STEP = 0.3
 """Motion of each joint in the example of the README, rad or m."""
+
+GOAL_TIME = 2.0
+"""Time that joint_trajectory_controller allows for reaching a goal after its end, s."""
+
+CANCEL = 0.5
+"""Time from the velocity limit to rest when a goal is cancelled, s."""
 
 UNMARKED = ("LICENSE",)
 """Files without a mark at their top."""
@@ -148,10 +160,29 @@ def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:
         "controller": CONTROLLER,
         "joints_yaml": _yaml(list(names)),
         "references_yaml": _yaml([f"{CONTROLLER}/{name}" for name in names]),
+        "constraints_yaml": _yaml(_constraints(robot)),
         "goal_shell": _goal(robot),
         "modes": ", ".join(MODES),
         "payload_frame": comment(request.endpoint or "none"),
     }
+
+
+def _constraints(robot: Robot) -> dict[str, Any]:
+    """Return tolerances and decelerations of joint_trajectory_controller.
+
+    Without tolerances a goal succeeds although the arm was stopped on its way; without
+    decelerations the reference jumps back to the measured state when a goal is cancelled.
+    """
+    errors, speeds = default_tracking_errors(robot), velocity_limits(robot)
+    joints = {
+        name: {"trajectory": round(float(error), 6), "goal": round(float(NEAR * error), 6)}
+        for name, error in zip(robot.joint_names, errors, strict=True)
+    }
+    brakes = bool(np.isfinite(speeds).all())
+    if brakes:
+        for tolerances, speed in zip(joints.values(), speeds, strict=True):
+            tolerances["max_deceleration_on_cancel"] = round(float(speed) / CANCEL, 6)
+    return {"goal_time": GOAL_TIME, "decelerate_on_cancel": brakes, **joints}
 
 
 def _goal(robot: Robot) -> str:
@@ -175,8 +206,20 @@ def _goal(robot: Robot) -> str:
 
 def _yaml(value: Any) -> str:
     """Return a value as YAML on one line, of ASCII characters."""
-    text = yaml.safe_dump(value, default_flow_style=True, width=float("inf"), sort_keys=False)
-    return str(text).strip()
+    options = {"default_flow_style": True, "width": float("inf"), "sort_keys": False}
+    return str(yaml.dump(value, Dumper=_OneLine, **options)).strip()
+
+
+class _OneLine(yaml.SafeDumper):  # type: ignore[misc]  # yaml has no types
+    """Writes a line break in a text as an escape sequence."""
+
+
+def _represented(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_OneLine.add_representer(str, _represented)
 
 
 def _mark(robot_name: str, command: str) -> list[str]:

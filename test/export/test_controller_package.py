@@ -103,6 +103,27 @@ def test_hostile_names_are_the_same_in_yaml(hostile):
     assert list(config) == ["controller_manager", CONTROLLER, "joint_trajectory_controller"]
 
 
+def test_goals_have_tolerances_and_decelerations_of_the_robot():
+    _, files = package_of(urdf_text("panda"))
+    config = yaml.safe_load(files["config/controllers.yaml"])
+    constraints = config["joint_trajectory_controller"]["ros__parameters"]["constraints"]
+    assert constraints["goal_time"] == 2.0
+    assert constraints["decelerate_on_cancel"] is True
+    # 0.5 rad and 0.1 m, but a quarter of the range of 0.04 m; a fifth at the goal; 0.5 s to rest
+    finger = {"trajectory": 0.01, "goal": 0.002, "max_deceleration_on_cancel": 0.4}
+    arm = {"trajectory": 0.5, "goal": 0.1, "max_deceleration_on_cancel": 4.35}
+    assert constraints["panda_finger_joint1"] == finger
+    assert constraints["panda_joint1"] == arm
+
+
+def test_without_velocity_limits_there_are_no_decelerations():
+    _, files = package_of(hostile_urdf().replace('velocity="2"', 'velocity="0"'))
+    config = yaml.safe_load(files["config/controllers.yaml"])
+    constraints = config["joint_trajectory_controller"]["ros__parameters"]["constraints"]
+    assert constraints["decelerate_on_cancel"] is False
+    assert all(len(x) == 2 for x in constraints.values() if isinstance(x, dict))
+
+
 def test_hostile_names_are_the_same_in_a_shell(hostile, tmp_path):
     (line,) = re.findall(r"^ros2 action send_goal .*", hostile[1]["README.md"], re.M)
     goal = call(["sh", "-c", line.replace("ros2", "printf '%s\n'", 1)], tmp_path).splitlines()[-1]

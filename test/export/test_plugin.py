@@ -1,21 +1,15 @@
 """An exported package is built by CMake, and its plugin is loaded, where ros2_control is found."""
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from exported_package import built, environment, installed_package, missing
 from hostile_arm import HOSTILE, hostile_urdf
-from robot_dynamics.export.controller_package import PackageRequest, controller_package
-from robot_dynamics.robot import read_urdf
-
-PREFIXES = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("cmake") is None
-    or not any(Path(p, "share", "controller_interface").is_dir() for p in PREFIXES if p),
+    bool(missing("controller_interface")),
     reason="needs CMake and ros2_control; source a ROS 2 installation that has both",
 )
 
@@ -28,33 +22,11 @@ target_link_libraries(loader controller_interface::controller_interface pluginli
 """
 
 
-def call(*words, **options):
-    """Standard output of a program that succeeds."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def built(source, *options):
-    """The build folder of a CMake project."""
-    folder = source / "build"
-    call("cmake", "-S", source, "-B", folder, "-DCMAKE_BUILD_TYPE=Debug", *options)
-    call("cmake", "--build", folder)
-    return folder
-
-
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
     """Install prefix, and the program that loads the plugin."""
     top = tmp_path_factory.mktemp("plugin")
-    urdf = hostile_urdf()
-    request = PackageRequest("pkg", urdf, read_urdf(urdf), {}, None, None)
-    for path, text in controller_package(request).files.items():
-        (top / "pkg" / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / "pkg" / path).write_text(text, encoding="utf-8")
-    prefix = top / "install"
-    folder = built(top / "pkg", f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DBUILD_TESTING=OFF")
-    call("cmake", "--install", folder)
+    prefix = installed_package(hostile_urdf(), top)
     (top / "loader").mkdir()
     source = Path(__file__).with_name("plugin_loader.cpp")
     (top / "loader" / "CMakeLists.txt").write_text(LOADER.format(source=source))
@@ -64,12 +36,9 @@ def installed(tmp_path_factory):
 def load(installed, urdf):
     """Output of the program: state of the controller, and its command interfaces."""
     prefix, loader = installed
-    ament = os.pathsep.join([str(prefix), *PREFIXES])
-    libraries = os.pathsep.join([f"{prefix}/lib", os.environ.get("LD_LIBRARY_PATH", "")])
-    environment = {**os.environ, "AMENT_PREFIX_PATH": ament, "LD_LIBRARY_PATH": libraries}
     return subprocess.run(
         [loader, "pkg/ArmController", urdf],
-        env=environment,
+        env=environment(prefix),
         capture_output=True,
         text=True,
         check=False,

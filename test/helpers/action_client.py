@@ -111,6 +111,34 @@ class Client:
         )
 
 
+MOVEIT_STEP = 0.1
+"""Time at which MoveIt resamples what it has timed, s."""
+
+
+def moveit_goal(state, way, duration=2.0):
+    """A goal as MoveIt sends it: everything at every step, from here; no stamp, no tolerances."""
+    from control_msgs.action import FollowJointTrajectory
+
+    goal = FollowJointTrajectory.Goal()
+    goal.trajectory.header.frame_id = "world"
+    goal.trajectory.joint_names = list(state.name)
+    begin = np.array(state.position)
+    for t in np.arange(0.0, duration + MOVEIT_STEP / 2.0, MOVEIT_STEP):
+        s = t / duration
+        share = 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5
+        rate = (30.0 * s**2 - 60.0 * s**3 + 30.0 * s**4) / duration
+        slope = (60.0 * s - 180.0 * s**2 + 120.0 * s**3) / duration**2
+        goal.trajectory.points.append(
+            JointTrajectoryPoint(
+                positions=(begin + share * way).tolist(),
+                velocities=(rate * way).tolist(),
+                accelerations=(slope * way).tolist(),
+                time_from_start=duration_msg(t),
+            )
+        )
+    return goal
+
+
 def largest_jump(references):
     """Return the largest difference of positions from the integral of velocities, rad.
 

@@ -3,7 +3,7 @@
 from xml.sax.saxutils import quoteattr
 
 HOSTILE = (
-    *('a"b */ int x; /*\\', "a b", "a-b", "größe\nzwei", "class", "; touch x; `touch x` $HOME ??/"),
+    *('a"b */ int x; /*\\', "a b", "a-b", "größe\nzwei", "class", "; touch x\n`touch x` $HOME ??/"),
     *("]]>--><b/></robot>&amp;%s@package@", "''': - # }//\\"),
 )
 """Names of joints; the second and the third have the same letters."""
