@@ -35,6 +35,7 @@ from rclpy.validate_topic_name import validate_topic_name
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from robot_dynamics.control import MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
+from robot_dynamics.nodes.ros.messages import HARDWARE_TOPIC
 from robot_dynamics.nodes.ros.node_parameters import describe
 from robot_dynamics.nodes.ros.parameter_files import (
     check_config,
@@ -63,9 +64,6 @@ robot_state_publisher."""
 VIEW_DISTANCE = 0.9
 """Distance of the camera over the size of the robot, m/m."""
 
-HARDWARE_COMMANDS = "forward_effort_controller/commands"
-"""Input of a forward_command_controller in the examples of ros2_control."""
-
 ARGUMENTS = (
     ("robot", "planar_2r", "Path of a URDF or xacro file, or name of a known robot", None),
     ("config", "", "Parameter file of the nodes; empty for config/robot_dynamics.yaml", None),
@@ -81,7 +79,7 @@ ARGUMENTS = (
     ("simulation", "true", "false: omit the simulator; a robot publishes joint_states and takes "
      "the commands", TRUE_FALSE),
     ("command_topic", "", "Topic of the commands; empty for effort_command with the simulator, "
-     "and for " + HARDWARE_COMMANDS + " without", None),
+     "and for " + HARDWARE_TOPIC + " without", None),
     ("joint_trajectory_controller", "", "Name of a joint_trajectory_controller with effort "
      "interfaces, which follows the trajectories with our efforts in place of controller_node: it "
      "keeps its feedback if our nodes die. ros2_controllers 4.22 (Jazzy) or newer. It takes no "
@@ -154,7 +152,7 @@ def nodes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
                 f"{name}:={given[name]} is of controller_node, which joint_trajectory_controller:="
                 f"{follower} replaces; omit one of them"
             )
-    commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_COMMANDS)
+    commands = given["command_topic"] or ("effort_command" if simulated else HARDWARE_TOPIC)
     remapped = [("effort_command", commands)]
     if follower:
         remapped.append(("joint_trajectory_with_effort", f"{follower}/joint_trajectory"))

@@ -42,6 +42,15 @@ def test_goal_moves_the_arm(nodes, ros):
     wait_for(lambda: np.allclose(nodes.simulator.plant.q, [0.3, -0.2], atol=2e-2), "the goal")
 
 
+def test_a_relative_goal_starts_where_the_joints_are(nodes, ros):
+    before = nodes.simulator.plant.q.copy()
+    assert ros("move", "joint_2=0.1", "--relative", "--time", "1") == (
+        0,
+        "accepted by feedforward_node: joint_2, 1 s",
+    )
+    wait_for(lambda: np.allclose(nodes.simulator.plant.q, before + [0, 0.1], atol=2e-2), "the goal")
+
+
 def test_echo_prints_efforts_by_joint(nodes, ros):
     status, text = ros("echo", "effort_command_named", "--count", "1")
     assert status == 0

@@ -24,9 +24,9 @@ def nudge(domain, monkeypatch, capsys):
     # Here a busy machine may keep states waiting for longer
     monkeypatch.setattr("robot_dynamics.nodes.ros.nudge.STATES_TIMEOUT_S", 5.0)
 
-    def call(*words, typed=""):
+    def call(*words, typed="", before=()):
         monkeypatch.setattr("builtins.input", lambda _: typed)
-        status = main(["ros", "nudge", *map(str, words)])
+        status = main(["ros", *before, "nudge", *map(str, words)])
         said = capsys.readouterr()
         return status, (said.err.strip() or said.out.strip()).splitlines()[-1]
 
@@ -125,3 +125,27 @@ def test_an_arm_that_moves_by_itself_is_not_pushed(arm, nudge):
     status, line = nudge("planar_2r", "joint_2", "--yes")
     assert status == 1
     assert "moves without effort; close its brake, or support the arm" in line
+
+
+def test_commands_go_where_a_node_reads_them_and_elsewhere_only_if_told(
+    start, peer, nudge, namespace
+):
+    arguments, name = namespace
+    inside = ["--namespace", name]
+    hanging = {"urdf_path": "planar_2r", "rate": 200.0, "initial_positions": HANGING}
+    remapped = ["-r", "effort_command:=forward_effort_controller/commands"]
+    start("simulator_node", hanging, [*arguments, *remapped]).wait_for_log("simulating robot")
+    status, line = nudge("planar_2r", "joint_2", "--yes", before=inside)
+    assert status == 0, line
+    assert line.startswith("right: ")
+
+    peer.listen(Float64MultiArray, f"{name}/effort_command")
+    status, line = nudge("planar_2r", "joint_2", "--yes", before=inside)
+    assert (status, line) == (
+        1,
+        f"robot-dynamics ros: nodes subscribe to {name}/forward_effort_controller/commands and "
+        f"{name}/effort_command; select one with --command-topic",
+    )
+    chosen = ["--command-topic", "forward_effort_controller/commands"]
+    _, line = nudge("planar_2r", "joint_2", *chosen, typed="no", before=inside)
+    assert line == "robot-dynamics ros: nothing was pushed"

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
                 node_subprocess(node, arm.domain, arguments=arguments, log=log.file, **values)
             )
 
-        console.print(f"[bold]{robot.name}[/], {robot.dof} joints, {factor:g} of its masses: hold")
+        console.print(f"{robot.name}, {robot.dof} joints, {factor:g} of its masses: hold")
         started = {node: start(node, [*info, *given], **own[node]) for node in own}
         name = ["-r", "__node:=controller_node_standby"]
         start("controller_node", [*info, *name, *standby_given], standby=True)

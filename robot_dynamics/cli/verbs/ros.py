@@ -1,6 +1,7 @@
 """Control running nodes without the `ros2` command.
 
     robot-dynamics ros move joint_1=0.8,joint_2=-0.5 --time 2   send a goal
+    robot-dynamics ros move joint_1=0.1 --relative              the same from where the joint is
     robot-dynamics ros echo effort_command_named --count 1      what is commanded
     robot-dynamics ros mode pd_gravity                          another control mode
     robot-dynamics ros payload 1.2 --com 0,0,0.05               report a load
@@ -16,6 +17,7 @@ ROS_DOMAIN_ID and --namespace select the nodes.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     move = actions.add_parser("move", help="send a goal to feedforward_node")
     move.add_argument("goal", help="joint=position,... in rad or m")
     move.add_argument("--time", type=positive, default=2.0, help="to get there, s (default: 2)")
+    move.add_argument(
+        "--relative", action="store_true", help="positions are changes of the measured ones"
+    )
     echo = actions.add_parser("echo", help="print messages of a topic")
     echo.add_argument("topic")
     echo.add_argument("--count", type=int, default=0, help="how many (default: until Ctrl-C)")
@@ -52,6 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     nudge.add_argument("robot", help="name or URDF path; its joints in the order of the command")
     nudge.add_argument("joint")
     nudge.add_argument("--effort", type=float, help="N m or N (default: 2 %% of the limit)")
+    nudge.add_argument(
+        "--command-topic", metavar="TOPIC", default="",
+        help="of the commands (default: forward_effort_controller/commands or effort_command, "
+        "whichever a node reads)",
+    )  # fmt: skip
     nudge.add_argument("--yes", action="store_true", help="push without asking")
     take_negative_lists(nudge)
     for name in ("set", "get"):
@@ -83,6 +93,9 @@ def run(arguments: argparse.Namespace) -> int:
     goal = goal_of(arguments.goal, arguments.time) if arguments.action == "move" else None
     with terminal(arguments.namespace) as ros:
         if goal is not None:
+            if arguments.relative:
+                start = ros.positions(goal.joint_names)
+                goal = replace(goal, positions=goal.positions + start)
             print(ros.move(goal))
         else:
             _do(ros, arguments)
@@ -96,12 +109,14 @@ def _nudge(arguments: argparse.Namespace) -> int:
 
     robot, joint = load_robot(arguments.robot), arguments.joint
     effort = effort_of(robot, joint, arguments.effort)
-    with joined(lambda context: Nudge(context, arguments.namespace, robot)) as ros:
-        ros.check()
+    with joined(
+        lambda context: Nudge(context, arguments.namespace, robot, arguments.command_topic)
+    ) as ros:
+        topic = ros.check()
         print(
-            f"'{joint}' gets up to {effort:+g} N m or N until something moves by 0.01 rad or m, "
-            "and every other joint none:\nclose their brakes or support the arm, stay clear, and "
-            "keep a hand on the emergency stop"
+            f"'{joint}' gets up to {effort:+g} N m or N on {topic} until something moves by "
+            "0.01 rad or m, and every other joint none:\nclose their brakes or support the arm, "
+            "stay clear, and keep a hand on the emergency stop"
         )
         if not arguments.yes and input(f"type {joint} to push it: ") != joint:
             raise RobotDynamicsError("nothing was pushed")

@@ -14,13 +14,19 @@ from contextlib import contextmanager
 
 import numpy as np
 from rclpy.context import Context
+from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robot_dynamics.control import effort_limits
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, check_known
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, JointReader, effort_msg
+from robot_dynamics.nodes.ros.messages import (
+    COMMAND_TOPIC,
+    HARDWARE_TOPIC,
+    JointReader,
+    effort_msg,
+)
 from robot_dynamics.nodes.ros.terminal import Terminal
 from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, STATE_QOS, other_publishers_of
 from robot_dynamics.robot import Robot
@@ -42,6 +48,9 @@ WATCHED_S, RISING_S = 0.5, 1.5
 
 PERIOD_S = 0.01
 """Period of the commands, s."""
+
+DISCOVERY_S = 1.0
+"""Time for discovery of other nodes on the topics of the commands, s."""
 
 STATES_TIMEOUT_S = 0.1
 """Age of joint_states that ends a nudge, s."""
@@ -73,15 +82,21 @@ class Nudge(Terminal):
         context: Context of rclpy.
         namespace: Namespace of the arm.
         robot: The robot, whose joints are commanded in its order.
+        topic: Topic of the commands; empty for that of the documents, or of the simulator, that a
+            node subscribes to.
     """
 
-    def __init__(self, context: Context, namespace: str, robot: Robot) -> None:
+    def __init__(self, context: Context, namespace: str, robot: Robot, topic: str = "") -> None:
         super().__init__(context, namespace)
         self._robot = robot
         self._states = JointReader("joint_states", robot.joint_names)
         self._came, self._fault = 0.0, ""
         self.node.create_subscription(JointState, "joint_states", self._on_state, STATE_QOS)
-        self._command = self.node.create_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
+        self._commands = [
+            self.node.create_publisher(Float64MultiArray, name, OUTPUT_QOS)
+            for name in ([topic] if topic else [HARDWARE_TOPIC, COMMAND_TOPIC])
+        ]
+        self._command = self._commands[0]
 
     def _on_state(self, msg: JointState) -> None:
         try:
@@ -90,19 +105,34 @@ class Nudge(Terminal):
         except RobotDynamicsError as error:
             self._fault = str(error)
 
-    def check(self) -> None:
+    def check(self) -> str:
         """Check that states come, that a node takes commands, and that no other one gives them.
+
+        Returns:
+            Topic of the commands.
 
         Raises:
             RobotDynamicsError: If not.
         """
-        topic = self._command.topic_name
+
+        def taken() -> list[Publisher]:
+            return [each for each in self._commands if each.get_subscription_count()]
+
+        names = [each.topic_name for each in self._commands]
         self._until(lambda: self._states.complete, "no joint_states of all joints come")
-        self._until(self._command.get_subscription_count, f"no node subscribes to {topic}")
+        self._until(taken, f"no node subscribes to {' or '.join(names)}")
+        self._spin(DISCOVERY_S)
+        if len(taken()) > 1:
+            raise ArgumentError(
+                f"nodes subscribe to {' and '.join(names)}; select one with --command-topic"
+            )
+        [self._command] = taken()
+        topic: str = self._command.topic_name
         if others := other_publishers_of(self.node, [topic]):
             raise RobotDynamicsError(
                 f"{', '.join(others)} commands the arm on {topic}; end it before a nudge"
             )
+        return topic
 
     def push(self, joint: str, effort: float) -> str:
         """Push a joint until something moves, then let go; return the verdict.
@@ -123,7 +153,10 @@ class Nudge(Terminal):
             moved = self._first_moved(start, tau, RISING_S)
             way = self._states.position - start
         if moved is None:
-            return f"'{joint}' did not move under {effort:g}; open its brake, or raise --effort"
+            return (
+                f"'{joint}' did not move under {effort:g}; activate the controller, open the brake "
+                "of the joint, or raise --effort"
+            )
         if moved != k:
             raise RobotDynamicsError(
                 f"WRONG ORDER: the effort of '{joint}' moved '{self._robot.joint_names[moved]}' by "

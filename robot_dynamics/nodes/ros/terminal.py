@@ -27,12 +27,18 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.user_files import parse_yaml
 from robot_dynamics.nodes.ros.diagnostics import in_words as value_in_words
 from robot_dynamics.nodes.ros.load_messages import payload_msg
-from robot_dynamics.nodes.ros.messages import ANSWER_TOPIC, trajectory_msg
+from robot_dynamics.nodes.ros.messages import ANSWER_TOPIC, JointReader, trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import hint
-from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, publishers_of, subscribers_of
+from robot_dynamics.nodes.ros.topics import (
+    STATE_QOS,
+    TRAJECTORY_QOS,
+    publishers_of,
+    subscribers_of,
+)
 from robot_dynamics.nodes.ros.transport import init_rclpy
 from robot_dynamics.trajectory import Waypoints
 
@@ -125,6 +131,24 @@ class Terminal:
                 names = ", ".join(subscribers_of(self.node, topic)) or "a node"
                 return f"sent to {names.lstrip('/')}, which does not answer"
         raise RobotDynamicsError("no answer from feedforward_node; see its log")
+
+    def positions(self, joint_names: Sequence[str]) -> Array:
+        """Return the measured positions of some joints, rad or m.
+
+        Raises:
+            RobotDynamicsError: If no joint_states name them.
+        """
+        states = JointReader("joint_states", joint_names)
+        messages: list[JointState] = []
+
+        def complete() -> bool:
+            while messages:
+                states.read(messages.pop(0))
+            return states.complete
+
+        self.node.create_subscription(JointState, "joint_states", messages.append, STATE_QOS)
+        self._until(complete, f"no joint_states of {', '.join(joint_names)} come")
+        return states.position.copy()
 
     def carry(self, mass: float, com: Sequence[float], frame: str) -> str:
         """Set the payload of all nodes that read it, or of none.
