@@ -27,7 +27,9 @@ def test_an_arm_holds_moves_stops_and_survives_a_killed_controller(tmp_path, cap
     config.write_text(LISTS)
     words = ["planar_2r", "--motion", str(motion), "--config", str(config), "--rate", "250"]
     assert main(["rehearse", *words, "--json"]) == 0
-    steps = {step["name"]: step for step in json.loads(capsys.readouterr().out)["steps"]}
+    said = capsys.readouterr()
+    assert said.err.startswith("planar_2r, 2 joints, 1.1 of its masses: hold\n")
+    steps = {step["name"]: step for step in json.loads(said.out)["steps"]}
     assert list(steps) == [
         "hold",
         "motion",

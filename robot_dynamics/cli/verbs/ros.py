@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     nudge.add_argument(
         "--command-topic", metavar="TOPIC", default="",
         help="of the commands (default: forward_effort_controller/commands or effort_command, "
-        "whichever a node reads)",
+        "the one that a node reads)",
     )  # fmt: skip
     nudge.add_argument("--yes", action="store_true", help="push without asking")
     take_negative_lists(nudge)
