@@ -51,7 +51,7 @@ ROUND_OFF = 1e-9
 """Largest difference per effort limit: both sides sum the same terms in another order."""
 
 
-ROBOTS = ["ur5", "planar_2r", pytest.param("panda", marks=pytest.mark.thorough)]
+ROBOTS = ["ur5", *(pytest.param(x, marks=pytest.mark.thorough) for x in ("panda", "planar_2r"))]
 TREMBLE = 2e-4  # rad or m: a joint that moves by more than 1e-4 has an open brake
 
 

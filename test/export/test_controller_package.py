@@ -66,7 +66,9 @@ def hostile():
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["ur5", "panda", "planar_2r"])
+@pytest.mark.parametrize(
+    "name", ["planar_2r", *(pytest.param(x, marks=pytest.mark.thorough) for x in ("panda", "ur5"))]
+)
 def test_kernels_compute_the_efforts_of_another_formulation(tmp_path, name):
     locked = {"panda_finger_joint1": 0.02} if name == "panda" else {}
     robot, files = package_of(urdf_text(find_robot(name)), locked=locked)
