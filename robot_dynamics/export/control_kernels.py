@@ -170,9 +170,7 @@ class ControlKernels:
     """
 
     def __init__(self, dynamics: Dynamics, endpoint: str | None) -> None:
-        self._dynamics = dynamics
         robot = self.robot = dynamics.robot
-        self.endpoint = endpoint
         turning = continuous_joints(robot)
         self._continuous = turning if turning.any() else None
         self._parents = composite_body.elimination_parents(merge_fixed(robot))

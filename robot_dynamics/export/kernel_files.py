@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from robot_dynamics.compiler.graph.trace import Program
-from robot_dynamics.compiler.source.c import c_source
+from robot_dynamics.compiler.source.c import c_source, prototype
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.export.control_kernels import COUPLED
 
-LOAD = {"payload": 10, "gravity": 3}
-"""Inputs of a load, with their sizes. The C++ functions take both, the kernels what they use."""
+LOAD = ("payload", "gravity")
+"""Inputs of a load. The C++ functions take both, the kernels those that the robot has."""
+
+MODEL = (*LOAD, "drives", "tuning")
+"""Inputs of all kernels that evaluate the model, behind the others."""
 
 
 def kernels_c(package: str, programs: Mapping[str, Program], header: Mapping[str, str]) -> str:
@@ -25,34 +27,14 @@ def kernels_c(package: str, programs: Mapping[str, Program], header: Mapping[str
 
 def kernels_hpp(package: str, programs: Mapping[str, Program]) -> str:
     """Write the C++ header that calls them without the name of the package."""
-    prototypes, wrappers = [], []
-    for name, program in programs.items():
-        inputs = {key: math.prod(shape) for key, shape in program.inputs.items()}
-        outputs = {key: math.prod(output.shape) for key, output in program.outputs.items()}
-        arguments = [f"const double {key}[{size}]" for key, size in inputs.items()]
-        arguments += [f"double {key}[{size}]" for key, size in outputs.items()]
-        prototypes.append(f"void {package}_{name}({', '.join(arguments)});")
-        if name.startswith("law_"):
-            continue
-        names = list(inputs)
-        given = {**inputs}
-        for key, size in LOAD.items():
-            if "drives" in inputs and key not in inputs:
-                given[key] = size
-        order = [k for k in given if k not in ("drives", "tuning")]
-        order = [k for k in order if k not in LOAD] + [k for k in LOAD if k in given]
-        order += [k for k in ("drives", "tuning") if k in given]
-        parameters = [
-            f"const double * {key if key in inputs else f'/* {key} */'}" for key in order
-        ] + [f"double * {key}" for key in outputs]
-        wrappers.append(
-            f"inline void {name}({', '.join(parameters)})\n{{\n"
-            f"  {package}_{name}({', '.join([*names, *outputs])});\n}}"
-        )
-    declared = "\n".join(prototypes)
+    named = {name: replace(p, name=f"{package}_{name}") for name, p in programs.items()}
+    wrappers = [
+        _wrapper(name, program) for name, program in named.items() if not name.startswith("law_")
+    ]
+    declared = "\n".join(f"{prototype(program)};" for program in named.values())
     law = programs[f"law_{COUPLED}"]
     used = [key for key in LOAD if key in law.inputs]
-    load = ", ".join(f"const double * {key if key in used else f'/* {key} */'}" for key in LOAD)
+    load = _parameters(LOAD, used)
     passed = ", ".join(["desired", "measured", *used, "drives", "tuning", "asked"])
     cases = "\n".join(
         f"    case Mode::{mode}:\n      {package}_law_{mode}({passed});\n      return;"
@@ -94,3 +76,18 @@ inline void law(
 
 #endif  // {package}_KERNELS_HPP_
 """
+
+
+def _wrapper(name: str, program: Program) -> str:
+    """Write the C++ function that calls the one of a program."""
+    taken = [key for key in program.inputs if key not in MODEL]
+    taken += MODEL if "drives" in program.inputs else ()
+    results = [f"double * {key}" for key in program.outputs]
+    parameters = ", ".join([_parameters(taken, program.inputs), *results])
+    arguments = ", ".join([*program.inputs, *program.outputs])
+    return f"inline void {name}({parameters})\n{{\n  {program.name}({arguments});\n}}"
+
+
+def _parameters(names: Iterable[str], used: Container[str]) -> str:
+    """Return input parameters; those that are not used have their names in comments."""
+    return ", ".join(f"const double * {n if n in used else f'/* {n} */'}" for n in names)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-
-from robot_dynamics.foundation.arrays import Array
+from collections.abc import Iterable
 
 
 def number(x: float) -> str:
@@ -14,7 +13,7 @@ def number(x: float) -> str:
     return repr(x + 0.0)
 
 
-def vector(values: Array) -> str:
+def vector(values: Iterable[float]) -> str:
     """Return the initializer of a std::array."""
     return "{{" + ", ".join(number(float(x)) for x in values) + "}}"
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
 from robot_dynamics.dynamics.variant import payload_numbers
+from robot_dynamics.export.literals import vector
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
@@ -51,7 +52,7 @@ def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None) -> s
             feedforward = tau + friction.smooth(qd, DEFAULT_WIDTH, tau)
             motion = np.concatenate([q, qd, qdd])
             numbers = (motion, payload_numbers(body), gravity, feedforward)
-            rows.append("  {" + ",\n   ".join(map(_vector, numbers)) + "}")
+            rows.append("  {" + ",\n   ".join(map(_rounded, numbers)) + "}")
     cases = ",\n".join(rows)
     return f"""#ifndef {package}_REFERENCE_EFFORTS_HPP_
 #define {package}_REFERENCE_EFFORTS_HPP_
@@ -85,6 +86,6 @@ constexpr std::array<ReferenceEfforts, {len(rows)}> REFERENCE_EFFORTS = {{{{
 """
 
 
-def _vector(values: Array) -> str:
+def _rounded(values: Array) -> str:
     # The last digits depend on the sines of the machine
-    return "{{" + ", ".join(repr(float(f"{x:.12e}") + 0.0) for x in values) + "}}"
+    return vector([float(f"{x:.12e}") for x in values])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from robot_dynamics.control.limits import (
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.sampling.dead_reckoning import MOST_SHARE, MOVES, WINDOW_S
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.control.sampling.tuning import Sampling
+from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
 from robot_dynamics.control.setpoint import USUAL_SPEED
 from robot_dynamics.control.status import SHORTEST_PAUSE_S, Brakes
 from robot_dynamics.dynamics.dynamics import Dynamics
@@ -57,16 +57,13 @@ def robot_hpp(
     none = np.zeros(robot.dof)
     friction = Friction.of(robot)
     rows = {k: np.broadcast_to(getattr(friction, k, none), robot.dof) for k in DriveRows._fields}
-    effort_rate = default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO)
     names = ",\n".join(f"  {text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
     turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
     modes = ",\n".join(f"  {name}" for name in MODES)
     mode_names = _list(text(name) for name in MODES)
-    adds = "\n".join(
-        f"    case Mode::{name}: return {'true' if law.by_joint else 'false'};"
-        for name, law in MODES.items()
-    )
+    adds = _cases({name: law.by_joint for name, law in MODES.items()})
+    follows = _cases({name: law.feedback for name, law in MODES.items()})
     drives = ",\n".join(f"  {vector(rows[name])}" for name in DriveRows._fields)
     effort_rate = default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO)
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
@@ -131,6 +128,15 @@ enum class Mode : int
 }};
 constexpr std::array<const char *, {len(MODES)}> MODES = {{{{{mode_names}}}}};
 
+/// Returns whether a law brings the arm to the reference; if not, a hand may lead it.
+constexpr bool follows_reference(Mode mode)
+{{
+  switch (mode) {{
+{follows}
+  }}
+  return false;
+}}
+
 /// Returns whether feedback joint by joint is added to the effort of a law.
 constexpr bool adds_pd(Mode mode)
 {{
@@ -168,9 +174,13 @@ constexpr std::array<double, 10> PAYLOAD = {vector(payload_numbers(payload or In
 
 def _tunings(dynamics: Dynamics, bandwidth: float) -> str:
     """Write the default gains by update rate, as controller_node would choose them."""
+    wanted = ideal_gains(dynamics, bandwidth)
+    base = Model(dynamics, wanted, bandwidth=bandwidth)
+    tuning = LoopTuning(dynamics, wanted, bandwidth, DEFAULT_PERIOD_S)
     rows = []
     for rate in RATES:
-        model = tuned(dynamics, bandwidth, rate)
+        tuning.sampling = Sampling.of(1.0 / rate)  # each state is answered within a period
+        model = tuning.model(base)
         coupled = "true" if model.coupled else "false"
         rows.append(
             f"  {{{number(rate)}, {coupled}, {number(model.bandwidth)},\n"
@@ -191,12 +201,12 @@ constexpr std::array<DefaultGains, {len(rows)}> DEFAULT_GAINS = {{{{
 }}}};"""
 
 
-def tuned(dynamics: Dynamics, bandwidth: float, rate: float) -> Model:
-    """Return a model with default gains of a loop that answers each state within a period."""
-    wanted = ideal_gains(dynamics, bandwidth)
-    tuning = LoopTuning(dynamics, wanted, bandwidth, 1.0 / rate)
-    tuning.sampling = Sampling.of(1.0 / rate)
-    return tuning.model(Model(dynamics, wanted, bandwidth=bandwidth))
+def _cases(values: Mapping[str, bool]) -> str:
+    """Return the cases of a switch over the modes."""
+    return "\n".join(
+        f"    case Mode::{name}: return {'true' if value else 'false'};"
+        for name, value in values.items()
+    )
 
 
 def _list(items: Iterable[str]) -> str:

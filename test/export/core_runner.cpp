@@ -96,8 +96,6 @@ int main()
       }
     } else if (code == 5.0) {
       core.resume();
-    } else if (code == 6.0) {
-      core.halt();
     }
   }
   return std::fflush(stdout);

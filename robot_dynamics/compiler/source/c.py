@@ -80,7 +80,7 @@ def c_source(
 
 def _function(program: Program, scalar: str, body: Iterable[str]) -> str:
     lines = "\n".join(f"    {line}" for line in body)
-    return f"{_prototype(program, scalar)};\n\n{_prototype(program, scalar)}\n{{\n{lines}\n}}\n"
+    return f"{prototype(program, scalar)};\n\n{prototype(program, scalar)}\n{{\n{lines}\n}}\n"
 
 
 def _default_function(
@@ -131,7 +131,7 @@ def cpp_header(
 
 #include <array>
 
-extern "C" {_prototype(program, scalar)};
+extern "C" {prototype(program, scalar)};
 
 namespace robot_dynamics
 {{
@@ -195,7 +195,8 @@ def _is_real(text: str) -> bool:
     return any(c in text for c in ".e")
 
 
-def _prototype(program: Program, scalar: str) -> str:
+def prototype(program: Program, scalar: str = SCALARS[0]) -> str:
+    """Return the declaration of the function of a program, without a semicolon."""
     inputs = [f"const {scalar} {name}[{_size(shape)}]" for name, shape in program.inputs.items()]
     outputs = [
         f"{scalar} {name}[{_size(output.shape)}]" for name, output in program.outputs.items()

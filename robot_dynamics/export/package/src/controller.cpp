@@ -342,7 +342,7 @@ controller_interface::return_type ArmController::update_and_write_commands(
   const bool commands = core_.update(q_, qd_, now_, command_);
   if (commands) {
     Vector position = snapshot_.q;
-    if (settings_.mode != Mode::gravity_compensation) {
+    if (follows_reference(settings_.mode)) {
       for (std::size_t i = 0; i < N; ++i) {
         const double lead = snapshot_.chained ? lead_ : 0.0;
         position[i] = command_.desired.q[i] + lead * command_.desired.qd[i];

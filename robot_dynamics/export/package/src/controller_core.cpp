@@ -22,8 +22,6 @@ bool finite(const Vector & values)
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 
-bool follows_reference(Mode mode) { return mode != Mode::gravity_compensation; }
-
 std::array<double, 3 * N> rows_of(const Motion & motion)
 {
   std::array<double, 3 * N> rows{};
@@ -113,9 +111,7 @@ void ControllerCore::activate(const Settings & settings)
 void ControllerCore::use(const Settings & settings)
 {
   const bool was_led = !follows_reference(settings_.mode);
-  const Load target = load_target_;
   settings_ = settings;
-  settings_.load = target;
   renew_ = true;
   // The arm may have been led anywhere meanwhile
   led_by_hand_ = led_by_hand_ || (was_led && follows_reference(settings.mode));
@@ -133,9 +129,8 @@ void ControllerCore::carry(const Load & load)
 
 bool ControllerCore::resume()
 {
-  const bool resumed = halted_ || stop_.cause != Cause::none;
+  const bool resumed = stop_.cause != Cause::none;
   returning_ = returning_ || resumed;
-  halted_ = false;
   stop_ = Stop();
   return resumed;
 }
@@ -150,13 +145,13 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
   }
   if (status_ == Status::tracking && has_reference_) {
     // A sender that was stopped, or another one, goes on elsewhere: join it as at the start
-    const Motion before = desired_now(now);
     const Vector jump = position_error(motion.q, reference_now(now).q);
     for (std::size_t i = 0; i < N && !jumps_; ++i) {
       jumps_ = std::abs(jump[i]) > NEAREST[i];
     }
     if (jumps_) {
-      jump_begin_ = {before.q, before.qd, {}};
+      jump_begin_ = desired_now(now);
+      jump_begin_.qdd = {};
     }
   }
   reference_ = reference;
@@ -172,8 +167,6 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
   }
   return true;
 }
-
-void ControllerCore::forget_reference() { reference_at_ = NEVER; }
 
 bool ControllerCore::stale(double since, double timeout, double now) const
 {
@@ -303,7 +296,7 @@ Status ControllerCore::next_status(double now, const Cycle * tracked)
   if (stop_.cause != Cause::none) {
     return Status::stopped;
   }
-  if (halted_ || stale(reference_at_, settings_.reference_timeout, now)) {
+  if (stale(reference_at_, settings_.reference_timeout, now)) {
     return Status::holding;
   }
   returning_ = returning_ && !reference_is_near(now);

@@ -152,18 +152,12 @@ public:
   /// Use another load; it is reached on a ramp, and no effort fades.
   void carry(const Load & load);
 
-  /// Follow no reference any more: come to rest and hold.
-  void halt() { halted_ = true; }
-
-  /// Follow references again after a stop or `halt`, once they are where the arm is.
+  /// Follow references again after a stop, once they are where the arm is.
   /// Returns whether there was anything to resume.
   bool resume();
 
   /// Take a reference that arrived at a time. Returns whether every number is finite.
   bool set_reference(const Reference & reference, double now);
-
-  /// Forget the reference: none comes from now on.
-  void forget_reference();
 
   /// Compute the command of a cycle. Returns false where nothing is to be commanded: before the
   /// first finite state, and long after the last one.
@@ -211,7 +205,6 @@ private:
   Status status_ = Status::waiting;
   Stop stop_;
   bool begun_ = false;
-  bool halted_ = false;
   bool returning_ = false;
   bool renew_ = false;
   bool led_by_hand_ = false;
