@@ -89,7 +89,7 @@ class Process:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether it has not ended."""
         return self._process.poll() is None
 
     def wait_for_log(self, text: str) -> None:

@@ -71,7 +71,7 @@ HOLDER = "holder"
 
 @dataclass(frozen=True)
 class Subject:
-    """What is examined.
+    """The controller under examination.
 
     Attributes:
         name: Of the controller on the effort interfaces.

@@ -69,7 +69,7 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Return whether it has not ended."""
         return self.process.poll() is None
 
     def wait_for_log(self, text: str, patience: float = 60.0) -> None:

@@ -82,7 +82,7 @@ def exported(request, tmp_path_factory):
 
 
 class Core:
-    """What the C++ core is asked, and its answers once it has run."""
+    """Requests to the C++ core, and its answers once it has run."""
 
     def __init__(self, n, program):
         self._n, self._program, self._asked = n, program, []

@@ -1,4 +1,4 @@
-"""Exported packages: their code compiles and computes, whatever the names of the robot are."""
+"""Code of exported packages, which compiles and computes for any names of the robot."""
 
 import re
 import shutil

@@ -12,7 +12,7 @@ from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.study.distributions import distribution_of
 
 DISGUISED = ("1_0", "\u0663", "1\u00a0", "\u20071", "1e-310", "0x10", "1e", "--1", "1 2", "", "१")
-"""What `float` reads as a number, or nearly, beside 1e-310, which has lost digits."""
+"""Texts that `float` reads as a number, or nearly; 1e-310 has lost digits."""
 
 
 @pytest.mark.parametrize("text", ["0", " 1.5\t", "-.5", "+1.", "1e-3", "2E+4", "-0.0", "1e-307"])
