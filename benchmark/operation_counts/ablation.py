@@ -23,7 +23,7 @@ from benchmark.table import Table
 from robot_dynamics import Robot, read_urdf
 from robot_dynamics.compiler.graph.optimize import PASSES, Pass, gather_multiples, optimize
 from robot_dynamics.compiler.graph.trace import operation_count, trace
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import InverseDynamics, augmented_body, newton_euler
 from robot_dynamics.reduction import ReducedRobot, reduce
 from robot_dynamics.reduction.reduced_robot import KINDS, Plan, found_by_search, plan_of

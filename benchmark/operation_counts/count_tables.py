@@ -26,7 +26,7 @@ from benchmark.operation_counts.recursions import (
 from benchmark.operation_counts.strict_count import strict_count
 from benchmark.table import Table
 from robot_dynamics.compiler.graph.trace import operation_count
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import FORMULATIONS, formulation_named
 
 ANGELES_TABLE_1 = (

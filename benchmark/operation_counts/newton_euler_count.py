@@ -13,7 +13,7 @@ from __future__ import annotations
 from benchmark.operation_counts.general_arm import trace_general_arm
 from benchmark.operation_counts.recursions import CountComparison, Difference
 from robot_dynamics.compiler.graph.trace import operation_count
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import newton_euler
 
 FORMAL = (126, 100)

@@ -20,7 +20,7 @@ from benchmark.operation_counts.general_zero_arm import trace_general_zero_arm
 from benchmark.operation_counts.strict_count import strict_zero_count
 from robot_dynamics.algorithms.composite_body import factorise, solve
 from robot_dynamics.compiler.graph.trace import operation_count
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.formulations import kane, zero_reference, zero_reference_direct
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.compiler.graph.trace import Program, operation_count
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 
 
 def flat(values: Any) -> Any:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robot_dynamics.compiler.kernel import Backend, Kernel, OperationCount, backend_named
+from robot_dynamics.compiler.kernel import Backend, Kernel, backend_named
 from robot_dynamics.compiler.native.entry.native_entry import is_entry
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.dynamics.variant import MOTION_ONLY, Variant
 from robot_dynamics.errors import ArgumentError, RobotError, check_known, unknown_name
 from robot_dynamics.formulations.registry import (

@@ -21,8 +21,8 @@ import numpy.typing as npt
 from robot_dynamics.algorithms.base_axes import base_axes, endpoint_efforts, on_tree
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.trace import Program, operation_count, trace
-from robot_dynamics.compiler.kernel import OperationCount
 from robot_dynamics.compiler.native.native_kernel import compile_native
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.errors import ArgumentError, EmptyModelError, ShapeError, unknown_name
 from robot_dynamics.formulations import InverseDynamics, formulation_named
 from robot_dynamics.formulations.dalembert import axes_in_link, equations_on_tree, velocity_columns

@@ -15,7 +15,7 @@ from benchmark.operation_counts.recursions import (
     Difference,
 )
 from oracles import example_folder
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 
 
 @pytest.mark.thorough

@@ -26,7 +26,7 @@ from robot_dynamics.compiler.graph.trace import (
     rewrite,
     use_counts,
 )
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 
 Pass = Callable[[Program], Program]
 

@@ -41,7 +41,7 @@ from robot_dynamics.compiler.graph.operations import (
     SIN,
     SUBTRACT,
 )
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.errors import ArgumentError, TraceError
 from robot_dynamics.foundation.lazy import cached_property
 

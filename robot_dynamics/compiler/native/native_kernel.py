@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.compiler.kernel import Given, Kernel, OperationCount, Results, program_of
+from robot_dynamics.compiler.kernel import Given, Kernel, Results, program_of
 from robot_dynamics.compiler.kernel_arguments import (
     Arguments,
     check_arguments,
@@ -29,6 +29,7 @@ from robot_dynamics.compiler.native import cache, llvm
 from robot_dynamics.compiler.native.entry import native_entry
 from robot_dynamics.compiler.native.entry.native_entry import builtin_function, follow_with
 from robot_dynamics.compiler.native.parallel import processors, run_blocks
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import has_masked, refuse_non_finite
 from robot_dynamics.foundation.lazy import cached_property, imported

@@ -14,7 +14,7 @@ from robot_dynamics.compiler.graph.optimize import (
     share_sums,
 )
 from robot_dynamics.compiler.graph.trace import operation_count, trace
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.compiler.source.python import compile_python
 from robot_dynamics.robot.transforms import merge_fixed
 from strategies import robots, seeds

@@ -15,7 +15,7 @@ from robot_dynamics.compiler.graph.trace import (
     trace,
     use_counts,
 )
-from robot_dynamics.compiler.kernel import OperationCount
+from robot_dynamics.compiler.operation_count import OperationCount
 from robot_dynamics.errors import ArgumentError, TraceError
 
 
