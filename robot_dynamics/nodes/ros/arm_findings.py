@@ -24,9 +24,10 @@ from robot_dynamics.nodes.ros.topics import (
 )
 from robot_dynamics.nodes.ros.transport import init_rclpy
 
-DISCOVERY_S, LONGEST_DISCOVERY_S = 1.5, 6.0
-"""Time for the discovery of running nodes, and the longest time to wait until every node that
-publishes commands has announced its lease, s."""
+DISCOVERY_S, LONGEST_DISCOVERY_S = 3.5, 8.0
+"""Time for the discovery of running nodes, longer than the 3 s between two announcements of a
+participant, and the longest time to wait until every node that publishes commands has announced its
+lease, s."""
 
 Leases = dict[str, bool]
 """Nodes by name that announced a lease, and whether they hold it."""

@@ -1,19 +1,21 @@
 """Diagnostics and `robot-dynamics doctor` name what holds the arm."""
 
 from concurrent.futures import ThreadPoolExecutor
+from time import monotonic
 
 import pytest
 
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.duration import Duration
 from std_msgs.msg import Float64MultiArray, String
 
 from robot_dynamics.nodes.machine import Finding
 from robot_dynamics.nodes.ros import arm_findings as module
 from robot_dynamics.nodes.ros.arm_findings import arm_findings
 from robot_dynamics.nodes.ros.topics import DESCRIPTION_QOS, keepers_of
-from ros_system import wait_for
+from ros_system import PATIENCE, wait_for
 
 COMMON = {"urdf_path": "planar_2r", "rate": 100.0}
 PATIENT = {**COMMON, "standby": True, "standby_timeout": 10.0}  # a busy machine is no takeover
@@ -62,7 +64,8 @@ def test_a_lease_counts_until_it_ends_and_a_publisher_without_one_is_named(
     peer, domain, monkeypatch
 ):
     monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
-    monkeypatch.setattr(module, "LONGEST_DISCOVERY_S", 4.0)
+    monkeypatch.setattr(module, "DISCOVERY_S", 2 * PATIENCE)
+    monkeypatch.setattr(module, "LONGEST_DISCOVERY_S", 2 * PATIENCE)
     first, second = (
         peer.node.create_publisher(String, "/left/effort_command/lease", DESCRIPTION_QOS)
         for _ in range(2)
@@ -71,11 +74,17 @@ def test_a_lease_counts_until_it_ends_and_a_publisher_without_one_is_named(
     lease = peer.node.create_publisher(String, "/right/effort_command/lease", DESCRIPTION_QOS)
     lease.publish(String(data="another 2"))
     peer.node.create_publisher(Float64MultiArray, "/right/effort_command", 1)
+    begin = monotonic()
     with ThreadPoolExecutor() as executor:
         asked = executor.submit(arm_findings)
-        wait_for(first.get_subscription_count, "the doctor")
+        for publisher in (first, second, lease):
+            wait_for(publisher.get_subscription_count, "the doctor")
         second.publish(String(data="standby:spare_standby 3"))
         first.publish(String(data="peer"))
+        for publisher in (first, second, lease):
+            assert publisher.wait_for_all_acked(Duration(seconds=PATIENCE))
+        # What arrived is read within 3 s; "peer" stays silent, so the doctor waits to the end
+        monkeypatch.setattr(module, "LONGEST_DISCOVERY_S", monotonic() - begin + 3.0)
         left, right = asked.result()
     assert left == Finding("/left/effort_command", "spare_standby commands; stands by: nothing")
     found = "another commands; stands by: nothing; no answer from peer"
