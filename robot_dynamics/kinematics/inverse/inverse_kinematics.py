@@ -37,7 +37,11 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
 )
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
 from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
-from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, NumericSolver
+from robot_dynamics.kinematics.inverse.numeric_inverse import (
+    POLISHED,
+    NumericSolver,
+    pose_and_jacobian,
+)
 from robot_dynamics.kinematics.inverse.self_motion import free_angles_within_reach, self_motions
 from robot_dynamics.kinematics.selection import DIRECTIONS, Directions, Selection
 from robot_dynamics.robot.endpoint import only_tip
@@ -326,13 +330,12 @@ class InverseKinematics:
         q, residual = self._numeric.solve(R, p, start)
         valid = (residual <= REACHED)[:, None]
         reasons = np.full(len(R), None, dtype=object)
-        n, m = len(self.joint_names), len(self.selection.rows)
-        few = f"; {n} joints reach few poses in {m} directions: select {n} or fewer" * (n < m)
+        remedy = "" if valid.all() else self._remedy()
         for row in np.flatnonzero(~valid[:, 0]):
             reasons[row] = (
                 f"the search did not converge: the nearest positions miss the pose by "
                 f"{residual[row]:.3g}; it is out of reach within the limits, or give another start"
-                f"{few}"
+                f"{remedy}"
             )
         return InverseSolutions(
             q=np.where(valid, q, np.nan)[:, None],
@@ -343,6 +346,18 @@ class InverseKinematics:
             reason=reasons,
             self_motion=np.full(valid.shape, None, dtype=object),
         )
+
+    def _remedy(self) -> str:
+        """Return the directions that are better left free, for the end of a reason."""
+        n, m = len(self.joint_names), len(self.selection.rows)
+        bent = np.linspace(0.3, 1.1, n)
+        J = np.array(pose_and_jacobian(self._chain, bent)[2], dtype=np.float64)
+        idle = np.abs(J).max(axis=1) < REACHED
+        still = [DIRECTIONS[row] for row in self.selection.rows if idle[row]]
+        if still and (self.selection.axes == "root" or self.selection.all):
+            return f"; no joint moves {' '.join(still)}: leave them out of the selection"
+        few = f"; {n} joints reach few poses in {m} directions: select {n} or fewer"
+        return few if n < m else ""
 
 
 def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:
