@@ -260,9 +260,9 @@ def pose_error(
 
     Axes of the frame are those at the wanted pose. The orientation counts by its three, two or one
     selected directions: as a rotation vector; as the least rotation that brings the free axis to
-    where it should be; or as the angle of the turn about the selected axis that comes before a
-    rotation about a perpendicular one. Each is zero for half a turn, from which other starts lead
-    away.
+    where it should be; or as the angle about the selected axis, where a rotation is a turn about it
+    and a rotation about a perpendicular axis. The first two are zero for half a turn, from which
+    other starts lead away.
 
     Returns:
         Target minus present pose, m and rad, position over orientation; the Jacobian of its
