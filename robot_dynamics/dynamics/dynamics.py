@@ -307,7 +307,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         """
         try:
             kernel = self._resolved[name, frame, wrench is None, payload is None, gravity is None]
-        except (KeyError, TypeError):  # the latter of a frame that is no name, which is refused
+        except (KeyError, TypeError, ValueError):  # the last two of a frame that is no name
             kernel = self._resolve(name, wrench, frame, payload, gravity)
         beside: tuple[npt.ArrayLike, ...] = () if wrench is None else (wrench,)
         if payload is not None:
@@ -363,7 +363,7 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
         """Find the kernel of a method about a frame, once for each frame."""
         try:
             return self._resolved[name, frame]
-        except (KeyError, TypeError):  # as in `_call`
+        except (KeyError, TypeError, ValueError):  # as in `_call`
             place = only_tip(self._tree) if frame is None else frame
             kernel = self._resolved[name, frame] = self.kernel(name, Variant(frame=place))
             return kernel

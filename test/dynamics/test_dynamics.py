@@ -222,6 +222,15 @@ def test_a_variant_and_a_kernel_that_are_none_are_named():
         (lambda arm, q: arm.inverse(q, q, q, threads=0), "threads must be a whole number from 1"),
         (lambda arm, q: arm.pose(q, ["tool0"]), "a frame is given by its name, got ['tool0']"),
         (lambda arm, q: arm.pose(q, 3), "a frame is given by its name, got 3"),
+        # Hashing one raises ValueError, not TypeError
+        (
+            lambda arm, q: arm.pose(q, memoryview(bytearray(2))),
+            "a frame is given by its name, got ",
+        ),
+        (
+            lambda arm, q: arm.inverse(q, q, q, wrench=q, frame=memoryview(bytearray(2))),
+            "a frame is given by its name, got ",
+        ),
         (lambda arm, q: arm.source(["c"]), "no language '['c']' in robot_dynamics.compiler (lang"),
         (lambda arm, q: Dynamics(arm.robot, 3), "no formulation '3' in robot_dynamics.formulatio"),
         (lambda arm, q: Dynamics(arm.robot, ["kane"]), "no formulation '['kane']' in robot_dynam"),
