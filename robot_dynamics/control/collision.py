@@ -61,7 +61,7 @@ FADE_S, STOP_S = 0.02, 0.1
 RETREAT_S, NOTE_S = 0.2, 0.02
 """Duration of the motion that a retreat takes back, and period of its recording, s."""
 
-UNSEEN = 0.02
+INSENSITIVE = 0.02
 """Joint effort per force (N m/N) or moment (N m/(N m)) below which no joint feels a wrench."""
 
 
@@ -353,25 +353,25 @@ class HandWrench(NamedTuple):
     Args:
         wrench: Force (N) over moment (N m) about the origin of the frame, axes of the root link,
             shape (6,).
-        unseen: Directions of wrenches that no joint feels, as columns, shape (6, k).
+        unfelt: Directions of wrenches that no joint feels, as columns, shape (6, k).
         left_over: External efforts that no wrench at the hand explains, shape (n,): the contact
             is elsewhere, or the model is wrong.
     """
 
     wrench: Array
-    unseen: Array
+    unfelt: Array
     left_over: Array
 
     def __str__(self) -> str:
         values = ", ".join(f"{x:.3g}" for x in self.wrench)
-        lost = self.unseen.shape[1]
+        lost = self.unfelt.shape[1]
         return f"[{values}] N, N m" + (f"; {lost} of 6 directions move no joint" if lost else "")
 
 
 def hand_wrench(J: Array, effort: Array) -> HandWrench:
     """Find the wrench at the hand that external efforts show: least squares of J^T F = effort.
 
-    The component in directions that no joint feels, with singular values of J below `UNSEEN`,
+    The component in directions that no joint feels, with singular values of J below `INSENSITIVE`,
     stays zero. They are those of a singular pose, and of an arm with fewer than six joints.
     Damping keeps the others from being magnified next to such poses.
 
@@ -380,6 +380,6 @@ def hand_wrench(J: Array, effort: Array) -> HandWrench:
         effort: External efforts, shape (n,), N m or N.
     """
     U, values, _ = np.linalg.svd(J)
-    felt = U[:, : int(np.sum(values > UNSEEN))]
-    wrench = felt @ (weighted_inverse(J.T @ felt, damping=UNSEEN) @ effort)
+    felt = U[:, : int(np.sum(values > INSENSITIVE))]
+    wrench = felt @ (weighted_inverse(J.T @ felt, damping=INSENSITIVE) @ effort)
     return HandWrench(wrench, U[:, felt.shape[1] :], effort - J.T @ wrench)

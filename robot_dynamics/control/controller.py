@@ -13,7 +13,14 @@ import numpy as np
 
 from robot_dynamics.control.collision import FADE_S, FLOAT, NONE, RETREAT, STOP_S, CollisionMonitor
 from robot_dynamics.control.control_cycle import ControlCycle, Cycle, CycleState
-from robot_dynamics.control.laws import MODES, ControlLaw, Measured, Reference, position_error
+from robot_dynamics.control.laws import (
+    FLOATING,
+    MODES,
+    ControlLaw,
+    Measured,
+    Reference,
+    position_error,
+)
 from robot_dynamics.control.limits import (
     FAST,
     NEAR,
@@ -484,7 +491,7 @@ class Controller:
         """The present control law."""
         unled = self._supervisor.status is Status.HOLDING and self._reference is not None
         if self.stopped_by_collision and self.settings.collision.reaction == FLOAT:
-            return MODES[GRAVITY]
+            return FLOATING
         if unled and not self._supervisor.halted and self.settings.on_reference_timeout == GRAVITY:
             return MODES[GRAVITY]
         return MODES[self.settings.mode]

@@ -161,8 +161,8 @@ class CollisionParameters:
     reaction: str = parameter(
         Collision.reaction,
         "Reaction to an external effort beyond limits.<joint>.external_effort: none (it is not "
-        "computed), report, stop and hold, float under gravity compensation, or retreat a little "
-        "and hold",
+        "computed), report, stop and hold, float under gravity compensation and damping, or "
+        "retreat a little and hold",
         one_of=REACTIONS,
     )
     gain: float = parameter(
