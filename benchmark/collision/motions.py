@@ -19,11 +19,13 @@ from robot_dynamics.control.collision import (
     Collision,
     ObserverState,
     default_thresholds,
+    identified_thresholds,
     observer_equations,
     observer_settings,
 )
 from robot_dynamics.control.limits import velocity_limits
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.identification import Recording, identify
 from robot_dynamics.simulation import perturbed, with_mass_scaled
 from robot_dynamics.trajectory.motions import sample_poses
 
@@ -38,6 +40,10 @@ SPEED_SHARE, EFFORT_SHARE = 0.9, 0.9
 
 DRY_SHARE, VISCOUS_SHARE = 0.02, 0.02
 """Coulomb friction, and viscous friction at the speed limit, relative to the effort limit."""
+
+UNKNOWN, EFFORT_NOISE = 0.4, 0.02
+"""Largest relative error of the masses before identification, and noise of its efforts relative to
+the largest."""
 
 FRICTION_ERROR = 0.2
 """Relative error of the friction of the wrong model."""
@@ -64,7 +70,7 @@ class Findings:
         hours: Duration of all motions, h.
         share: Largest free r of each joint relative to its threshold, shape (N, n).
         smallest: Least constant push of each joint that is found, shape (N, 2, n), N m or N.
-        time: Time until a push of twice the threshold is found, shape (N, 2, n), s.
+        time: Time until a push of twice the present threshold is found, shape (N, 2, n), s.
         force: Least force at the hand that is found, shape (N, 6), N.
         force_time: Time until the forces of `PUSHES` are found, shape (N, 2, 6), s.
     """
@@ -84,12 +90,75 @@ def friction_of(robot: Robot) -> Friction:
     return Friction(VISCOUS_SHARE * limit / speed, DRY_SHARE * limit)
 
 
-def true_robots(robot: Robot, wrong: bool) -> list[Robot]:
-    """The arms that the model describes exactly, or with wrong masses."""
-    if not wrong:
-        return [robot]
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A model, and the true arms that it stands for.
+
+    Args:
+        model: The model.
+        truths: Equations and friction of the true arms.
+        threshold: Constant parts of the thresholds, shape (n,), N m or N.
+    """
+
+    model: Model
+    truths: list[tuple[Dynamics, Friction]]
+    threshold: Array
+
+
+def cases(robot: Robot) -> dict[str, Case]:
+    """The kinds of models by name."""
+    none, friction = np.zeros(robot.dof), friction_of(robot)
+    model, default = (
+        Model(Dynamics(robot), Gains(none, none), friction),
+        default_thresholds(robot),
+    )
     uneven = [perturbed(robot, WRONG, seed) for seed in range(ROBOTS - 2)]
-    return [with_mass_scaled(robot, 1.0 - WRONG), with_mass_scaled(robot, 1.0 + WRONG), *uneven]
+    wrong = [with_mass_scaled(robot, 1.0 - WRONG), with_mass_scaled(robot, 1.0 + WRONG), *uneven]
+    factors = [1.0 + FRICTION_ERROR, 1.0 / (1.0 + FRICTION_ERROR)] * (ROBOTS // 2)
+    truths = [
+        (Dynamics(true), scaled(friction, factor))
+        for true, factor in zip(wrong, factors, strict=True)
+    ]
+    identified, true, deviation = identified_model(robot, friction)
+    return {
+        "exact": Case(model, [(model.dynamics, friction)], default),
+        "10 % wrong": Case(model, truths, default),
+        "identified": Case(identified, [(true, friction)], default),
+        "identified, own threshold": Case(
+            identified, [(true, friction)], identified_thresholds(robot, deviation)
+        ),
+    }
+
+
+def scaled(friction: Friction, factor: float) -> Friction:
+    """Friction whose terms of a model are multiplied."""
+    return Friction(factor * friction.viscous, factor * friction.coulomb)
+
+
+def identified_model(robot: Robot, friction: Friction) -> tuple[Model, Dynamics, Array]:
+    """A model identified from a motion of an arm whose masses are wrong by up to `UNKNOWN`.
+
+    Returns:
+        The model, the true arm, and the standard deviation of the held-out residual, shape (n,).
+    """
+    true = Dynamics(perturbed(robot, UNKNOWN, 7))
+    t, w = np.arange(0.0, 30.0, 4e-3), 2.0 * np.pi / 10.0 * np.arange(1, 6)
+    a, b = np.random.default_rng(0).normal(size=(2, len(w), robot.dof)) * 0.4
+    a, b = (x / np.sqrt(np.arange(1, 6))[:, None] for x in (a, b))
+    S, C = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
+    q, qd, qdd = S @ a + C @ b, (C * w) @ a - (S * w) @ b, -(S * w**2) @ a - (C * w**2) @ b
+    tau = true.inverse(q, qd, qdd) + friction.smooth(qd)
+    rng = np.random.default_rng(1)
+    tau = tau + EFFORT_NOISE * np.abs(tau).max(axis=0) * rng.normal(size=tau.shape)
+    found = identify(robot, Recording(t, q, qd, tau, "simulated"))
+    none = np.zeros(robot.dof)
+    model = Model(
+        Dynamics(found.robot),
+        Gains(none, none),
+        found.friction,
+        rotor_inertia=found.rotor_inertia,
+    )
+    return model, true, np.array([fit.rms for fit in found.report.fits])
 
 
 def random_motions(dynamics: Dynamics, count: int, seed: int) -> tuple[Array, Array, Array]:
@@ -121,9 +190,18 @@ def random_motions(dynamics: Dynamics, count: int, seed: int) -> tuple[Array, Ar
     return states(np.clip((t + late) / duration, 0.0, 1.0), duration)
 
 
-def observed(model: Model, truth: Dynamics, motion: tuple[Array, Array, Array], seed: int,
-             friction: Friction) -> tuple[Array, Array]:  # fmt: skip
-    """External efforts and thresholds on free motions, shape (SAMPLES + 1, N, n) each."""
+def observed(
+    case: Case, place: int, motion: tuple[Array, Array, Array], seed: int
+) -> tuple[Array, Array]:
+    """External efforts and thresholds on free motions, shape (SAMPLES + 1, N, n) each.
+
+    Args:
+        case: The model.
+        place: Index of the true arm.
+        motion: From `random_motions`.
+        seed: Of the noise.
+    """
+    truth, friction = case.truths[place % len(case.truths)]
     q, qd, _ = motion
     shape, n = q.shape, q.shape[-1]
     flat = [x.reshape(-1, n) for x in motion]
@@ -131,9 +209,9 @@ def observed(model: Model, truth: Dynamics, motion: tuple[Array, Array, Array], 
     held = (tau[:-1:2] + 4.0 * tau[1::2] + tau[2::2]) / 6.0  # Simpson's mean of every period
     q, qd = q[::2], qd[::2]
     qd = qd + NOISE * np.random.default_rng(seed).standard_normal(qd.shape)
-    p, rate = (x.reshape(q.shape) for x in model.momentum(q.reshape(-1, n), qd.reshape(-1, n)))
+    p, rate = (x.reshape(q.shape) for x in case.model.momentum(q.reshape(-1, n), qd.reshape(-1, n)))
     collision = Collision()
-    settings = observer_settings(model, default_thresholds(model.dynamics.robot))
+    settings = observer_settings(case.model, case.threshold)
     state = np.zeros((len(ObserverState._fields), *q.shape[1:]))
     effort, band = np.empty((2, *q.shape))
     for k in range(len(q)):
@@ -185,11 +263,10 @@ def judge(findings: Findings, effort: Array, threshold: Array, J: Array, at: Arr
     member = np.arange(count)
     r, limit = effort[window, member], threshold[window, member]  # (W, N, n)
     grown = 1.0 - np.exp(-Collision().gain * PERIOD_S * np.arange(len(window)))
-    base = default_thresholds_of(threshold)
     smallest, times = [], []
     for sign in (1.0, -1.0):
         smallest.append((limit - sign * r).mean(axis=0))
-        push = sign * 2.0 * base * grown[:, None, None]
+        push = sign * 2.0 * limit[0] * grown[:, None, None]
         times.append(found_after(long_enough(np.abs(r + push) > limit)))
     findings.smallest.append(np.stack(smallest, axis=1))
     findings.time.append(np.stack(times, axis=1))
@@ -214,24 +291,12 @@ def judge(findings: Findings, effort: Array, threshold: Array, J: Array, at: Arr
     findings.force_time.append(np.array(force_times).transpose(2, 1, 0))
 
 
-def default_thresholds_of(threshold: Array) -> Array:
-    """Least threshold of each joint in a batch, shape (n,), N m or N."""
-    return np.asarray(threshold.min(axis=(0, 1)))
-
-
-def batches(robot: Robot, frame: str, motions: int, wrong: bool) -> Iterator[tuple[Array, ...]]:
+def batches(case: Case, frame: str, motions: int) -> Iterator[tuple[Array, ...]]:
     """Free r, thresholds, Jacobians and times of the pushes of one kind of model, by batches."""
-    dynamics, friction = Dynamics(robot), friction_of(robot)
-    none, truths = np.zeros(robot.dof), true_robots(robot, wrong)
-    model = Model(dynamics, Gains(none, none), friction)
-    error = 1.0 + FRICTION_ERROR if wrong else 1.0
-    size = -(-motions // ROBOTS)
+    dynamics, size = case.model.dynamics, -(-motions // ROBOTS)
     for seed in range(ROBOTS):
-        truth = Dynamics(truths[seed % len(truths)])
-        factor = error if seed % 2 else 1.0 / error
-        true_friction = Friction(factor * friction.viscous, factor * friction.coulomb)
         motion = random_motions(dynamics, size, seed)
-        effort, threshold = observed(model, truth, motion, seed, true_friction)
+        effort, threshold = observed(case, seed, motion, seed)
         wait = round(WAIT_S / PERIOD_S) + 1
         at = np.random.default_rng(seed).integers(wait, SAMPLES - wait, size)
         q = motion[0][::2][at, np.arange(size)]
@@ -239,76 +304,79 @@ def batches(robot: Robot, frame: str, motions: int, wrong: bool) -> Iterator[tup
 
 
 def sensitivity(name: str, robot: Robot, frame: str, motions: int) -> list[Table]:
-    """Tables of one robot, with an exact and a wrong model."""
-    found = {}
-    for kind in ("exact", "10 % wrong"):
+    """Tables of one robot, by kind of model."""
+    found, kinds = {}, cases(robot)
+    for kind, case in kinds.items():
         found[kind] = Findings()
-        for batch in batches(robot, frame, motions, kind != "exact"):
+        for batch in batches(case, frame, motions):
             judge(found[kind], *batch)
     return [
-        _joint_table(name, robot, motions, found),
+        *(_joint_table(name, robot, kind, kinds[kind], found[kind]) for kind in found),
         _force_table(name, frame, motions, found),
-        _alarm_table(name, motions, found),
+        _alarm_table(name, found),
     ]
 
 
-def _joint_table(name: str, robot: Robot, motions: int, found: dict[str, Findings]) -> Table:
-    rows = []
-    for i, joint in enumerate(robot.joint_names):
-        row = [joint, f"{default_thresholds(robot)[i]:.3g}"]
-        for one in found.values():
-            least = np.concatenate(one.smallest)[:, :, i]
-            took = np.concatenate(one.time)[:, :, i]
-            row += [_pair(least[:, 0]), _pair(least[:, 1]), _times(took)]
-        rows.append(row)
-    header = ["joint", "constant part, N m"]
-    for kind in found:
-        header += [f"{kind}: push +, N m", "push -, N m", "time, ms"]
+def _joint_table(name: str, robot: Robot, kind: str, case: Case, found: Findings) -> Table:
+    smallest, took = np.concatenate(found.smallest), np.concatenate(found.time)
+    rows = [
+        [
+            joint,
+            f"{case.threshold[i]:.3g}",
+            _pair(smallest[:, 0, i]),
+            _pair(smallest[:, 1, i]),
+            _times(took[:, 0, i]),
+            _times(took[:, 1, i]),
+        ]
+        for i, joint in enumerate(robot.joint_names)
+    ]
+    header = ["joint", "constant part", "least push +", "least push -", "found + after, ms",
+              "found - after, ms"]  # fmt: skip
     about = (
-        f"{motions} motions each. Least constant push on a joint that is found, median / 95 %; "
-        f"time until a push of twice the least threshold is found, median / 95 %."
+        f"Pushes on joints, N m, over {len(smallest)} motions: the least constant push that is "
+        "found, and the time until one of twice the threshold is found; median / 95 %."
     )
-    return Table(f"{name}: pushes on joints", about, header, rows)
+    return Table(f"{name}, {kind}", about, header, rows)
 
 
 def _force_table(name: str, frame: str, motions: int, found: dict[str, Findings]) -> Table:
     rows = []
-    for k, direction in enumerate(DIRECTIONS):
-        row = [direction]
-        for one in found.values():
-            row.append(_pair(np.concatenate(one.force)[:, k]))
-            times = np.concatenate(one.force_time)
-            row += [_times(times[:, j, k]) for j in range(len(PUSHES))]
-        rows.append(row)
-    header = ["direction"]
-    for kind in found:
-        header += [f"{kind}: least force, N", *(f"{size:.0f} N: time, ms" for size in PUSHES)]
+    for kind, one in found.items():
+        force, times = np.concatenate(one.force), np.concatenate(one.force_time)
+        rows += [
+            [
+                f"{kind}, {direction}",
+                _pair(force[:, k]),
+                *(_times(times[:, j, k]) for j in range(len(PUSHES))),
+            ]
+            for k, direction in enumerate(DIRECTIONS)
+        ]
+    header = ["model, direction", "least force, N", *(f"{f:.0f} N after, ms" for f in PUSHES)]
     about = (
-        f"Forces at `{frame}` in axes of the root link, over the same {motions} motions. Least "
-        f"force that is found, median / 95 %; time until a force is found, median / 95 %, and the "
-        f"share that is not found within {1e3 * WAIT_S:.0f} ms."
+        f"Forces at `{frame}` in axes of the root link, over the same {motions} motions: the least "
+        "that is found, and the time until one is found; median / 95 %, and the share that is not "
+        f"found within {1e3 * WAIT_S:.0f} ms."
     )
     return Table(f"{name}: forces at the hand", about, header, rows)
 
 
-def _alarm_table(name: str, motions: int, found: dict[str, Findings]) -> Table:
+def _alarm_table(name: str, found: dict[str, Findings]) -> Table:
     rows = []
     for kind, one in found.items():
-        share = np.concatenate(one.share)
-        worst = share.max(axis=0)
+        share = np.concatenate(one.share).max(axis=1)
         rows.append(
             [
                 kind,
                 f"{one.hours:.2f}",
                 str(one.alarms),
                 f"{one.alarms / one.hours:.2g}",
-                f"{100.0 * np.percentile(share.max(axis=1), 99):.0f} %",
-                f"{100.0 * worst.max():.0f} %",
+                f"{100.0 * np.percentile(share, 99):.0f} %",
+                f"{100.0 * share.max():.0f} %",
             ]
         )
-    header = ["model", "hours of motion", "false alarms", "per hour",
-              "largest r of its threshold, 99 % of motions", "of all motions"]  # fmt: skip
-    about = "Free motions at the default threshold."
+    header = ["model", "hours of motion", "false alarms", "per hour", "largest r, 99 % of motions",
+              "largest r, all"]  # fmt: skip
+    about = "Free motions; the largest r is relative to its threshold."
     return Table(f"{name}: false alarms", about, header, rows)
 
 

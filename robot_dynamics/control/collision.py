@@ -43,6 +43,10 @@ REACTIONS = (NONE, REPORT, STOP, FLOAT, RETREAT)
 THRESHOLD_SHARE = 0.1
 """Default threshold of an external effort, relative to the effort limit of its joint."""
 
+DEVIATIONS, LEAST_SHARE = 5.0, 0.01
+"""Standard deviations of what an identified model leaves that make a threshold, and the least
+threshold, relative to the effort limit: measured velocities have noise."""
+
 FRICTION_SHARE = 0.3
 """Uncertainty of the friction of a joint in motion, relative to it: it varies with temperature."""
 
@@ -72,8 +76,8 @@ class Collision:
     A contact is an external effort of a joint beyond its threshold for `time`. The threshold is
     the uncertainty of the model: a constant part for masses, and a band of friction.
 
-    - The constant part is `threshold`, by default `THRESHOLD_SHARE` of the effort limit. Give
-      five standard deviations of the effort that the model does not explain, if they are known.
+    - The constant part is `threshold`, by default `THRESHOLD_SHARE` of the effort limit: masses
+      that are wrong by 10 % stay below it. An identified model has `identified_thresholds`.
     - The band is `FRICTION_SHARE` of the friction of the model, and all of its dry friction where
       the joint moves slower than `SLOW` times the friction width: there dry friction may act in
       either direction. The band passes through the same low-pass as the external effort, so that
@@ -114,6 +118,19 @@ class Collision:
 def default_thresholds(robot: Robot) -> Array:
     """Return the default thresholds, shape (n,), N m or N; infinite without an effort limit."""
     return THRESHOLD_SHARE * effort_limits(robot)
+
+
+def identified_thresholds(robot: Robot, deviation: Array) -> Array:
+    """Return thresholds by the uncertainty of an identified model, shape (n,), N m or N.
+
+    Args:
+        robot: The robot.
+        deviation: Standard deviation of the efforts that the model does not explain on a held-out
+            motion, shape (n,), N m or N.
+    """
+    limit = effort_limits(robot)
+    least = np.where(np.isfinite(limit), LEAST_SHARE * limit, 0.0)
+    return np.maximum(DEVIATIONS * deviation, least)
 
 
 class ObserverState(NamedTuple):
