@@ -20,7 +20,7 @@ from robot_dynamics.control.collision import (
     ObserverState,
     default_thresholds,
     identified_thresholds,
-    observer_equations,
+    observer_kernel,
     observer_settings,
 )
 from robot_dynamics.control.limits import velocity_limits
@@ -210,24 +210,20 @@ def observed(
     q, qd = q[::2], qd[::2]
     qd = qd + NOISE * np.random.default_rng(seed).standard_normal(qd.shape)
     p, rate = (x.reshape(q.shape) for x in case.model.momentum(q.reshape(-1, n), qd.reshape(-1, n)))
-    collision = Collision()
+    collision, count = Collision(), q.shape[1]
     settings = observer_settings(case.model, case.threshold)
-    state = np.zeros((len(ObserverState._fields), *q.shape[1:]))
+    kernel = observer_kernel(n)
+    state = np.zeros((count, len(ObserverState._fields), n))
+    first, later = (
+        np.tile(scalars, (count, 1))
+        for scalars in ((1.0, collision.gain, 1.0), (PERIOD_S, collision.gain, 0.0))
+    )
+    own = np.tile(settings, (count, 1, 1))
     effort, band = np.empty((2, *q.shape))
     for k in range(len(q)):
-        fresh = k == 0
-        scalars = np.array((1.0 if fresh else PERIOD_S, collision.gain, float(fresh)))
-        x = {
-            "p": p[k],
-            "rate": rate[k],
-            "qd": qd[k],
-            "tau": held[max(k - 1, 0)],
-            "state": state,
-            "scalars": scalars,
-            "settings": settings,
-        }
-        state = observer_equations(x)["state"]
-        effort[k], band[k] = state[3], state[4]
+        tau, scalars = held[max(k - 1, 0)], later if k else first
+        state = kernel(p[k], rate[k], qd[k], tau, state, scalars, own)[0].copy()
+        effort[k], band[k] = state[:, 3], state[:, 4]
     return effort, settings[-1] + band
 
 

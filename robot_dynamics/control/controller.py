@@ -471,10 +471,11 @@ class Controller:
             self._setpoint.join(at, self._reference, self.model, self.settings.join, now)
         else:
             limits, stop = self.model.dynamics.robot.limits, self.settings.stop
-            if self.stopped_by_collision:
+            hit = self.stopped_by_collision and self._supervisor.status is Status.STOPPED
+            if hit:
                 stop = min(stop, STOP_S)
             self._setpoint.rest_from(at, stop, (limits.lower, limits.upper), now)
-            if self.stopped_by_collision and self.settings.collision.reaction == RETREAT:
+            if hit and self.settings.collision.reaction == RETREAT:
                 self._setpoint.move_on_to(self.contacts.retreat, self.model)
 
     def _runs_away(self, measured: Measured, now: float) -> bool:
