@@ -223,7 +223,7 @@ def observed(
     for k in range(len(q)):
         tau, scalars = held[max(k - 1, 0)], later if k else first
         state = kernel(p[k], rate[k], qd[k], tau, state, scalars, own)[0].copy()
-        effort[k], band[k] = state[:, 3], state[:, 4]
+        effort[k], band[k] = state[:, 4], state[:, 5]
     return effort, settings[-1] + band
 
 

@@ -74,14 +74,15 @@ class Collision:
     """Settings of the detection of collisions.
 
     A contact is an external effort of a joint beyond its threshold for `time`. The threshold is
-    the uncertainty of the model: a constant part for masses, and a band of friction.
+    the uncertainty of the model: a constant part for masses, and a band of friction and drives.
 
     - The constant part is `threshold`, by default `THRESHOLD_SHARE` of the effort limit: masses
       that are wrong by 10 % stay below it. An identified model has `identified_thresholds`.
     - The band is `FRICTION_SHARE` of the friction of the model, and all of its dry friction where
       the joint moves slower than `SLOW` times the friction width: there dry friction may act in
-      either direction. The band passes through the same low-pass as the external effort, so that
-      wrong friction within it never exceeds the threshold.
+      either direction. The last change of the command is added: a drive may apply it up to a
+      period late. The band passes through the same low-pass as the external effort, so that an
+      error within it never exceeds the threshold.
 
     Args:
         reaction: One of `REACTIONS`.
@@ -140,13 +141,15 @@ class ObserverState(NamedTuple):
         p: Generalized momentum with rotors, N m s or N s.
         rate: C^T qd - g, N m or N.
         qd: Velocity, rad/s or m/s.
+        tau: Effort since the state before, N m or N.
         effort: The external effort r, N m or N.
-        band: Band of friction in the threshold, N m or N.
+        band: Uncertainty of friction and drives in the threshold, N m or N.
     """
 
     p: Array
     rate: Array
     qd: Array
+    tau: Array
     effort: Array
     band: Array
 
@@ -194,7 +197,7 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
 
     Args:
         x: Arrays by the names in `input_shapes`; those of shape (n,) may be (N, n), with a state
-            of shape (5, N, n).
+            of shape (6, N, n).
 
     Returns:
         state: The rows of `ObserverState` from now on.
@@ -214,10 +217,11 @@ def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
     dry = f.coulomb + stribeck + f.load * abs(tau)
     slow = 1.0 - abs(np.tanh(qd / (SLOW * f.width)))
     uncertain = dry * slow + FRICTION_SHARE * abs(friction_effort(f, qd, f.width, tau))
+    uncertain = uncertain + (1.0 - afresh) * abs(tau - last.tau)
     grown = share + afresh * (1.0 - share)
     band = last.band + grown * (uncertain - last.band)
 
-    state = np.array(ObserverState(p, x["rate"], qd, effort, band))
+    state = np.array(ObserverState(p, x["rate"], qd, tau, effort, band))
     over = abs(effort) / (settings.threshold + band)
     largest = over[0]
     for other in over[1:]:
@@ -285,13 +289,13 @@ class CollisionMonitor:
     @property
     def effort(self) -> Array:
         """Return the external efforts, shape (n,), N m or N, in the direction of their push."""
-        return np.asarray(self._state[3])
+        return ObserverState(*self._state).effort
 
     @property
     def threshold(self) -> Array:
         """Return the present thresholds, shape (n,), N m or N."""
         base = self._none + np.inf if self._collision is None else self._settings[-1]
-        return np.asarray(base + self._state[4])
+        return np.asarray(base + ObserverState(*self._state).band)
 
     def feed(
         self, model: Model, collision: Collision, measured: Measured, tau: Array, at: float

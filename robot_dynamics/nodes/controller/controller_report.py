@@ -149,11 +149,13 @@ class ControllerReport:
 
     def log_contact(self) -> None:
         """Log that a contact began or ended."""
-        self.touched = self._node.controller.touched
+        self.touched, log = self._node.controller.touched, self._node.get_logger()
+        if self._node.controller.stopped_by_collision:
+            return  # the stop is logged
         if self.touched is None:
-            self._node.get_logger().info("no external effort beyond its threshold any more")
-        elif not self._node.controller.stopped_by_collision:  # else the stop is logged
-            self._node.get_logger().warning(self._contact)
+            log.info("no external effort beyond its threshold any more")
+        else:
+            log.warning(self._contact)
 
     @property
     def _contact(self) -> str:

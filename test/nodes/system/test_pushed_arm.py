@@ -12,13 +12,13 @@ from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from arm_system import NAMES, RATE, ArmSystem
+from arm_system import NAMES, RATE, START, ArmSystem
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
 
 ARM = Dynamics(read_urdf(find_robot("planar_2r")))
-START = [-0.6, 0.9]
+LIMITS = {f"limits.{name}.external_effort": 15.0 for name in NAMES}
 FORCE = np.array([0.0, 0.0, -25.0])  # N, of the surroundings on the endpoint, axes of the root
 
 
@@ -26,8 +26,9 @@ FORCE = np.array([0.0, 0.0, -25.0])  # N, of the surroundings on the endpoint, a
 def arm(start_for_module, peer):
     common = {"rate": RATE, "urdf_path": "planar_2r"}
     own = {
-        "simulator": {"initial_positions": START},
-        "controller": {"state_timeout": 0.5, "reference_timeout": 0.5},
+        "simulator": {"initial_positions": START.tolist()},
+        # The push is 26 N m on joint_1 at the start
+        "controller": {"state_timeout": 0.5, "reference_timeout": 0.5, **LIMITS},
     }
     # feedforward_node would compensate a wrench that it knows
     return ArmSystem(start_for_module, peer, common, own, {"simulator": ["-r", "wrench:=push"]})
@@ -63,6 +64,7 @@ def expected(arm):
 def test_a_push_is_reported_with_its_joint_efforts(arm, hand, peer):
     external = peer.listen(JointState, "external_effort", 1000)
     reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
+    hand.force = np.zeros(3)
     wait_for(lambda: external, "external efforts")
     assert list(external[-1].name) == NAMES
     # At rest under the weight that the model knows: round-off, and friction of the URDF in motion
@@ -100,7 +102,8 @@ def test_a_push_is_reported_with_its_joint_efforts(arm, hand, peer):
 def test_a_push_stops_the_arm_until_it_is_resumed(arm, hand, peer):
     assert peer.set_parameters("controller_node", {"collision.reaction": "stop"}).successful
     controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
-    arm.send(NAMES, (3.0, [-0.1, 0.4]))
+    goal = START + 0.5
+    arm.send(NAMES, (3.0, goal))
     wait_for(arm.follows, "a motion")
     hand.force = FORCE
     controller.wait_for_log("call controller_node/resume to go on", before)
@@ -113,6 +116,6 @@ def test_a_push_stops_the_arm_until_it_is_resumed(arm, hand, peer):
         line,
     )
     q = arm.comes_to_rest(0.05)
-    assert np.abs(q - [-0.1, 0.4]).max() > 0.02
+    assert np.abs(q - goal).max() > 0.02
     assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success
     arm.goes_to(NAMES, START, 0.02)
