@@ -99,6 +99,18 @@ def test_a_push_is_reported_with_its_joint_efforts(arm, hand, peer):
     assert "stopped" not in controller.log[before:]
 
 
+def test_a_monitor_observes_the_push_from_measured_efforts(arm, hand, peer, start_for_module):
+    external = peer.listen(JointState, "/monitor_node/external_effort", 1000)
+    start_for_module("monitor_node", {"urdf_path": "planar_2r"})
+    hand.force = FORCE
+    wait_for(
+        lambda: external and np.abs(np.array(external[-1].effort) - expected(arm)).max() < 0.5,
+        "the efforts of the push",
+    )
+    hand.force = np.zeros(3)
+    wait_for(lambda: np.abs(external[-1].effort).max() < 0.5, "none without it")
+
+
 def test_a_push_stops_the_arm_until_it_is_resumed(arm, hand, peer):
     assert peer.set_parameters("controller_node", {"collision.reaction": "stop"}).successful
     controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
