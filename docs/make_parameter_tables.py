@@ -11,6 +11,7 @@ from pathlib import Path
 
 from robot_dynamics.control.status import TABLE
 from robot_dynamics.nodes.controller.controller_parameters import (
+    CollisionParameters,
     ControllerParameters,
     GainParameters,
     LimitParameters,
@@ -43,6 +44,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
     ),
     "controller_node": (
         ("", ControllerParameters),
+        ("collision", CollisionParameters),
         ("gains.<joint>", GainParameters),
         ("limits.<joint>", LimitParameters),
         *MODEL,

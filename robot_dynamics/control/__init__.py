@@ -1,6 +1,7 @@
 """Control without ROS: compute joint efforts from desired and measured motion, within limits."""
 
 from robot_dynamics.control.actuators import Actuators
+from robot_dynamics.control.collision import Collision, CollisionMonitor
 from robot_dynamics.control.controller import Command, Controller
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
@@ -22,6 +23,8 @@ from robot_dynamics.control.status import Status, Watchdog
 __all__ = [
     "MODES",
     "Actuators",
+    "Collision",
+    "CollisionMonitor",
     "Command",
     "ControlLaw",
     "Controller",

@@ -11,8 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robot_dynamics.control.collision import FADE_S, FLOAT, NONE, RETREAT, STOP_S, CollisionMonitor
 from robot_dynamics.control.control_cycle import ControlCycle, Cycle, CycleState
-from robot_dynamics.control.laws import MODES, ControlLaw, Measured, Reference, position_error
+from robot_dynamics.control.laws import (
+    FLOATING,
+    MODES,
+    ControlLaw,
+    Measured,
+    Reference,
+    position_error,
+)
 from robot_dynamics.control.limits import (
     FAST,
     NEAR,
@@ -26,6 +34,7 @@ from robot_dynamics.control.sampling.dead_reckoning import DeadReckoning
 from robot_dynamics.control.setpoint import ReferenceSegment, Setpoint
 from robot_dynamics.control.settings import GRAVITY, ZERO_EFFORT, Settings
 from robot_dynamics.control.status import (
+    COLLISION,
     FAST_REFERENCE,
     SATURATION,
     TRACKING_ERROR,
@@ -67,6 +76,7 @@ class Controller:
 
     Attributes:
         error: Position error of the last command's feedback, shape (n,); None without feedback.
+        contacts: External efforts and contacts; fed while the settings detect collisions.
     """
 
     def __init__(self, model: Model, settings: Settings | None = None) -> None:
@@ -81,7 +91,9 @@ class Controller:
         self._supervisor = Supervisor(robot.dof, self.settings)
         self._setpoint = Setpoint(self.joint_names)
         self._dead_reckoning = DeadReckoning(robot.dof)
+        self.contacts = CollisionMonitor(robot.dof)
         self._measured: Measured | None = None
+        self._measured_at = 0.0
         self._reference: ReferenceSegment | None = None
         self._state: Array | None = None  # the rows of `CycleState`
         self._effort: Array | None = None
@@ -91,17 +103,20 @@ class Controller:
 
     # -- messages in ------------------------------------------------------------------------
 
-    def set_state(self, measured: Measured, now: float, *, finite: bool = False) -> bool:
+    def set_state(
+        self, measured: Measured, now: float, *, finite: bool = False, at: float | None = None
+    ) -> bool:
         """Take a measured state; return whether it was usable (every number finite).
 
         Args:
             measured: The state; may be written in place before the next one is given.
             now: Time of its arrival, s.
             finite: Whether every number is known to be finite.
+            at: Time at which it was measured, s, of any clock; by default that of its arrival.
         """
         if not (finite or all_finite(*measured)):
             return False
-        self._measured = measured
+        self._measured, self._measured_at = measured, now if at is None else at
         self._dead_reckoning.note_state(now, measured)
         self._supervisor.states.feed(now)
         return True
@@ -161,6 +176,7 @@ class Controller:
         """
         self._supervisor.reset()
         self._dead_reckoning.forget()
+        self.contacts.forget()
         self._last_effort: Array | None = None
         self._saturation = Saturation(self._nearest)
         self._renew = False
@@ -171,11 +187,13 @@ class Controller:
 
     def forget(self) -> None:
         """Forget the measured state; nothing is commanded before the next one."""
-        self._measured = None
+        self._measured, self._measured_at = None, 0.0
         self._dead_reckoning.forget()
+        self.contacts.forget()
 
     def postpone(self, now: float) -> None:
         """Delay tracking while no node receives commands, unless the arm is in motion."""
+        self.contacts.forget()
         if self._supervisor.status is not Status.TRACKING:
             self._supervisor.settle(now)
 
@@ -227,6 +245,8 @@ class Controller:
         Returns:
             Whether there was anything to resume.
         """
+        if not self._law.feedback:
+            self._led_by_hand = True  # since a collision
         return self._supervisor.resume(anew=anew)
 
     @property
@@ -261,6 +281,8 @@ class Controller:
             f"its effort at its limit of {limit:.3g} {effort}",
             FAST_REFERENCE: f"the reference of joint '{name}' moves at {value:.3g} {rate}, beyond "
             f"its limit of {limit:.3g} {rate}",
+            COLLISION: f"joint '{name}' feels an external {value:.3g} {effort}, beyond its "
+            f"threshold of {limit:.3g} {effort}",
         }[stop.cause]
 
     @property
@@ -268,6 +290,12 @@ class Controller:
         """Return whether a reference faster than its joint stopped the arm."""
         stop = self._supervisor.stopped_by
         return stop is not None and stop.cause == FAST_REFERENCE
+
+    @property
+    def stopped_by_collision(self) -> bool:
+        """Return whether a collision stopped the arm."""
+        stop = self._supervisor.stopped_by
+        return stop is not None and stop.cause == COLLISION
 
     @property
     def stopped_joint(self) -> int | None:
@@ -293,6 +321,8 @@ class Controller:
         if measured is None:
             return None
         state = self._begin(measured, now) if self._state is None else self._state
+        if self.settings.collision.reaction != NONE:
+            self._watch_contacts(measured, state[0])
         found = error = None
         if supervisor.status is Status.TRACKING:  # the position error may end it
             found = self._cycle(measured, state, now)
@@ -331,6 +361,30 @@ class Controller:
         if i is not None and self._supervisor.stopped_by is None:
             self._supervisor.stopped_by = Stop(i, SATURATION, float(speed[i]), self.limit[i])
 
+    def _watch_contacts(self, measured: Measured, tau: Array) -> None:
+        """Observe the external efforts since the last state, and react to a contact."""
+        contacts, settings, supervisor = self.contacts, self.settings.collision, self._supervisor
+        i = contacts.feed(self.model, settings, measured, tau, self._measured_at)
+        if i is None or not settings.acts or supervisor.stopped_by is not None:
+            return
+        if self.touched is not None:
+            effort, threshold = float(contacts.effort[i]), float(contacts.threshold[i])
+            supervisor.stopped_by = Stop(i, COLLISION, effort, threshold)
+
+    @property
+    def touched(self) -> int | None:
+        """Index of a joint with a contact, or None.
+
+        Closed brakes are none, nor is a hand that leads the arm.
+        """
+        supervisor = self._supervisor
+        tracks = supervisor.status is Status.TRACKING
+        judged = tracks or supervisor.status in (Status.HOLDING, Status.STOPPED)
+        braked = tracks and not supervisor.brakes.answers
+        if not judged or braked or supervisor.braked_by is not None or not self._law.feedback:
+            return None
+        return self.contacts.joint
+
     def _is_near(self, measured: Measured) -> bool:
         """Return whether the reference is where the arm is, no faster than the joints may move."""
         if self._reference is None:
@@ -353,7 +407,8 @@ class Controller:
         model, settings, status = self.model, self.settings, self._supervisor.status
         dt, renew = now - self._last_time, self._renew
         began = now if renew else self._fade_began
-        fade = 0.0 if now - began > settings.fade else fade_share(now - began, settings.fade)
+        duration = min(settings.fade, FADE_S) if self.stopped_by_collision else settings.fade
+        fade = 0.0 if now - began > duration else fade_share(now - began, duration)
         if (tau := self._last_effort) is not None or status is Status.BLIND:
             self.error = None
             if tau is None and settings.on_state_timeout == ZERO_EFFORT:
@@ -380,7 +435,8 @@ class Controller:
 
     def _enter(self, status: Status, measured: Measured, last: CycleState, now: float) -> None:
         """Change the status without a jump of position or effort."""
-        start = start_of(self._supervisor.status, status, by_hand=not self._law.feedback)
+        by_hand = self._led_by_hand or not self._law.feedback
+        start = start_of(self._supervisor.status, status, by_hand=by_hand)
         at = self._at(start, measured, now)
         if start is Start.MEASURED:
             last.integral[:] = 0.0
@@ -414,8 +470,13 @@ class Controller:
         if self._supervisor.status is Status.TRACKING and self._reference is not None:
             self._setpoint.join(at, self._reference, self.model, self.settings.join, now)
         else:
-            limits = self.model.dynamics.robot.limits
-            self._setpoint.rest_from(at, self.settings.stop, (limits.lower, limits.upper), now)
+            limits, stop = self.model.dynamics.robot.limits, self.settings.stop
+            hit = self.stopped_by_collision and self._supervisor.status is Status.STOPPED
+            if hit:
+                stop = min(stop, STOP_S)
+            self._setpoint.rest_from(at, stop, (limits.lower, limits.upper), now)
+            if hit and self.settings.collision.reaction == RETREAT:
+                self._setpoint.move_on_to(self.contacts.retreat, self.model)
 
     def _runs_away(self, measured: Measured, now: float) -> bool:
         """Return whether the arm is too fast and far from its motion to rest for stable PD."""
@@ -430,6 +491,8 @@ class Controller:
     def _law(self) -> ControlLaw:
         """The present control law."""
         unled = self._supervisor.status is Status.HOLDING and self._reference is not None
+        if self.stopped_by_collision and self.settings.collision.reaction == FLOAT:
+            return FLOATING
         if unled and not self._supervisor.halted and self.settings.on_reference_timeout == GRAVITY:
             return MODES[GRAVITY]
         return MODES[self.settings.mode]

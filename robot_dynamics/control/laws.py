@@ -88,6 +88,15 @@ def gravity_here(model: Model, reference: Reference, measured: Measured) -> Arra
     return model.gravity(measured.q)
 
 
+FLOAT_DAMPING = 0.25
+"""Damping of a floating arm, relative to kd: a bounce ends in a tenth of a second by default."""
+
+
+def floating(model: Model, reference: Reference, measured: Measured) -> Array:
+    """Compensate gravity and damp the motion: an arm that gives way, but does not fly off."""
+    return model.gravity(measured.q) - FLOAT_DAMPING * model.gains.kd * measured.qd
+
+
 def computed_torque(model: Model, reference: Reference, measured: Measured) -> Array:
     """Inverse dynamics of the measured state, with the desired acceleration corrected by PD.
 
@@ -192,3 +201,6 @@ MODES: Mapping[str, ControlLaw] = {
     "impedance": ControlLaw(weightless, by_joint=True),
 }
 """Control modes by name."""
+
+FLOATING = ControlLaw(floating, feedback=False)
+"""Law after a collision, with the reaction `float`."""

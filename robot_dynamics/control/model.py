@@ -17,6 +17,7 @@ from robot_dynamics.spatial import Inertia
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
+    from robot_dynamics.dynamics.results import Momentum
 
 
 def continuous_joints(robot: Robot) -> Array:
@@ -80,6 +81,7 @@ class Model:
         self.bias(q, q)
         self.gravity(q)
         self.forward(q, q, q)
+        self.momentum(q, q)
         return self
 
     @property
@@ -103,6 +105,23 @@ class Model:
         else:
             tau = self.dynamics.inverse(q, qd, qdd)
         return tau if self.rotor_inertia is None else tau + self.rotor_inertia * qdd
+
+    def momentum(self, q: Array, qd: Array) -> Momentum:
+        """Return the generalized momentum and its rate of change, without rotors, shape (n,) each.
+
+        The rate is that without joint efforts: Coriolis, gravity and wrench.
+        """
+        if not self._loaded:
+            return self.dynamics.momentum(q, qd)
+        at_tip = self.payload is not None or self.wrench is not None
+        return self.dynamics.momentum(
+            q,
+            qd,
+            wrench=self.wrench,
+            frame=self.frame if at_tip else None,
+            payload=self.payload,
+            gravity=self.gravity_vector,
+        )
 
     def bias(self, q: Array, qd: Array) -> Array:
         """Return Coriolis, centrifugal, gravity and wrench efforts, shape (n,)."""

@@ -107,6 +107,21 @@ class Setpoint:
         """Come to rest from a state within `stop` s and within the joint ranges, and hold."""
         self._rest, self._rest_began = at_rest_after(self._names, at, stop, within), now
 
+    def move_on_to(self, q: Array, model: Model) -> None:
+        """Move from the present rest to positions q, shape (n,), at a quarter of the speed limits.
+
+        The way is straight in the joint coordinates.
+        """
+        rest = self._rest
+        begin = rest.sample(rest.end)
+        gap, none = position_error(begin.q, q, model.continuous), self._none
+        duration = _join_duration(model, gap, SHORTEST_JOIN_S)
+        piece = quintic(np.asarray(duration), begin, State(begin.q - gap, none, none))
+        breaks = np.append(rest.breaks, rest.end + duration)
+        self._rest = Trajectory(
+            self._names, breaks, np.concatenate((rest.coefficients, piece[None]))
+        )
+
     def at_rest(self, now: float) -> State:
         """Return the present state of the motion to rest, shape (n,) each."""
         return self._rest.sample(now - self._rest_began)
@@ -125,9 +140,7 @@ class Setpoint:
         """
         q, qd = reference.desired()
         gap = position_error(at.q, q, model.continuous)
-        speed = model.dynamics.robot.limits.velocity
-        speed = np.where((speed > 0.0) & np.isfinite(speed), speed, USUAL_SPEED)
-        duration = float(join_duration(gap, speed, least))
+        duration = _join_duration(model, gap, least)
         none = self._none
         fade = quintic(np.asarray(duration), State(gap, at.qd - qd, none), State(none, none, none))
         self._gap = Trajectory(self._names, np.array([0.0, duration]), fade[None])
@@ -139,6 +152,13 @@ class Setpoint:
             return self._joined
         gap = self._gap.sample(now - self._gap_began)
         return np.array((gap.q, gap.qd))
+
+
+def _join_duration(model: Model, gap: Array, least: float) -> float:
+    """Return `join_duration` by the speed limits of a robot, s."""
+    speed = model.dynamics.robot.limits.velocity
+    speed = np.where((speed > 0.0) & np.isfinite(speed), speed, USUAL_SPEED)
+    return float(join_duration(gap, speed, least))
 
 
 class ReferenceHistory:

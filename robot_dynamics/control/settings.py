@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from robot_dynamics.control.collision import Collision
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.control.limits import SoftLimits
 from robot_dynamics.errors import ArgumentError, unknown_name
@@ -42,6 +43,7 @@ class Settings:
             moves meanwhile would start the arm with a jerk.
         stop: Time to come to rest when references or states stop.
         join: Least time to join references from another position; fast joints may need more.
+        collision: Detection of collisions; its reaction `none` switches it off.
         longest_cycle: Time between two cycles that counts for `effort_rate`: after a stall a
             drive would feel a larger change as a step.
     """
@@ -60,6 +62,7 @@ class Settings:
     settle: float = 0.3
     stop: float = 0.3
     join: float = 0.5
+    collision: Collision = field(default_factory=Collision)
     longest_cycle: float = 0.01
 
     def __post_init__(self) -> None:

@@ -65,9 +65,9 @@ TABLE = (
     ),
     StatusRow(
         Status.STOPPED,
-        "a tracking error or a reference's velocity beyond its limit, or unrequested motion at the "
-        "effort limit, until `resume`",
-        "to rest, then held",
+        "a tracking error or a reference's velocity beyond its limit, unrequested motion at the "
+        "effort limit, or a collision, until `resume`",
+        "to rest, then held; or by `collision.reaction`",
     ),
     StatusRow(
         Status.HOLDING,
@@ -155,9 +155,11 @@ class Stop(NamedTuple):
 
     Args:
         joint: Index of the joint.
-        cause: `TRACKING_ERROR`, `SATURATION` or `FAST_REFERENCE`.
-        value: Position error, difference from the desired velocity, or velocity of the reference.
-        limit: Limit of the position error, of the effort, or of the velocity.
+        cause: `TRACKING_ERROR`, `SATURATION`, `FAST_REFERENCE` or `COLLISION`.
+        value: Position error, difference from the desired velocity, velocity of the reference, or
+            external effort.
+        limit: Limit of the position error, of the effort or of the velocity, or threshold of the
+            external effort.
     """
 
     joint: int
@@ -167,6 +169,7 @@ class Stop(NamedTuple):
 
 
 TRACKING_ERROR, SATURATION, FAST_REFERENCE = "tracking error", "saturation", "fast reference"
+COLLISION = "collision"
 
 
 WINDOW_S = 0.3

@@ -25,6 +25,7 @@ from robot_dynamics.dynamics.results import (
     ForwardDerivatives,
     FramePlacement,
     InverseDerivatives,
+    Momentum,
 )
 from robot_dynamics.dynamics.variant import Variant, payload_numbers
 from robot_dynamics.errors import ArgumentError, SingularMassMatrixError
@@ -196,6 +197,26 @@ class Dynamics(CompiledRobot, metaclass=WithNativeMethods):
             Named tuple of T and U, scalars, or shape (N,).
         """
         return self._call("energy", (q, qd))
+
+    @native_method
+    def momentum(
+        self,
+        q: npt.ArrayLike,
+        qd: npt.ArrayLike,
+        *,
+        wrench: npt.ArrayLike | None = None,
+        frame: str | None = None,
+        payload: Inertia | None = None,
+        gravity: npt.ArrayLike | None = None,
+    ) -> Momentum:
+        """Compute the generalized momentum and its rate of change; arguments as in `inverse`.
+
+        With joint efforts tau, and efforts tau_ext by contacts, dp/dt = tau + tau_ext + rate.
+
+        Returns:
+            Named tuple of p = M qd and rate = C^T qd - g, shape (n,) or (N, n) each.
+        """
+        return self._call("momentum", (q, qd), wrench, frame, payload, gravity)
 
     # -- parameters and kinematics ----------------------------------------------------------
 

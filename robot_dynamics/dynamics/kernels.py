@@ -21,6 +21,7 @@ from robot_dynamics.algorithms import (
     composite_body,
     derivatives,
     energy,
+    momentum,
 )
 from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.dynamics.variant import FRICTION_WIDTH, MOTION_ONLY, Shape, Variant
@@ -195,6 +196,18 @@ def energies(tree: Robot, formulation: Formulation, variant: Variant) -> Equatio
     return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
 
 
+def momenta(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
+    """Generalized momentum and its rate of change without joint efforts, of q and qd."""
+    n, joints = tree.dof, tree.coupling
+
+    def function(q: Array, qd: Array, **values: Array) -> dict[str, Array]:
+        loaded, wrenches = variant.apply(tree, values)
+        parts = momentum.momentum(loaded, joints.positions(q), joints.rates(qd), wrenches)
+        return {name: joints.efforts(part) for name, part in zip(("p", "rate"), parts, strict=True)}
+
+    return Equations({"q": (n,), "qd": (n,), **variant.inputs}, function)
+
+
 def regressor(tree: Robot, formulation: Formulation, variant: Variant) -> Equations:
     """Y of q, qd, qdd: efforts are Y times the base parameters."""
     n = tree.dof
@@ -270,6 +283,7 @@ KERNELS: Mapping[str, KernelDefinition] = {
     "inverse_derivatives": KernelDefinition(inverse_derivatives),
     "forward_derivatives": KernelDefinition(forward_derivatives, solves=True),
     "energy": KernelDefinition(energies),
+    "momentum": KernelDefinition(momenta),
     "regressor": KernelDefinition(regressor, physical=True),
     "pose": KernelDefinition(pose, physical=True, of_frame=True),
     "jacobian": KernelDefinition(jacobian, physical=True, of_frame=True),

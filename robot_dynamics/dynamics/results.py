@@ -34,6 +34,19 @@ class Energy(NamedTuple):
     U: Array
 
 
+@results_of("momentum")
+class Momentum(NamedTuple):
+    """Generalized momentum, shape (n,) or (N, n) each.
+
+    Attributes:
+        p: M qd, N m s or N s.
+        rate: Its rate of change without joint efforts, C^T qd - g, N m or N.
+    """
+
+    p: Array
+    rate: Array
+
+
 @results_of("inverse_derivatives")
 class InverseDerivatives(NamedTuple):
     """Derivatives of joint efforts, shape (n, n) or (N, n, n): row by effort, column by joint.

@@ -13,7 +13,8 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
-from robot_dynamics.control import Gains, Model, continuous_joints, effort_limits
+from robot_dynamics.control import Gains, Measured, Model, continuous_joints, effort_limits
+from robot_dynamics.control.collision import Collision, CollisionMonitor
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.foundation.units import NS_PER_S
@@ -29,6 +30,7 @@ from robot_dynamics.nodes.runtime.online_model import ModelParameters, OnlineMod
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
 from robot_dynamics.robot import Robot
+from robot_dynamics.trajectory.motion_limits import unit_of
 
 STATES_QOS = QoSProfile(depth=500, reliability=ReliabilityPolicy.BEST_EFFORT)
 """Depth for all states between two cycles at 1 kHz and more: the filter needs every state."""
@@ -67,6 +69,12 @@ class MonitorParameters(ModelParameters):
     patience: float = parameter(
         2.0, "Time above residual_share after which diagnostics warn, s", low=0.0, high=3600.0
     )
+    collision_gain: float = parameter(
+        Collision.gain,
+        "Reciprocal of the time constant of external efforts, 1/s",
+        low=1.0,
+        high=1000.0,
+    )
     payload_memory: float = parameter(
         10.0, "Time constant of the forgetting of the load estimate, s", low=0.5, high=3600.0
     )
@@ -92,6 +100,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         self._states = JointReader("joint_states", self.robot.joint_names, FIELDS)
         self._restart(self.robot)
         self._residual = self.create_loop_publisher(JointState, "effort_residual", OUTPUT_QOS)
+        self._external = self.create_loop_publisher(JointState, "~/external_effort", OUTPUT_QOS)
         self._loads = self.create_publisher(InertiaStamped, "payload", TRAJECTORY_QOS)
         self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_states, STATES_QOS
@@ -106,6 +115,8 @@ class MonitorNode(RobotNode[MonitorParameters]):
         self._residuals = Residuals(
             self._limit, parameters.residual_window, parameters.residual_share, parameters.patience
         )
+        self._contacts = CollisionMonitor(robot.dof)
+        self._collision = Collision(gain=parameters.collision_gain)
         self._evaluated_at = 0.0
         self._estimate = self._new_estimate()
 
@@ -130,6 +141,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
         residuals = self._residuals
         residuals.window, residuals.share = value.residual_window, value.residual_share
         residuals.patience = value.patience
+        self._collision = Collision(gain=value.collision_gain)
         if self._estimate is not None:
             self._estimate.memory = value.payload_memory
 
@@ -150,7 +162,12 @@ class MonitorNode(RobotNode[MonitorParameters]):
         # All efforts are zero while brakes hold the arm, and carry no information on the model
         if ours and states.complete and states.effort.any():
             stamp = states.stamp or self.get_clock().now().nanoseconds
-            self._motion.feed(stamp / NS_PER_S, states.position, states.velocity, states.effort)
+            at, measured = stamp / NS_PER_S, Measured(states.position, states.velocity)
+            self._motion.feed(at, *measured, states.effort)
+            # The effort of a state acted from the state before to this one
+            self._contacts.feed(
+                self.arm.at(monotonic()), self._collision, measured, states.effort, at
+            )
 
     def _evaluate(self) -> None:
         motion, model = self._motion, self.arm.at(monotonic())
@@ -160,7 +177,9 @@ class MonitorNode(RobotNode[MonitorParameters]):
         residual = unexplained(model, motion).residual
         self._residuals.update(residual, dt)
         names = self.robot.joint_names
-        self._residual.publish(JointValues.of_efforts(names, self._states.stamp, residual))
+        stamp = self._states.stamp
+        self._residual.publish(JointValues.of_efforts(names, stamp, residual))
+        self._external.publish(JointValues.of_efforts(names, stamp, self._contacts.effort))
         if self._estimate is None or self._estimate.frame != self.arm.load.endpoint:
             self._estimate = self._new_estimate()
         if self._estimate is not None:
@@ -196,6 +215,7 @@ class MonitorNode(RobotNode[MonitorParameters]):
             "residual, N m or N": self._residuals.last,
             "RMS residual, N m or N": self._residuals.rms,
             "RMS residual of the effort limit": self._residuals.shares,
+            "external effort, N m or N": self._contacts.effort,
             "load by these efforts": "no frame" if estimate is None else str(estimate.value),
             **self.arm.load.describe(),
         }
@@ -218,6 +238,13 @@ class MonitorNode(RobotNode[MonitorParameters]):
                 "efforts that are not all zero"
             )
             found.append(Fault(Level.OK, text))
+        if (i := self._contacts.joint) is not None:
+            name, unit = self.robot.joint_names[i], unit_of(self.robot, i, "effort")
+            text = (
+                f"joint '{name}' feels an external {self._contacts.effort[i]:.3g} {unit}, its "
+                f"threshold is {self._contacts.threshold[i]:.3g} {unit}"
+            )
+            found.append(Fault(Level.WARN, text))
         if misfits:
             text = (
                 f"the model does not fit {', '.join(misfits)}; is there an unknown load "

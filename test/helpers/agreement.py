@@ -217,6 +217,9 @@ class ByPinocchio:
     def energy(self, found, about, q, qd):
         assert_same(found, self.model.energy(q, qd), about)
 
+    def momentum(self, found, about, q, qd):
+        assert_same(found, self.model.momentum(q, qd), about)
+
     def regressor(self, found, about, q, qd, qdd):
         values = np.array([parameter.value for parameter in self.arm.base_parameters])
         assert_same([found[0] @ values], [self.model.inverse(q, qd, qdd)], about)

@@ -116,6 +116,12 @@ class PinModel:
         root = self.model.inertias[0]  # which Pinocchio leaves out of its sum
         return kinetic, potential - root.mass * root.lever @ self.model.gravity.linear
 
+    def momentum(self, q, qd):
+        """M qd, and C^T qd - g by the matrix of Christoffel symbols."""
+        x, v = self.positions(q), self.E @ np.asarray(qd, dtype=float)
+        C = self.pin.computeCoriolisMatrix(self.model, self.data, x, v)
+        return self.mass_matrix(q) @ qd, self.E.T @ (C.T @ v) - self.gravity(q)
+
     def articulated_forward(self, q, qd, tau):
         """Joint accelerations by pin.aba, shape (n,); for robots without mimic joints."""
         v, efforts = self.E @ np.asarray(qd, dtype=float), self.E @ np.asarray(tau, dtype=float)

@@ -124,7 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
         write_urdf(source, found.robot, out)
         parameters = out.with_suffix(".yaml")
         friction = _by_joint(found, recordings) if coupled else found.friction
-        write_parameters(parameters, robot, Drives(friction, found.rotor_inertia))
+        deviation = np.array([fit.rms for fit in found.report.fits])
+        write_parameters(parameters, robot, Drives(friction, found.rotor_inertia), deviation)
         written += [out, parameters]
     if arguments.json:
         print_json(

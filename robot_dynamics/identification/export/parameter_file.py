@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from robot_dynamics.control.collision import identified_thresholds
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.errors import RecordingError, unknown_name
 from robot_dynamics.foundation.arrays import Array
@@ -18,8 +19,8 @@ from robot_dynamics.robot.robot import Robot
 TERMS = tuple(term.name for term in fields(Friction))
 
 HEADER = """\
-# Friction and rotor inertia that were identified; controller_node, feedforward_node and
-# monitor_node take them:
+# Friction and rotor inertia that were identified, which controller_node, feedforward_node and
+# monitor_node take, and the thresholds of external efforts of controller_node:
 #   ros2 run robot_dynamics controller_node --ros-args --params-file THIS_FILE
 """
 
@@ -37,8 +38,18 @@ class Drives:
     rotor_inertia: Array
 
 
-def write_parameters(path: str | os.PathLike[str], robot: Robot, drives: Drives) -> None:
-    """Write a parameter file for the nodes of a robot."""
+def write_parameters(
+    path: str | os.PathLike[str], robot: Robot, drives: Drives, deviation: Array | None = None
+) -> None:
+    """Write a parameter file for the nodes of a robot.
+
+    Args:
+        path: The file.
+        robot: The robot.
+        drives: Friction and rotor inertia.
+        deviation: Standard deviation of the efforts that the model does not explain, shape (n,),
+            N m or N, for the thresholds of external efforts; by default they are not written.
+    """
     friction = {
         joint: {term: float(getattr(drives.friction, term)[j]) for term in TERMS}
         for j, joint in enumerate(robot.joint_names)
@@ -47,7 +58,14 @@ def write_parameters(path: str | os.PathLike[str], robot: Robot, drives: Drives)
         joint: {"inertia": float(inertia), "ratio": 1.0}
         for joint, inertia in zip(robot.joint_names, drives.rotor_inertia, strict=True)
     }
-    content = {"/**": {"ros__parameters": {"friction": friction, "rotor": rotors}}}
+    content: dict[str, Any] = {"/**": {"ros__parameters": {"friction": friction, "rotor": rotors}}}
+    if deviation is not None:
+        thresholds = identified_thresholds(robot, deviation).tolist()
+        limits = {
+            joint: {"external_effort": float(f"{threshold:.4g}")}
+            for joint, threshold in zip(robot.joint_names, thresholds, strict=True)
+        }
+        content["/**/controller_node"] = {"ros__parameters": {"limits": limits}}
     text = HEADER + yaml.safe_dump(content, sort_keys=False)
     write_whole(path, text.encode())
 

@@ -39,6 +39,7 @@ from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.controller.controller_parameters import (
     REFUSE,
+    CollisionParameters,
     ControllerParameters,
     JointParameters,
 )
@@ -48,7 +49,7 @@ from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
 from robot_dynamics.nodes.ros.load_messages import check_gravity
 from robot_dynamics.nodes.ros.message_bytes import DirectReader
-from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, NAMED_TOPIC
+from robot_dynamics.nodes.ros.messages import COMMAND_TOPIC, EXTERNAL_TOPIC, NAMED_TOPIC
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, STATE_QOS
 from robot_dynamics.nodes.runtime.drive_parameters import actuators_of
 from robot_dynamics.nodes.runtime.online_model import OnlineModel
@@ -127,6 +128,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.tuning = LoopTuning(dynamics, model.gains, parameters.bandwidth, 1.0 / parameters.rate)
         self.states = DirectReader("joint_states", names, ("position", "velocity"))
         self.arm = OnlineModel(self, self.tuning.model(model), self._pose)
+        self._collision = self.group(
+            CollisionParameters, "collision", changed=lambda _: self._use_settings()
+        )
         self._joints.bound(lambda: self.arm.rotor_inertia)
         self._use_settings()
         self._in_use = (self.arm.at, self._settings)
@@ -139,6 +143,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self._places = run_of(self._order.tolist(), len(names))
         self.command = self.create_loop_publisher(Float64MultiArray, COMMAND_TOPIC, OUTPUT_QOS)
         self.named = self.create_loop_publisher(JointState, NAMED_TOPIC, OUTPUT_QOS)
+        self.external = self.create_loop_publisher(JointState, EXTERNAL_TOPIC, OUTPUT_QOS)
         self._states_in = self.create_loop_subscriber(
             JointState, "joint_states", self._on_joint_states, STATE_QOS, read=bytes
         )
@@ -329,6 +334,12 @@ class ControllerNode(RobotNode[ControllerParameters]):
         report = self.report
         if status is not report.status or self.controller.braked_by != report.braked_by:
             report.log(status)
+        controller = self.controller
+        if self.external.subscriber_count:
+            stamp, effort = self.states.stamp, controller.contacts.effort
+            self.external.publish(JointValues.of_efforts(controller.joint_names, stamp, effort))
+        if controller.touched != report.touched:
+            report.log_contact()
         return True
 
     def _return_to_rest(self, now: float, lease: Lease) -> None:
@@ -403,7 +414,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         states = self.states
         try:
             if states.read(values) and states.complete:
-                self.controller.set_state(self._measured, self._states_in.counts.at, finite=True)
+                came, stamp = self._states_in.counts.at, states.stamp / NS_PER_S
+                self.controller.set_state(self._measured, came, finite=True, at=stamp or came)
                 self._unmeasured += 1
         except RobotDynamicsError as error:
             self.throttled_log.warn("joint_states", error)
@@ -449,7 +461,9 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _use_settings(self) -> None:
         velocity = self.given_limits("velocity")
-        self._settings = self._joints.settings(self.parameters, self.robot, velocity)
+        self._settings = self._joints.settings(
+            self.parameters, self.robot, velocity, self._collision.value
+        )
         for line in self._joints.slow_efforts():
             self.get_logger().warning(line)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control import MODES, Gains, Settings, SoftLimits
+from robot_dynamics.control.collision import REACTIONS, Collision, default_thresholds
 from robot_dynamics.control.gains import (
     DEFAULT_BANDWIDTH,
     DEFAULT_DAMPING_RATIO,
@@ -154,6 +155,28 @@ SHARED = {f.name for f in fields(Settings)} & {f.name for f in fields(Controller
 
 
 @dataclass(frozen=True)
+class CollisionParameters:
+    """Parameters of the detection of collisions; see `control.collision.Collision`."""
+
+    reaction: str = parameter(
+        Collision.reaction,
+        "Reaction to an external effort beyond limits.<joint>.external_effort: none (it is not "
+        "computed), report, stop and hold, float under gravity compensation and damping, or "
+        "retreat a little and hold",
+        one_of=REACTIONS,
+    )
+    gain: float = parameter(
+        Collision.gain,
+        "Reciprocal of the time constant of external efforts, 1/s",
+        low=1.0,
+        high=1000.0,
+    )
+    time: float = parameter(
+        Collision.time, "Time beyond the threshold that counts as a contact, s", low=0.0, high=1.0
+    )
+
+
+@dataclass(frozen=True)
 class GainParameters:
     """Gain parameters of one joint."""
 
@@ -197,6 +220,13 @@ class LimitParameters:
         low=0.0,
         high=LARGEST,
     )
+    external_effort: float = parameter(
+        0.0,
+        "External effort that counts as a contact, besides the uncertainty of friction, N m or N; "
+        "0 for none. Default: a tenth of the effort limit",
+        low=0.0,
+        high=LARGEST,
+    )
 
 
 class JointParameters:
@@ -224,6 +254,8 @@ class JointParameters:
         tracking = default_tracking_errors(robot)
         rate = default_effort_rates(robot, parameters.bandwidth, parameters.damping_ratio)
         rate = np.where(rate <= LARGEST, rate, 0.0)
+        touch = default_thresholds(robot)
+        touch = np.where(touch <= LARGEST, touch, 0.0)
         self._inertia, self._sampling = (
             inertia,
             Sampling.of(min(1.0 / parameters.rate, DEFAULT_PERIOD_S)),
@@ -249,7 +281,9 @@ class JointParameters:
                 LimitParameters,
                 f"limits.{name}",
                 defaults=LimitParameters(
-                    effort_rate=float(rate[i]), tracking_error=float(tracking[i])
+                    effort_rate=float(rate[i]),
+                    tracking_error=float(tracking[i]),
+                    external_effort=float(touch[i]),
                 ),
                 changed=partial(report, f"limits.{name}"),
             )
@@ -288,7 +322,11 @@ class JointParameters:
         return np.where(values > 0.0, values, np.inf)
 
     def settings(
-        self, parameters: ControllerParameters, robot: Robot, velocity: Mapping[str, float]
+        self,
+        parameters: ControllerParameters,
+        robot: Robot,
+        velocity: Mapping[str, float],
+        collision: CollisionParameters,
     ) -> Settings:
         """Return the present settings; a damper acts above these velocities, by joint."""
         return Settings(
@@ -297,6 +335,7 @@ class JointParameters:
             soft_limits=self._soft_limits(robot, velocity),
             tracking_limit=self.limits("tracking_error"),
             longest_cycle=MAX_CYCLE_PERIODS / parameters.rate,
+            collision=Collision(**asdict(collision), threshold=self.limits("external_effort")),
         )
 
     def _soft_limits(self, robot: Robot, damped: Mapping[str, float]) -> SoftLimits | None:

@@ -10,6 +10,7 @@ import numpy as np
 from diagnostic_msgs.msg import KeyValue
 
 from robot_dynamics.control import MODES, Status, position_error
+from robot_dynamics.control.collision import NONE, hand_wrench
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import (
@@ -20,6 +21,7 @@ from robot_dynamics.nodes.ros.topics import (
     other_publishers_of,
     stands_by,
 )
+from robot_dynamics.trajectory.motion_limits import unit_of
 
 if TYPE_CHECKING:
     from robot_dynamics.nodes.controller.controller_node import ControllerNode
@@ -54,6 +56,7 @@ class ControllerReport:
     Attributes:
         status: The last status reported.
         braked_by: The last joint reported as not moving.
+        touched: Index of the last joint reported with a contact.
         standbys: Number of standby controllers, which receive commands without applying them.
         counted: Number of receivers of commands among which these are.
         keepers: Receivers of commands that may keep the last one for ever.
@@ -93,6 +96,7 @@ class ControllerReport:
         self.status: Status | None = None
         self._stop = Status.STOPPED.value
         self.braked_by: str | None = None
+        self.touched: int | None = None
 
     @property
     def unfollowed(self) -> str:
@@ -143,6 +147,29 @@ class ControllerReport:
             if self.braked_by is None:  # or every attempt would be logged
                 self._log_status(status)
 
+    def log_contact(self) -> None:
+        """Log that a contact began or ended."""
+        self.touched, log = self._node.controller.touched, self._node.get_logger()
+        if self._node.controller.stopped_by_collision:
+            return  # the stop is logged
+        if self.touched is None:
+            log.info("no external effort beyond its threshold any more")
+        else:
+            log.warning(self._contact)
+
+    @property
+    def _contact(self) -> str:
+        """The present contact in words."""
+        controller, i = self._node.controller, self.touched
+        if i is None:
+            return ""
+        contacts, unit = controller.contacts, unit_of(self._node.robot, i, "effort")
+        return (
+            f"joint '{controller.joint_names[i]}' feels an external {contacts.effort[i]:.3g} "
+            f"{unit}, its threshold is {contacts.threshold[i]:.3g} {unit}; a contact, an unknown "
+            "load, or a wrong model?"
+        )
+
     def _log_status(self, status: Status) -> None:
         node, log = self._node, self._node.get_logger()
         resume = f"call {node.get_name()}/resume to go on"
@@ -172,7 +199,9 @@ class ControllerReport:
         cut = node.saturated[i] - self._saturated[i]
         at_stop = min(q - limits.lower[i], limits.upper[i] - q) < AT_STOP
         cause = "is the joint blocked, or the model wrong?"
-        if node.controller.stopped_by_reference:
+        if node.controller.stopped_by_collision:
+            cause = "clear the contact; without one, the load or the model is wrong"
+        elif node.controller.stopped_by_reference:
             cause = "slow the motion down, and give all nodes the same limits"
         elif at_stop:
             cause = f"the joint is at the end of its range ({q:.3g})"
@@ -217,6 +246,7 @@ class ControllerReport:
             "commands": self._commands,
             "stands by": self._stand_by or NOTHING,
             "tracking error (rad or m)": error,
+            **self._external(),
             "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
             "actuator_space": node.parameters.actuator_space,
@@ -224,6 +254,19 @@ class ControllerReport:
             "compensate_gravity": node.parameters.compensate_gravity,
             **{name: load[name] for name in ("gravity", "payload")},
         }
+
+    def _external(self) -> Mapping[str, object]:
+        """Return the external efforts, and the wrench at the hand that they show."""
+        node = self._node
+        if node.controller.settings.collision.reaction == NONE:
+            return {}
+        effort, frame = node.controller.contacts.effort, node.arm.load.endpoint
+        names = node.robot.joint_names
+        found = {"external effort (N m or N)": dict(zip(names, effort.tolist(), strict=True))}
+        if frame is None or not node.states.complete:
+            return found
+        J = node.arm.base.dynamics.jacobian(node.states.position, frame)
+        return {**found, f"external wrench at {frame}": str(hand_wrench(J, effort))}
 
     @property
     def _commands(self) -> str:
@@ -258,6 +301,8 @@ class ControllerReport:
             found.append(
                 Fault(Level.WARN, f"no node subscribes to {topic}; the arm is held where it is")
             )
+        if contact := self._contact:
+            found.append(Fault(Level.WARN, contact))
         if self.braked_by is not None:
             found.append(Fault(Level.WARN, self._closed_brakes))
         if node.active and self.keepers and not (self._stand_by or node.inhibited):

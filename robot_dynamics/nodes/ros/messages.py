@@ -42,6 +42,9 @@ COMMAND_TOPIC, NAMED_TOPIC = "effort_command", "effort_command_named"
 """Efforts in the order of `joints`, as in ros2_control; and with names and the stamp of the
 answered state, which our own nodes prefer."""
 
+EXTERNAL_TOPIC = "external_effort"
+"""External efforts that controller_node observes."""
+
 HARDWARE_TOPIC = "forward_effort_controller/commands"
 """Efforts in the order of `joints`, to the forward_command_controller of the documents."""
 

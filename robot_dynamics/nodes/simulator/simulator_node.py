@@ -5,6 +5,8 @@ Until the first command, and whenever commands stop, brakes hold the joints.
 Commands are plain efforts in the order of `joints`, or named and stamped. While named commands
 arrive, the plain ones, which are the same, are not read.
 
+A wrench on the topic `wrench`, which the tool exerts on its surroundings, acts back on the joints.
+
 The simulation follows the clock or keeps its own time. With `publish_clock` other nodes use
 simulated time, which may be faster or slower than real time. With `lockstep` it waits for the
 answer to every state, so that runs repeat exactly.
@@ -19,6 +21,7 @@ from itertools import compress
 from time import monotonic, sleep
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import ClockType, ROSClock
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
@@ -26,12 +29,14 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
 from robot_dynamics.control import Actuators
-from robot_dynamics.errors import SimulationError
+from robot_dynamics.errors import RobotDynamicsError, SimulationError
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import NS_PER_S
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.joint_values import JointValues
+from robot_dynamics.nodes.ros.load_messages import ToolLoad
 from robot_dynamics.nodes.ros.messages import time_msg
-from robot_dynamics.nodes.ros.topics import OUTPUT_QOS, publishers_of
+from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
 from robot_dynamics.nodes.runtime.drive_parameters import DriveParameters, actuators_of
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_node import RobotNode
@@ -111,6 +116,9 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._names = tuple(joint.name for joint in self.robot.moving_joints)
         self._mimic = mimic_map(robot)
         self._frame_id = parameters.frame_id or tool_frame(robot)
+        self._tool = ToolLoad(robot, tool_frame(robot))
+        self._pushed = np.zeros(robot.dof)
+        self.create_subscription(WrenchStamped, "wrench", self._on_wrench, COMMAND_QOS)
         self._commands = Commands(robot, self._order, self._actuators(robot))
         self._input = CommandInput(self, self._commands, lambda: self._time.ns, self._on_command)
         self._states = self.create_loop_publisher(JointState, "joint_states", OUTPUT_QOS)
@@ -159,6 +167,7 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         """See `RobotNode.update_robot`: the motion goes on with the new links."""
         plant, actuators = self._build_plant(self.parameters, robot), self._actuators(robot)
         self._next_plant, self._mimic = plant, mimic_map(robot)
+        self._tool = ToolLoad(robot, tool_frame(robot))
         self._commands.use(actuators)
 
     @property
@@ -208,13 +217,27 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
         self._sense()
 
     def _advance(self, steps: int) -> None:
+        self._pushed = self._push()
         try:
             for _ in range(steps):
-                self.plant.step(self._commands.tau)
+                self.plant.step(self._commands.tau + self._pushed)
         except SimulationError as error:
             self._diverged += 1
             self.get_logger().error(f"{error}; back at the start")
             self._place_at_start()
+
+    def _push(self) -> Array:
+        """Return the joint efforts by which the surroundings push, shape (n,): -J^T F.
+
+        The plant limits the sum of command and push, so only a command within the limit less the
+        push acts in full.
+        """
+        wrench = self._tool.wrench
+        if wrench is None:
+            return np.zeros_like(self._pushed)
+        q, frame, arm = self.plant.q, tool_frame(self.plant.robot), self.plant.dynamics
+        R = arm.pose(q, frame).rotation
+        return -arm.jacobian(q, frame).T @ np.concatenate([R @ wrench[:3], R @ wrench[3:]])
 
     def _update_actuation(self, now: float, parameters: SimulatorParameters) -> None:
         """Apply the command while it is fresh at steady time `now`, s, or else hold or release."""
@@ -242,6 +265,8 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
     def _sense(self) -> None:
         """Publish the sensor readings, unless they are to be lost."""
         rows, stamp = self.plant.rows, self._time.ns
+        if self._pushed.any():  # the joints measure what the drives give
+            rows = rows - np.outer((0.0, 0.0, 1.0), self._pushed)
         if not self._sensor.exact:
             q, qd, tau = rows
             reading = self._sensor.read(Reading(q, qd, tau, stamp))
@@ -281,6 +306,12 @@ class SimulatorNode(RobotNode[SimulatorParameters]):
             self._swap()
             self.actuation = Actuation.COMMANDED
             self._cycle()
+
+    def _on_wrench(self, msg: WrenchStamped) -> None:
+        try:
+            self._tool.take_wrench(msg)
+        except RobotDynamicsError as error:
+            self.throttled_log.warn("wrench", error)
 
     # -- in the executor's thread; the loop applies it between two cycles ---------------------
 

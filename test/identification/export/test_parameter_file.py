@@ -1,10 +1,17 @@
 """Parameter files of identified drives, from anyone."""
 
+import numpy as np
 import pytest
+import yaml
 
 from robot_dynamics import read_urdf
+from robot_dynamics.control import Friction
 from robot_dynamics.errors import RecordingError
-from robot_dynamics.identification.export.parameter_file import read_parameters
+from robot_dynamics.identification.export.parameter_file import (
+    Drives,
+    read_parameters,
+    write_parameters,
+)
 from robot_dynamics.robot import find_robot
 
 
@@ -16,3 +23,13 @@ def test_what_is_no_parameter_file_is_refused_in_one_line(tmp_path, friction):
     path.write_text(f"/**: {{ros__parameters: {{friction: {friction}}}}}\n")
     with pytest.raises(RecordingError, match="is no parameter file of identified drives; give"):
         read_parameters(path, read_urdf(find_robot("planar_2r")))
+
+
+def test_thresholds_of_external_efforts_are_five_deviations_and_a_hundredth_of_the_limit(tmp_path):
+    robot, path = read_urdf(find_robot("planar_2r")), tmp_path / "drives.yaml"  # 500 and 200 N m
+    drives = Drives(Friction.none(2), np.zeros(2))
+    write_parameters(path, robot, drives, np.array([0.7, 1.2345678]))
+    own = yaml.safe_load(path.read_text())["/**/controller_node"]["ros__parameters"]
+    limits = {"joint_1": {"external_effort": 5.0}, "joint_2": {"external_effort": 6.173}}
+    assert own == {"limits": limits}
+    np.testing.assert_array_equal(read_parameters(path, robot).rotor_inertia, 0.0)

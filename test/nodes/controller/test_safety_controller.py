@@ -160,7 +160,9 @@ def test_efforts_change_no_faster_than_their_limit(arm, peer):
     arm.node.wait_for_log(
         "limits.joint_1.effort_rate of 1.5 is reached by the feedback of an error"
     )
-    arm.node.wait_for_log("limits.joint_2: effort_rate 1.5, soft_margin 0, tracking_error 0")
+    arm.node.wait_for_log(
+        "limits.joint_2: effort_rate 1.5, soft_margin 0, tracking_error 0, external_effort 20"
+    )
     arm.moves(gains(peer, "p"))
     since = nanoseconds(arm.stamps[-1])  # commands by name may come later than those without
     arm.q_d = Q + 0.05

@@ -1,0 +1,406 @@
+"""Collision detection: external efforts by the momentum of the arm, thresholds and reactions.
+
+The observer of De Luca and Mattone ([DeLucaMattone2003], eq. (13); [Haddadin2017], eq. (31)) needs
+positions, velocities and the efforts that act, but no accelerations. With p = M qd and
+dp/dt = tau + tau_ext + C^T qd - g it computes
+
+    r = K (p - p(0) - integral of (tau + C^T qd - g + r) dt),  so that  dr/dt = K (tau_ext - r)
+
+r is the external effort through a low-pass of time constant 1/K. The equations take numbers or
+symbols, and are compiled as one kernel behind the kernel `momentum` of the robot.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.piecewise import maximum
+from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.kernel import compile_program
+from robot_dynamics.control.friction import (
+    Friction,
+    FrictionRows,
+    effort_beyond_friction,
+    friction_effort,
+)
+from robot_dynamics.control.laws import Measured
+from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.model import Model
+from robot_dynamics.errors import ArgumentError, BackendError, unknown_name
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics.rates import weighted_inverse
+from robot_dynamics.robot.robot import Robot
+
+NONE, REPORT, STOP, FLOAT, RETREAT = "none", "report", "stop", "float", "retreat"
+REACTIONS = (NONE, REPORT, STOP, FLOAT, RETREAT)
+
+THRESHOLD_SHARE = 0.1
+"""Default threshold of an external effort, relative to the effort limit of its joint."""
+
+DEVIATIONS, LEAST_SHARE = 5.0, 0.01
+"""Standard deviations of what an identified model leaves that make a threshold, and the least
+threshold, relative to the effort limit: measured velocities have noise."""
+
+FRICTION_SHARE = 0.3
+"""Uncertainty of the friction of a joint in motion, relative to it: it varies with temperature."""
+
+SLOW = 5.0
+"""Speed below which dry friction may act in either direction, relative to the friction width."""
+
+RELEASE = 0.5
+"""External effort at which a contact ends, relative to the threshold at which it begins."""
+
+LONGEST_GAP_S = 0.1
+"""Time between two states after which the observer starts afresh, s."""
+
+FADE_S, STOP_S = 0.02, 0.1
+"""Longest fade of the efforts and longest time to come to rest after a collision, s."""
+
+RETREAT_S, NOTE_S = 0.2, 0.02
+"""Duration of the motion that a retreat takes back, and period of its recording, s."""
+
+INSENSITIVE = 0.02
+"""Joint effort per force (N m/N) or moment (N m/(N m)) below which no joint feels a wrench."""
+
+
+@dataclass(frozen=True, eq=False)
+class Collision:
+    """Settings of the detection of collisions.
+
+    A contact is an external effort of a joint beyond its threshold for `time`. The threshold is
+    the uncertainty of the model: a constant part for masses, and a band of friction and drives.
+
+    - The constant part is `threshold`, by default `THRESHOLD_SHARE` of the effort limit: masses
+      that are wrong by 10 % stay below it. An identified model has `identified_thresholds`.
+    - The band is `FRICTION_SHARE` of the friction of the model, and all of its dry friction where
+      the joint moves slower than `SLOW` times the friction width: there dry friction may act in
+      either direction. The last change of the command is added: a drive may apply it up to a
+      period late. The band passes through the same low-pass as the external effort, so that an
+      error within it never exceeds the threshold.
+
+    Args:
+        reaction: One of `REACTIONS`.
+        gain: K, the reciprocal of the time constant, 1/s.
+        time: Time above the threshold that counts as a contact, s.
+        threshold: Constant part, shape (n,), N m or N; by default `default_thresholds`.
+
+    Raises:
+        UnknownNameError: If there is no such reaction.
+        ArgumentError: If a number is out of its range.
+    """
+
+    reaction: str = REPORT
+    gain: float = 100.0
+    time: float = 0.005
+    threshold: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.reaction not in REACTIONS:
+            raise unknown_name("reaction", self.reaction, "robot_dynamics.control", REACTIONS)
+        if not 0.0 < self.gain < np.inf:
+            raise ArgumentError(f"gain is {self.gain} 1/s; give a positive number")
+        if not 0.0 <= self.time < np.inf:
+            raise ArgumentError(f"time is {self.time} s; give zero or more")
+        if self.threshold is not None and not np.all(self.threshold > 0.0):
+            raise ArgumentError(f"threshold is {self.threshold}; give positive numbers")
+
+    @property
+    def acts(self) -> bool:
+        """Return whether a contact changes the motion of the arm."""
+        return self.reaction in (STOP, FLOAT, RETREAT)
+
+
+def default_thresholds(robot: Robot) -> Array:
+    """Return the default thresholds, shape (n,), N m or N; infinite without an effort limit."""
+    return THRESHOLD_SHARE * effort_limits(robot)
+
+
+def identified_thresholds(robot: Robot, deviation: Array) -> Array:
+    """Return thresholds by the uncertainty of an identified model, shape (n,), N m or N.
+
+    Args:
+        robot: The robot.
+        deviation: Standard deviation of the efforts that the model does not explain on a held-out
+            motion, shape (n,), N m or N.
+    """
+    limit = effort_limits(robot)
+    least = np.where(np.isfinite(limit), LEAST_SHARE * limit, 0.0)
+    return np.maximum(DEVIATIONS * deviation, least)
+
+
+class ObserverState(NamedTuple):
+    """Numbers kept from state to state, shape (n,) each, in the order of the rows of `state`.
+
+    Args:
+        p: Generalized momentum with rotors, N m s or N s.
+        rate: C^T qd - g, N m or N.
+        qd: Velocity, rad/s or m/s.
+        tau: Effort since the state before, N m or N.
+        effort: The external effort r, N m or N.
+        band: Uncertainty of friction and drives in the threshold, N m or N.
+    """
+
+    p: Array
+    rate: Array
+    qd: Array
+    tau: Array
+    effort: Array
+    band: Array
+
+
+class ObserverSettings(NamedTuple):
+    """Numbers of each joint, in the order of the rows of `settings`; see `Friction`, `Collision`.
+
+    Args:
+        friction: The rows of `FrictionRows`, with a width above zero.
+        rotors: Rotor inertia, kg m^2 or kg.
+        threshold: Constant part of the threshold, N m or N.
+    """
+
+    friction: FrictionRows
+    rotors: Array
+    threshold: Array
+
+    @staticmethod
+    def of(rows: Array) -> ObserverSettings:
+        """Take the rows of an array apart."""
+        *friction, rotors, threshold = rows
+        return ObserverSettings(FrictionRows(*friction), rotors, threshold)
+
+
+def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
+    """Return the inputs of the observer for n joints with their shapes, in order."""
+    return {
+        "p": (n,),  # of the kernel `momentum`, at the present state
+        "rate": (n,),
+        "qd": (n,),
+        "tau": (n,),  # commanded or measured effort since the last state
+        "state": (len(ObserverState._fields), n),  # at the last state
+        "scalars": (3,),  # time since the last state, s; gain, 1/s; 1 to start afresh, else 0
+        "settings": (len(FrictionRows._fields) + 2, n),
+    }
+
+
+def observer_equations(x: Mapping[str, Array]) -> dict[str, Array]:
+    """Advance the observer by one state, of numbers or of symbols.
+
+    The mean external effort since the last state is the change of momentum less the impulse of
+    the efforts, of gravity and of C^T qd (by the trapezoidal rule). r follows it by the exact
+    solution of dr/dt = K (tau_ext - r) for a constant tau_ext, so every gain is stable at every
+    period.
+
+    Args:
+        x: Arrays by the names in `input_shapes`; those of shape (n,) may be (N, n), with a state
+            of shape (6, N, n).
+
+    Returns:
+        state: The rows of `ObserverState` from now on.
+        share: External efforts relative to their thresholds, shape (n,).
+        largest: The largest of them, shape (1,).
+    """
+    last, settings = ObserverState(*x["state"]), ObserverSettings.of(x["settings"])
+    (dt, gain, afresh), tau, qd, f = x["scalars"], x["tau"], x["qd"], settings.friction
+    p = x["p"] + settings.rotors * qd
+    acted = (effort_beyond_friction(f, v, tau, f.width) for v in (last.qd, qd))
+    mean = (sum(acted) + last.rate + x["rate"]) / 2.0
+    share = 1.0 - np.exp(-gain * dt)
+    external = (p - last.p) / dt - mean
+    effort = (1.0 - afresh) * (last.effort + share * (external - last.effort))
+
+    stribeck = f.stiction * np.exp(-((qd / f.stribeck) ** 2))
+    dry = f.coulomb + stribeck + f.load * abs(tau)
+    slow = 1.0 - abs(np.tanh(qd / (SLOW * f.width)))
+    uncertain = dry * slow + FRICTION_SHARE * abs(friction_effort(f, qd, f.width, tau))
+    uncertain = uncertain + (1.0 - afresh) * abs(tau - last.tau)
+    grown = share + afresh * (1.0 - share)
+    band = last.band + grown * (uncertain - last.band)
+
+    state = np.array(ObserverState(p, x["rate"], qd, tau, effort, band))
+    over = abs(effort) / (settings.threshold + band)
+    largest = over[0]
+    for other in over[1:]:
+        largest = maximum(other, largest)
+    return {"state": state, "share": over, "largest": np.array([largest])}
+
+
+def observer_kernel(n: int) -> Callable[..., tuple[Array, Array, Array]]:
+    """Compile `observer_equations` for n joints; without a compiler they run as they are."""
+    shapes = input_shapes(n)
+
+    def plain(*arrays: Array) -> Any:
+        return tuple(observer_equations(dict(zip(shapes, arrays, strict=True))).values())
+
+    def traced() -> Any:
+        # The names of results must differ from those of inputs
+        def equations(**x: Array) -> dict[str, Array]:
+            return {f"next_{k}": value for k, value in observer_equations(x).items()}
+
+        return optimize(trace("momentum_observer", equations, shapes))
+
+    try:
+        kernel: Any = compile_program(traced, key=f"momentum_observer/{n}", backend="native")
+    except BackendError:
+        return plain
+    return kernel
+
+
+def observer_settings(model: Model, threshold: Array) -> Array:
+    """Return the input `settings` of a model and the constant parts of its thresholds, (n,)."""
+    n = model.dynamics.robot.dof
+    friction, rotors = model.friction or Friction.none(n), model.rotor_inertia
+    rows = [np.broadcast_to(getattr(friction, name), n) for name in FrictionRows._fields]
+    rows[-1] = np.where(rows[-1] > 0.0, rows[-1], model.friction_width)
+    return np.array([*rows, np.zeros(n) if rotors is None else rotors, threshold])
+
+
+class CollisionMonitor:
+    """External efforts of an arm and its contacts, state by state. Reads no clock.
+
+    Args:
+        n: Number of joints.
+
+    Attributes:
+        effort: External efforts, shape (n,), N m or N; in the direction in which they push.
+        joint: Index of the joint with a contact, or None.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._kernel = observer_kernel(n)
+        self._none, self._scalars = np.zeros(n), np.zeros(3)
+        self._model: Model | None = None
+        self._collision: Collision | None = None
+        self._path: deque[tuple[float, Array]] = deque()
+        self.forget()
+
+    def forget(self) -> None:
+        """Start afresh with the next state."""
+        self._state = np.zeros((len(ObserverState._fields), len(self._none)))
+        self._at = -np.inf
+        self._since, self._above = np.full(len(self._none), np.inf), False
+        self.joint: int | None = None
+        self._path.clear()
+
+    @property
+    def effort(self) -> Array:
+        """Return the external efforts, shape (n,), N m or N, in the direction of their push."""
+        return ObserverState(*self._state).effort
+
+    @property
+    def threshold(self) -> Array:
+        """Return the present thresholds, shape (n,), N m or N."""
+        base = self._none + np.inf if self._collision is None else self._settings[-1]
+        return np.asarray(base + ObserverState(*self._state).band)
+
+    def feed(
+        self, model: Model, collision: Collision, measured: Measured, tau: Array, at: float
+    ) -> int | None:
+        """Take a state; return the joint with a contact, if any.
+
+        Args:
+            model: The arm with its load; a load that it does not know is a contact.
+            collision: Settings.
+            measured: The state, every number finite.
+            tau: Efforts since the state before, shape (n,), N m or N.
+            at: Time of the state, s; a state not later than the one before is ignored.
+        """
+        dt = at - self._at
+        if dt == 0.0:
+            return self.joint
+        if model is not self._model or collision is not self._collision:
+            self._take_up(model, collision)
+        afresh = not 0.0 < dt <= LONGEST_GAP_S
+        if afresh:
+            self.forget()
+            dt = 1.0
+        p, rate = model.momentum(*measured)
+        self._scalars[:] = dt, collision.gain, afresh
+        self._at = at
+        self._state, share, largest = self._kernel(
+            p, rate, measured.qd, tau, self._state, self._scalars, self._settings
+        )
+        self._note(measured.q, at)
+        worst = largest.item()
+        if worst <= 1.0 and self.joint is None:
+            self._above = False
+            return None
+        return self._judge(share, worst, collision.time, at)
+
+    def _take_up(self, model: Model, collision: Collision) -> None:
+        """Compute the settings of a model, and start afresh if its momentum has changed."""
+        robot, before = model.dynamics.robot, self._model
+        if before is not None and model.rotor_inertia is not before.rotor_inertia:
+            self.forget()
+        self._model, self._collision = model, collision
+        given = collision.threshold
+        self._settings = observer_settings(
+            model, default_thresholds(robot) if given is None else given
+        )
+
+    def _judge(self, share: Array, worst: float, time: float, at: float) -> int | None:
+        """Return the joint that has been above its threshold for long enough."""
+        if worst < RELEASE:
+            self.joint = None
+        if not self._above:
+            self._since[:], self._above = np.inf, True
+        self._since = np.where(share > 1.0, np.minimum(self._since, at), np.inf)
+        long = self._since <= at - time
+        if long.any() and self.joint is None:
+            self.joint = int(np.argmax(np.where(long, share, 0.0)))
+        return self.joint
+
+    def _note(self, q: Array, at: float) -> None:
+        """Record the recent motion for a retreat."""
+        path = self._path
+        if not path or at - path[-1][0] >= NOTE_S:
+            path.append((at, q.copy()))
+            while len(path) > 2 and path[1][0] <= at - RETREAT_S:
+                path.popleft()
+
+    @property
+    def retreat(self) -> Array:
+        """Return the positions, shape (n,), of `RETREAT_S` ago."""
+        return self._path[0][1]
+
+
+class HandWrench(NamedTuple):
+    """Wrench that the surroundings exert on the hand, as far as the joints feel it.
+
+    Args:
+        wrench: Force (N) over moment (N m) about the origin of the frame, axes of the root link,
+            shape (6,).
+        unfelt: Directions of wrenches that no joint feels, as columns, shape (6, k).
+        left_over: External efforts that no wrench at the hand explains, shape (n,): the contact
+            is elsewhere, or the model is wrong.
+    """
+
+    wrench: Array
+    unfelt: Array
+    left_over: Array
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{x:.3g}" for x in self.wrench)
+        lost = self.unfelt.shape[1]
+        return f"[{values}] N, N m" + (f"; {lost} of 6 directions move no joint" if lost else "")
+
+
+def hand_wrench(J: Array, effort: Array) -> HandWrench:
+    """Find the wrench at the hand that external efforts show: least squares of J^T F = effort.
+
+    The component in directions that no joint feels, with singular values of J below `INSENSITIVE`,
+    stays zero. They are those of a singular pose, and of an arm with fewer than six joints.
+    Damping keeps the others from being magnified next to such poses.
+
+    Args:
+        J: Jacobian of the hand, shape (6, n), linear over angular.
+        effort: External efforts, shape (n,), N m or N.
+    """
+    U, values, _ = np.linalg.svd(J)
+    felt = U[:, : int(np.sum(values > INSENSITIVE))]
+    wrench = felt @ (weighted_inverse(J.T @ felt, damping=INSENSITIVE) @ effort)
+    return HandWrench(wrench, U[:, felt.shape[1] :], effort - J.T @ wrench)

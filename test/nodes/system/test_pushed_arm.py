@@ -1,0 +1,133 @@
+"""A push on a simulated arm: observed, reported, and answered by a stop."""
+
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+
+from arm_system import NAMES, RATE, START, ArmSystem
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.robot import find_robot
+from ros_system import wait_for
+
+ARM = Dynamics(read_urdf(find_robot("planar_2r")))
+LIMITS = {f"limits.{name}.external_effort": 15.0 for name in NAMES}
+FORCE = np.array([0.0, 0.0, -25.0])  # N, of the surroundings on the endpoint, axes of the root
+
+
+@pytest.fixture(scope="module")
+def arm(start_for_module, peer):
+    common = {"rate": RATE, "urdf_path": "planar_2r"}
+    own = {
+        "simulator": {"initial_positions": START.tolist()},
+        # The push is 26 N m on joint_1 at the start
+        "controller": {"state_timeout": 0.5, "reference_timeout": 0.5, **LIMITS},
+    }
+    # feedforward_node would compensate a wrench that it knows
+    return ArmSystem(start_for_module, peer, common, own, {"simulator": ["-r", "wrench:=push"]})
+
+
+class Hand:
+    """A hand that pushes the endpoint until it lets go; a wrench is that of the arm on it."""
+
+    def __init__(self, arm, peer):
+        self._arm, self.force = arm, np.zeros(3)
+        self._wrench = peer.publisher(WrenchStamped, "push")
+        wait_for(self._wrench.get_subscription_count, "the simulator")
+        self._timer = peer.node.create_timer(0.02, self._publish)
+
+    def _publish(self):
+        if self.force.any():
+            R = ARM.pose(np.array(self._arm.states[-1].position)).rotation
+            msg = WrenchStamped()
+            msg.wrench.force.x, msg.wrench.force.y, msg.wrench.force.z = -R.T @ self.force
+            self._wrench.publish(msg)
+
+
+@pytest.fixture(scope="module")
+def hand(arm, peer):
+    return Hand(arm, peer)
+
+
+def expected(arm):
+    """Joint efforts of the push where the arm is now."""
+    return ARM.jacobian(np.array(arm.states[-1].position))[:3].T @ FORCE
+
+
+def test_a_push_is_reported_with_its_joint_efforts(arm, hand, peer):
+    external = peer.listen(JointState, "external_effort", 1000)
+    reports = peer.listen(DiagnosticArray, "/diagnostics", 100)
+    hand.force = np.zeros(3)
+    wait_for(lambda: external, "external efforts")
+    assert list(external[-1].name) == NAMES
+    # At rest under the weight that the model knows: round-off, and friction of the URDF in motion
+    wait_for(lambda: np.abs(external[-1].effort).max() < 0.05, "none at rest")
+    controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
+    hand.force = FORCE
+    # The arm yields to PD without a stop; at rest the observer sees the push itself
+    wait_for(
+        lambda: np.abs(np.array(external[-1].effort) - expected(arm)).max() < 0.5,
+        "the efforts of the push",
+    )
+    controller.wait_for_log("feels an external", before)
+
+    def reported():
+        return [
+            status
+            for msg in reports
+            for status in msg.status
+            if status.name == "controller_node" and "feels an external" in status.message
+        ]
+
+    wait_for(reported, "a fault")
+    values = {value.key: value.value for value in reported()[-1].values}
+    assert "external effort (N m or N)" in values
+    assert values["external wrench at endpoint"].endswith("4 of 6 directions move no joint")
+    # What the drives give is measured, not the push
+    tau = np.array(arm.states[-1].effort)
+    balance = ARM.gravity(np.array(arm.states[-1].position)) - expected(arm)
+    np.testing.assert_allclose(tau, balance, atol=1.0)
+    hand.force = np.zeros(3)
+    controller.wait_for_log("no external effort beyond its threshold any more", before)
+    assert "stopped" not in controller.log[before:]
+
+
+def test_a_monitor_observes_the_push_from_measured_efforts(arm, hand, peer, start_for_module):
+    external = peer.listen(JointState, "/monitor_node/external_effort", 1000)
+    start_for_module("monitor_node", {"urdf_path": "planar_2r"})
+    hand.force = FORCE
+    wait_for(
+        lambda: external and np.abs(np.array(external[-1].effort) - expected(arm)).max() < 0.5,
+        "the efforts of the push",
+    )
+    hand.force = np.zeros(3)
+    wait_for(lambda: np.abs(external[-1].effort).max() < 0.5, "none without it")
+
+
+def test_a_push_stops_the_arm_until_it_is_resumed(arm, hand, peer):
+    assert peer.set_parameters("controller_node", {"collision.reaction": "stop"}).successful
+    controller, before = arm.processes["controller"], len(arm.processes["controller"].log)
+    goal = START + 0.5
+    arm.send(NAMES, (3.0, goal))
+    wait_for(arm.follows, "a motion")
+    hand.force = FORCE
+    controller.wait_for_log("call controller_node/resume to go on", before)
+    hand.force = np.zeros(3)
+    line = next(x for x in controller.log[before:].splitlines() if "stopped: " in x)
+    assert re.search(
+        r"stopped: joint 'joint_[12]' feels an external [\d.]+ N m, beyond its threshold of [\d.]+ "
+        r"N m; clear the contact; without one, the load or the model is wrong; call "
+        r"controller_node/resume to go on$",
+        line,
+    )
+    q = arm.comes_to_rest(0.05)
+    assert np.abs(q - goal).max() > 0.02
+    assert peer.call(Trigger, "/controller_node/resume", Trigger.Request()).success
+    arm.goes_to(NAMES, START, 0.02)
