@@ -116,7 +116,9 @@ class LoopTuning:
         gains = self._tuner.gains(self.wanted, sampling)
         kept = (_alike(gains.kd, self.wanted.kd) & _alike(gains.kp, self.wanted.kp)).all()
         w = self._tuner.bandwidth(self._bandwidth, base.damping_ratio, sampling)
-        return replace(base, gains=self.wanted if kept else gains, bandwidth=w, coupled=not kept)
+        fastest = self._tuner.bandwidth(np.inf, base.damping_ratio, sampling)
+        gains = self.wanted if kept else gains
+        return replace(base, gains=gains, bandwidth=w, coupled=not kept, fastest=fastest)
 
     def retune(self, base: Model) -> tuple[Model, str] | None:
         """Check whether other feedback is due.

@@ -175,7 +175,8 @@ class Tuner:
         """Return the model with gains and bandwidth that fit."""
         gains = self.gains(wanted, sampling)
         w = self.bandwidth(bandwidth, model.damping_ratio, sampling)
-        return replace(model, gains=gains, bandwidth=w)
+        fastest = self.bandwidth(np.inf, model.damping_ratio, sampling)
+        return replace(model, gains=gains, bandwidth=w, fastest=fastest)
 
 
 def gains_for(
