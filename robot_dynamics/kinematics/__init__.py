@@ -24,11 +24,12 @@ if TYPE_CHECKING:
     from robot_dynamics.kinematics.rates import (
         Mobility,
         joint_accelerations,
+        joint_velocities,
         mobility,
         resolved_rates,
-        task_rows,
         weighted_inverse,
     )
+    from robot_dynamics.kinematics.selection import selected_rows
 
 __all__ = [
     "FrameMotion",
@@ -42,16 +43,18 @@ __all__ = [
     "frame_motion",
     "frame_pose",
     "joint_accelerations",
+    "joint_velocities",
     "link_poses",
     "mobility",
     "resolved_rates",
-    "task_rows",
+    "selected_rows",
     "weighted_inverse",
 ]
 
-_INVERSE = {
+_MODULES = {
     "InverseKinematics": "inverse.inverse_kinematics",
     "InverseSolutions": "inverse.inverse_solutions",
+    "selected_rows": "selection",
 }
 
 
@@ -59,7 +62,7 @@ def __getattr__(name: str) -> Any:
     """Import inverse kinematics and rates on first use: `dynamics` does without them."""
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_INVERSE.get(name, 'rates')}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES.get(name, 'rates')}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,42 +1,25 @@
 """Instantaneous kinematics: joint velocities and accelerations for those of the hand, and back.
 
 Chapter 3 of [AsadaSlotine1986]. Functions of a Jacobian take any, shape (m, n): of the whole hand,
-of some of its directions (`task_rows`), of several frames over one another.
+of some of its directions (`selected_rows`), of several frames over one another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from robot_dynamics.errors import ArgumentError, check_known
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, matrix, numbers, vector
 from robot_dynamics.kinematics.forward_kinematics import frame_pose
 from robot_dynamics.kinematics.jacobian import frame_drift, frame_jacobian
+from robot_dynamics.kinematics.selection import DIRECTIONS, Directions, Selection
 from robot_dynamics.robot.robot import Robot
-
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-"""Rows of a Jacobian: velocities along the axes of the root link, and about them."""
 
 SINGULAR = 1e-9
 """Singular value, as a part of the largest, below which a direction counts as lost."""
-
-
-def task_rows(directions: Sequence[str]) -> list[int]:
-    """Rows of a Jacobian, velocity or wrench that belong to some of `DIRECTIONS`.
-
-    Raises:
-        UnknownNameError: If there is no such direction.
-        ArgumentError: If there is none, or one twice.
-    """
-    for name in directions:
-        check_known("direction", name, "a task", DIRECTIONS)
-    if not 0 < len(directions) == len(set(directions)):
-        raise ArgumentError(f"a task takes one direction or more, each once; got {directions!r}")
-    return [DIRECTIONS.index(name) for name in directions]
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +139,45 @@ def resolved_rates(
     return qd + wish - weighted_inverse(J, weights) @ (J @ wish)
 
 
+def joint_velocities(
+    robot: Robot,
+    q: npt.ArrayLike,
+    velocity: npt.ArrayLike,
+    frame: str,
+    *,
+    selection: Directions = DIRECTIONS,
+    axes: str = "root",
+    weights: npt.ArrayLike | None = None,
+    damping: float = 0.0,
+    preferred: npt.ArrayLike | None = None,
+) -> Array:
+    """Compute the joint velocities of a velocity of a frame: `resolved_rates` of some directions.
+
+    Args:
+        robot: Any robot of n independent joints.
+        q: Joint positions, shape (n,), rad or m.
+        velocity: In the selected directions, shape (m,), m/s and rad/s.
+        frame: Link or named frame.
+        selection: As in `joint_accelerations`.
+        axes: As in `joint_accelerations`.
+        weights: As in `weighted_inverse`.
+        damping: As in `weighted_inverse`.
+        preferred: Joint velocities, shape (n,), of which the arm makes what the task leaves free.
+
+    Returns:
+        Joint velocities, shape (n,), the least if the arm has more joints than the task directions.
+
+    Raises:
+        UnknownNameError: If there is no such frame, direction or name of axes.
+        ArgumentError: If no direction is selected, or one twice.
+        ShapeError: If a shape does not fit.
+    """
+    rows = _rows(robot, q, frame, selection, axes)
+    wanted = vector("velocity", velocity, len(rows))
+    J = rows @ frame_jacobian(robot, q, frame)
+    return resolved_rates(J, wanted, weights=weights, damping=damping, preferred=preferred)
+
+
 def joint_accelerations(
     robot: Robot,
     q: npt.ArrayLike,
@@ -163,7 +185,7 @@ def joint_accelerations(
     acceleration: npt.ArrayLike,
     frame: str,
     *,
-    task: Sequence[str] = DIRECTIONS,
+    selection: Directions = DIRECTIONS,
     axes: str = "root",
     weights: npt.ArrayLike | None = None,
     damping: float = 0.0,
@@ -171,39 +193,41 @@ def joint_accelerations(
 ) -> Array:
     """Compute the joint accelerations of an acceleration of a frame, from a = J qdd + Jd qd.
 
-    A task of fewer rows than six leaves the other directions open: ("x", "y", "z") the
-    orientation, all but "rz" with `axes="frame"` the turn of a tool about its z axis.
+    A selection of fewer directions than six leaves the others free: "x y z" the orientation,
+    "x y z rx ry" with `axes="frame"` the turn of a tool about its z axis.
 
     Args:
         robot: Any robot of n independent joints.
         q: Joint positions, shape (n,), rad or m.
         qd: Joint velocities, shape (n,).
-        acceleration: Of the directions of the task, shape (m,), m/s^2 and rad/s^2.
+        acceleration: In the selected directions, in their order, shape (m,), m/s^2 and rad/s^2.
         frame: Link or named frame.
-        task: Some of `DIRECTIONS`; what the others do is left open.
+        selection: Directions of the task, as in `selected_rows`.
         axes: Axes of the directions: those of the "root" link, or of the "frame" as it lies at q.
         weights: As in `weighted_inverse`.
         damping: As in `weighted_inverse`.
         preferred: Joint accelerations, shape (n,), of which the arm makes what the task leaves
-            open, to damp or centre the joints; by default none.
+            free, to damp or centre the joints; by default none.
 
     Returns:
-        Joint accelerations, shape (n,), the least if the arm has more joints than the task rows.
+        Joint accelerations, shape (n,), the least if the arm has more joints than the task
+        directions.
 
     Raises:
         UnknownNameError: If there is no such frame, direction or name of axes.
-        ArgumentError: If the task is empty or repeats a direction.
+        ArgumentError: If no direction is selected, or one twice.
         ShapeError: If a shape does not fit.
     """
-    rows = task_rows(task)
-    check_known("axes", axes, "a task", ("root", "frame"))
-    turn = np.eye(3) if axes == "root" else frame_pose(robot, q, frame).rotation.T
-    seen = np.kron(np.eye(2), turn)[rows]
-    wanted = vector("acceleration", acceleration, len(rows)) - seen @ frame_drift(
-        robot, q, qd, frame
-    )
-    J = seen @ frame_jacobian(robot, q, frame)
+    rows = _rows(robot, q, frame, selection, axes)
+    wanted = vector("acceleration", acceleration, len(rows))
+    wanted = wanted - rows @ frame_drift(robot, q, qd, frame)
+    J = rows @ frame_jacobian(robot, q, frame)
     return resolved_rates(J, wanted, weights=weights, damping=damping, preferred=preferred)
+
+
+def _rows(robot: Robot, q: npt.ArrayLike, frame: str, selection: Directions, axes: str) -> Array:
+    """Return what takes a velocity of a frame to the selected directions, shape (m, 6)."""
+    return Selection.of(selection, axes).matrix(frame_pose(robot, q, frame).rotation)
 
 
 def _root_of_inverse(name: str, weights: npt.ArrayLike | None, n: int) -> Array:

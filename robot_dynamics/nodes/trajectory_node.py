@@ -14,6 +14,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.units import NS_PER_S
+from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.nodes.ros.messages import trajectory_msg
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import TRAJECTORY_QOS, followers_of, subscribers_of
@@ -61,6 +62,19 @@ class TrajectoryParameters(RobotParameters):
         (),
         "Joint positions near the start of circle, line and poses, which select the branch of "
         "inverse kinematics, rad or m; empty: zero",
+        read_only=True,
+    )
+    selection: tuple[float, ...] = parameter(
+        (1.0, 1.0, 1.0, 1.0, 1.0, 1.0),
+        "Directions x, y, z, rx, ry, rz in which the frame follows circle, line and poses: 1; 0 "
+        "leaves one free",
+        length=6,
+        read_only=True,
+    )
+    selection_axes: str = parameter(
+        "root",
+        "Axes of the directions: root: those of the root link; frame: those of the frame",
+        one_of=SELECTION_AXES,
         read_only=True,
     )
     circle_start: tuple[float, ...] = parameter(
@@ -164,7 +178,8 @@ def _poses(robot: Robot, parameters: TrajectoryParameters) -> FollowedPath:
 
 def _followed(robot: Robot, parameters: TrajectoryParameters, path: PosePath) -> FollowedPath:
     frame, near = parameters.frame or None, parameters.near or None
-    return follow_poses(robot, path, frame, near=near)
+    selection, axes = parameters.selection, parameters.selection_axes
+    return follow_poses(robot, path, frame, near=near, selection=selection, axes=axes)
 
 
 MOTIONS: Mapping[str, Callable[[Robot, TrajectoryParameters], FollowedPath]] = {

@@ -23,6 +23,7 @@ from robot_dynamics.kinematics import (
     frame_pose,
     mobility,
 )
+from robot_dynamics.kinematics.selection import DIRECTIONS, Directions
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.trajectory.interpolation import runs
 from robot_dynamics.trajectory.pose_paths import PosePath
@@ -71,6 +72,8 @@ def follow_poses(
     near: npt.ArrayLike | None = None,
     given: str | None = None,
     redundant: npt.ArrayLike | None = None,
+    selection: Directions = DIRECTIONS,
+    axes: str = "root",
 ) -> FollowedPath:
     """Find the joint motion that moves a frame along a path.
 
@@ -83,17 +86,20 @@ def follow_poses(
         given: Redundant parameter of an arm of seven joints: a joint, or "arm angle", as
             `redundant` of `InverseKinematics`.
         redundant: Its value, rad, one for all poses or one per pose; by default that of `near`.
+        selection: Directions in which the frame follows; the others are free, and take what is
+            near to the previous pose. As in `InverseKinematics`.
+        axes: Axes of the directions, "root" or "frame", as in `InverseKinematics`.
 
     Raises:
         TrajectoryError: If a pose is out of reach, or the branch ends between two poses; the
             message names the time. Also if there are fewer than two poses.
-        UnknownNameError: If there is no such frame or joint.
-        ArgumentError: If `redundant` is given for an arm that is not redundant, or has neither
-            one value nor one per pose.
+        UnknownNameError: If there is no such frame, joint, direction or name of axes.
+        ArgumentError: If no direction is selected, `redundant` is given for an arm that is not
+            redundant, or has neither one value nor one per pose.
     """
     if len(path.times) < 2:
         raise TrajectoryError(f"a path needs two poses or more, got {len(path.times)}")
-    ik = InverseKinematics(robot, frame, redundant=given)
+    ik = InverseKinematics(robot, frame, redundant=given, selection=selection, axes=axes)
     tracker = _Tracker(robot, ik, _start(robot, near))
     angles = _redundant_positions(ik, tracker.q, redundant, len(path.times))
     poses = zip(*path, angles, strict=True)
@@ -128,8 +134,10 @@ class _Tracker:
         """Return the joint positions of the next pose."""
         found = self._solutions(rotation, position, redundant)
         q = self._nearest(found)
-        if self.started and (
-            q is None or np.abs(q - self.q).max() > JUMP or any(found.self_motion)
+        if (
+            self.started
+            and self.ik.selection.all
+            and (q is None or np.abs(q - self.q).max() > JUMP or any(found.self_motion))
         ):
             q = self._continued(rotation, position, redundant, q)
         if q is None:
@@ -146,6 +154,7 @@ class _Tracker:
         self.whole[self.mine] = q
         self.started = True
         J = frame_jacobian(self.robot, self.whole, self.ik.frame)[:, self.mine]
+        J = self.ik.selection.matrix(rotation) @ J
         self.conditions.append(mobility(J).condition)
         return q
 

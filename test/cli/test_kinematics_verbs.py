@@ -1,5 +1,6 @@
 """robot-dynamics kinematics, pose and ik: what they print, and what they say of bad input."""
 
+import json
 import re
 
 import numpy as np
@@ -86,6 +87,16 @@ def test_ik_takes_a_matrix_an_inner_joint_and_lists_whole_turns(capsys):
     assert out.endswith("this is one solution, found by a search: more may exist\n")
 
 
+def test_ik_leaves_directions_free(capsys):
+    """A tool that may turn about its axis ends with that axis along -z of the root."""
+    down = ("0.4,0.2,0.3", "--rpy", "3.14159265358979,0,1", "--selection", "x,y,z,rx,ry")
+    status, out, _ = run(capsys, *IK, *down, "--axes", "frame", "--json")
+    assert status == 0
+    (solution,) = json.loads(out)["solutions"]
+    R, p = frame_pose(read_urdf(find_robot("ur5")), solution["q"], "tool0")
+    assert [*R[:, 2], *p] == pytest.approx([0.0, 0.0, -1.0, 0.4, 0.2, 0.3], abs=1e-9)
+
+
 def test_ik_says_what_is_missed_and_fails(capsys):
     status, out, _ = run(capsys, "ik", "ur5", "--frame", "tool0", "--position", "5,0,0")
     assert status == 1
@@ -120,6 +131,10 @@ def test_a_urdf_without_inertias_has_kinematics(capsys, tmp_path):
             "rotation is no rotation matrix: its columns must be unit vectors",
         ),
         ((*IK, "0,0,0", "--rotation", "1,0,0,0,1,0"), "--rotation: 6 numbers where 9 are needed"),
+        (
+            (*IK, "0,0,0", "--selection", "x,x"),
+            "selection takes one direction or more of x y z rx ry rz, each once, or six numbers",
+        ),
         ((*IK, "0,0,0", "--redundant", "0.3"), "no joint of this arm is redundant"),
         (
             ("ik", "panda", "--frame", "panda_hand", "--position", "0.4,0,0.5"),

@@ -66,7 +66,7 @@ def test_a_partial_task_is_met_by_the_least_joint_accelerations_or_those_nearest
 
     def seen(preferred=None):
         qdd = joint_accelerations(
-            robot, q, qd, wanted, "tool0", task=task, axes=axes, preferred=preferred
+            robot, q, qd, wanted, "tool0", selection=task, axes=axes, preferred=preferred
         )
         X = [
             frame_pose(robot, q + s * h * qd + 0.5 * (s * h) ** 2 * qdd, "tool0")
@@ -94,7 +94,7 @@ def test_a_partial_task_is_met_by_the_least_joint_accelerations_or_those_nearest
 def test_a_task_without_directions_with_one_twice_or_in_other_axes_is_refused():
     robot, at = read_urdf(find_robot("ur5")), np.zeros(6)
     for task in ((), ("x", "x")):
-        with pytest.raises(ArgumentError, match="a task takes one direction or more, each once"):
-            joint_accelerations(robot, at, at, np.zeros(len(task)), "tool0", task=task)
-    with pytest.raises(UnknownNameError, match="no axes 'tool' in a task"):
+        with pytest.raises(ArgumentError, match="selection takes one direction or more of x y z"):
+            joint_accelerations(robot, at, at, np.zeros(len(task)), "tool0", selection=task)
+    with pytest.raises(UnknownNameError, match="no axes 'tool' in a selection"):
         joint_accelerations(robot, at, at, at, "tool0", axes="tool")

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robot_dynamics.errors import ArgumentError, ShapeError, UnknownNameError
-from robot_dynamics.kinematics import mobility, resolved_rates, task_rows, weighted_inverse
+from robot_dynamics.kinematics import (
+    mobility,
+    resolved_rates,
+    selected_rows,
+    weighted_inverse,
+)
 
 ROUND_OFF = 1e-9  # of a pseudo-inverse; the matrices below have condition 1e3 at most
 
@@ -111,5 +116,5 @@ def test_wrong_arguments_are_named():
         weighted_inverse(planar(0.3, 1.0), [1.0, -1.0])
     with pytest.raises(ArgumentError, match="damping must be a number from 0 on"):
         weighted_inverse(planar(0.3, 1.0), damping=-1.0)
-    with pytest.raises(UnknownNameError, match="no direction 'roll' in a task"):
-        task_rows(["x", "roll"])
+    with pytest.raises(UnknownNameError, match="no direction 'roll' in a selection"):
+        selected_rows(["x", "roll"])

@@ -53,7 +53,14 @@ def test_the_parameter_file_holds_the_defaults(node):
 @pytest.mark.parametrize("kind", NODES.values())
 def test_every_quantity_has_its_unit_in_its_description(kind):
     units = r"\b(s|Hz|rad|rad/s|m|m/s|N m|N)\b"
-    without = {"mass_factor", "mass_error", "damping_ratio", "share", "loss"}  # plain numbers
+    without = {
+        "mass_factor",
+        "mass_error",
+        "damping_ratio",
+        "share",
+        "loss",
+        "selection",
+    }  # numbers
     for item in describe(kind):
         if item.kind in (float, (float,)) and item.name not in without:
             assert re.search(units, item.spec.description), item.name

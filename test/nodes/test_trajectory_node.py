@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.kinematics import frame_pose
-from robot_dynamics.nodes.trajectory_node import TrajectoryNode
+from robot_dynamics.nodes.trajectory_node import MOTIONS, TrajectoryNode, TrajectoryParameters
 from robot_dynamics.papers.paper_arms import thomas_tesar_arm
 from robot_dynamics.robot import find_robot, read_urdf
 from ros_system import wait_for
@@ -29,6 +29,23 @@ def test_the_motion_of_a_file_needs_the_name_of_a_file(context):
         "parameter 'motion' is 'file' but parameter 'file' is empty; give the path of a .yaml or "
         ".csv file in 'file'"
     )
+
+
+def test_a_line_leaves_directions_free_that_are_not_selected():
+    """Orientation and y of an arm of two joints in the x-z plane."""
+    arm, ends = read_urdf(find_robot("planar_2r")), np.array([[1.2, 9.0, 0.6], [0.6, 9.0, 1.2]])
+    line_start, line_end = ((*p, 0.3, 0.2, 0.1) for p in ends)
+    given = TrajectoryParameters(
+        motion="line",
+        near=(0.0, 1.0),
+        line_start=line_start,
+        line_end=line_end,
+        selection=(1.0, 0.0, 1.0, 0.0, 0.0, 0.0),
+    )
+    q = MOTIONS["line"](arm, given).waypoints.positions
+    found = np.array([frame_pose(arm, x, "endpoint").translation for x in q])[:, [0, 2]]
+    assert found[[0, -1]] == pytest.approx(ends[:, [0, 2]], abs=1e-9)
+    assert found.sum(axis=1) == pytest.approx(1.8, abs=1e-9)  # on the line from end to end
 
 
 def test_a_recorder_does_not_swallow_the_motion(start, peer, namespace):

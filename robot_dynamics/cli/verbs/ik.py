@@ -2,6 +2,7 @@
 
 robot-dynamics ik ur5 --position 0.4,0.1,0.3
 robot-dynamics ik ur5 --position=-0.4,0.1,0.3 --rpy 0,1.57,0 --json
+robot-dynamics ik ur5 --position 0.4,0.1,0.3 --selection x,y,z,rx,ry --axes frame
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import InverseKinematics, InverseSolutions
 from robot_dynamics.kinematics.inverse.inverse_kinematics import SOLVERS
+from robot_dynamics.kinematics.selection import DIRECTIONS, SELECTION_AXES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +45,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--solver", choices=SOLVERS, default=SOLVERS[0], help=f"(default: {SOLVERS[0]})"
     )
     parser.add_argument(
+        "--selection",
+        metavar="X,Y,...",
+        default=",".join(DIRECTIONS),
+        help="directions of the pose that are reached; the others are free (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--axes",
+        choices=SELECTION_AXES,
+        default=SELECTION_AXES[0],
+        help="axes of the directions: of the root link, or of the frame at the pose "
+        f"(default: {SELECTION_AXES[0]})",
+    )
+    parser.add_argument(
         "--turns",
         action="store_true",
         help="also list solutions that differ by multiples of 2 pi, within the limits",
@@ -54,7 +69,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Print a row per solution."""
     robot = load_robot(arguments.robot, inertia=False)
     ik = InverseKinematics(
-        robot, arguments.frame, redundant=arguments.given, solver=arguments.solver
+        robot,
+        arguments.frame,
+        redundant=arguments.given,
+        solver=arguments.solver,
+        selection=arguments.selection,
+        axes=arguments.axes,
     )
     position = number_list("--position", arguments.position, "xyz")
     found = ik(_rotation(arguments), position, redundant=arguments.redundant)

@@ -37,8 +37,13 @@ from robot_dynamics.kinematics.inverse.closed_form_kernel import (
 )
 from robot_dynamics.kinematics.inverse.equations.arm_angle import ARM_ANGLE
 from robot_dynamics.kinematics.inverse.inverse_solutions import REACHED, InverseSolutions
-from robot_dynamics.kinematics.inverse.numeric_inverse import POLISHED, NumericSolver
+from robot_dynamics.kinematics.inverse.numeric_inverse import (
+    POLISHED,
+    NumericSolver,
+    pose_and_jacobian,
+)
 from robot_dynamics.kinematics.inverse.self_motion import free_angles_within_reach, self_motions
+from robot_dynamics.kinematics.selection import DIRECTIONS, Directions, Selection
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.robot.robot import Robot
 
@@ -60,6 +65,10 @@ class InverseKinematics:
             about the line between, from the side of the first axis.
         solver: "auto", the closed form where there is one and else the search; or "numeric", always
             the search, for positions within the limits and without a redundant joint.
+        selection: Directions of the pose that are reached; the others are free. Fewer than six are
+            searched. As `selected_rows`: "x y z" for the position only, "x y z rx ry" with
+            axes="frame" for a tool that may turn about its z axis.
+        axes: Axes of the directions: those of the "root" link, or of the "frame" at the pose.
         cache: Keep the compiled equations on disk.
         backend: One of `robot_dynamics.compiler.kernel.BACKENDS`, or a function like them.
 
@@ -70,12 +79,14 @@ class InverseKinematics:
         branches: Name of every branch: signs of the square roots that choose the solution at
             shoulder, elbow and wrist.
         redundant: The joint that is given beside the pose, or "arm angle", or None.
+        selection: The `Selection`.
 
     Raises:
-        UnknownNameError: If there is no such frame, joint or solver.
+        UnknownNameError: If there is no such frame, joint, solver, direction or name of axes.
         RobotError: If a joint on the way to the frame follows another one, or `redundant` leaves
             no closed form.
-        ArgumentError: If `redundant` is given to a solver that finds all joints.
+        ArgumentError: If `redundant` is given to a solver that finds all joints, no direction is
+            selected, or one twice.
     """
 
     def __init__(
@@ -85,6 +96,8 @@ class InverseKinematics:
         *,
         redundant: str | None = None,
         solver: str = "auto",
+        selection: Directions = DIRECTIONS,
+        axes: str = "root",
         cache: bool = True,
         backend: str | Backend = "auto",
     ) -> None:
@@ -92,17 +105,20 @@ class InverseKinematics:
         self._chain = AxisChain.of(robot, self.frame)
         self.joint_names = self._chain.names
         check_known("solver", solver, "inverse kinematics", SOLVERS)
-        if redundant is not None and solver != "auto":
+        self.selection = Selection.of(selection, axes)
+        searched = solver != "auto" or not self.selection.all
+        if redundant is not None and searched:
+            which = f"solver '{solver}'" if self.selection.all else "a search with free directions"
             raise ArgumentError(
-                f"redundant: solver '{solver}' finds all joints; leave redundant={redundant!r} out"
+                f"redundant: {which} finds all joints; leave redundant={redundant!r} out"
             )
-        self._numeric = NumericSolver(self._chain, cache, backend)
+        self._numeric = NumericSolver(self._chain, cache, backend, self.selection)
         self._closed: ClosedFormKernel | None = None
         self._entry: Callable[..., Branches | None] = unusual
         self._given: int | None = None
         self.structure = "numeric"
         self.branches: tuple[str, ...] = (self.structure,)
-        if solver == "auto":
+        if not searched:
             self._given, found = self._take_apart(redundant)
             if found is not None:
                 self._closed = ClosedFormKernel(self._chain, self._given, found, cache, backend)
@@ -134,7 +150,8 @@ class InverseKinematics:
             redundant: Position of the redundant joint, or the arm angle, rad, one or N.
             free: At a degenerate pose, the angle of the free joint, rad: it selects a point of the
                 self-motion. Another angle is taken where the pose is out of reach from there.
-            start: Where a numeric search starts, shape (n,); by default the middle of the ranges.
+            start: Where a numeric search starts, shape (n,), to find a solution near to it; by
+                default it looks for one in the middle of the ranges.
 
         Returns:
             Solutions of one pose, or branches of N.
@@ -313,10 +330,12 @@ class InverseKinematics:
         q, residual = self._numeric.solve(R, p, start)
         valid = (residual <= REACHED)[:, None]
         reasons = np.full(len(R), None, dtype=object)
+        remedy = "" if valid.all() else self._remedy()
         for row in np.flatnonzero(~valid[:, 0]):
             reasons[row] = (
                 f"the search did not converge: the nearest positions miss the pose by "
                 f"{residual[row]:.3g}; it is out of reach within the limits, or give another start"
+                f"{remedy}"
             )
         return InverseSolutions(
             q=np.where(valid, q, np.nan)[:, None],
@@ -327,6 +346,18 @@ class InverseKinematics:
             reason=reasons,
             self_motion=np.full(valid.shape, None, dtype=object),
         )
+
+    def _remedy(self) -> str:
+        """Return the directions that are better left free, for the end of a reason."""
+        n, m = len(self.joint_names), len(self.selection.rows)
+        bent = np.linspace(0.3, 1.1, n)
+        J = np.array(pose_and_jacobian(self._chain, bent)[2], dtype=np.float64)
+        idle = np.abs(J).max(axis=1) < REACHED
+        still = [DIRECTIONS[row] for row in self.selection.rows if idle[row]]
+        if still and (self.selection.axes == "root" or self.selection.all):
+            return f"; no joint moves {' '.join(still)}: leave them out of the selection"
+        few = f"; {n} joints reach few poses in {m} directions: select {n} or fewer"
+        return few if n < m else ""
 
 
 def _checked_poses(rotation: npt.ArrayLike, position: npt.ArrayLike) -> tuple[Array, Array, bool]:

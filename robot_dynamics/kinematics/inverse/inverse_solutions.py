@@ -27,7 +27,9 @@ class InverseSolutions(NamedTuple):
             branch, NaN where the branch does not reach the pose.
         branch: Name of every row.
         residual: Distance from the pose, shape (s,): root of the squares by which the position (m)
-            and two directions of the hand at right angles are missed. NaN where q is.
+            and two directions of the hand at right angles are missed. With a selection, by which
+            its directions are: the position along them, m, one free axis, or the angle about one
+            selected axis, rad. NaN where q is.
         within_limits: Whether all joints are within their limits, shape (s,).
         valid: Whether the row reproduces the pose to 1e-9, shape (s,).
         reason: Why there is no solution, None where there is one; shape () or (N,), text.
@@ -63,7 +65,7 @@ def reason_of(ways: list[Partial], residual: Array, names: tuple[str, ...]) -> s
     if not missed:
         return (
             f"{len(names)} joints do not reach every pose: the nearest solution misses it by "
-            f"{np.nanmin(residual):.3g}"
+            f"{np.nanmin(residual):.3g}; leave directions free with `selection`"
         )
     step = min(missed, key=_miss)
     joint = names[step.joint]

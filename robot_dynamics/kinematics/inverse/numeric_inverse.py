@@ -1,8 +1,9 @@
 """Numeric inverse kinematics: for arms without a closed form, and to polish solutions of one.
 
 Damped Gauss-Newton within the joint limits (`search_step`, compiled), for many
-poses and from several starts at once. The search moves redundant arms towards the middle of their
-ranges in the null space of the task.
+poses and from several starts at once, for all directions of a pose or a selection of them. The
+search moves arms with more joints than directions towards the middle of their ranges in the null
+space of the task.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from robot_dynamics.kinematics.inverse.equations.subproblems import (
     times,
     turned,
 )
+from robot_dynamics.kinematics.selection import ALL, Selection
 
 STARTS = 8
 """Searches side by side for every pose."""
@@ -69,26 +71,38 @@ class NumericSolver:
         chain: The joints.
         cache: Keep the code on disk.
         backend: As of `compile_program`.
+        selection: Directions that the search takes account of.
     """
 
-    def __init__(self, chain: AxisChain, cache: bool, backend: str | Backend) -> None:
+    def __init__(
+        self,
+        chain: AxisChain,
+        cache: bool,
+        backend: str | Backend,
+        selection: Selection = ALL,
+    ) -> None:
         self.chain, self._cache, self._backend = chain, cache, backend
+        self.selection = selection
         known = np.isfinite(chain.lower) & np.isfinite(chain.upper)
         self.lower = np.where(known, chain.lower, -np.pi)
         self.upper = np.where(known, chain.upper, np.pi)
         self.clip = np.where(known, chain.lower, -np.inf), np.where(known, chain.upper, np.inf)
 
     def solve(self, R: Array, p: Array, start: npt.ArrayLike | None = None) -> tuple[Array, Array]:
-        """Find positions within the limits nearest to N poses, (N, n), and residuals (N,)."""
+        """Find positions within the limits nearest to N poses, (N, n), and residuals (N,).
+
+        The first search is from `start` alone, and in no preferred direction.
+        """
         n, N = len(self.chain), len(R)
         rng = imported("numpy.random").default_rng(0)
         best, least, left = np.zeros((N, n)), np.full(N, np.inf), np.arange(N)
         for attempt in range(ROUNDS):
-            q = rng.uniform(self.lower, self.upper, (STARTS, n))
-            if attempt == 0:
-                middle = 0.5 * (self.lower + self.upper)
-                q[0] = middle if start is None else np.clip(vector("start", start, n), *self.clip)
-            found, residual = self._descend(np.tile(q, (len(left), 1, 1)), R[left], p[left])
+            q, pull = rng.uniform(self.lower, self.upper, (STARTS, n)), PULL
+            if attempt == 0 and start is None:
+                q[0] = 0.5 * (self.lower + self.upper)
+            elif attempt == 0 and start is not None:
+                q, pull = np.clip(vector("start", start, n), *self.clip)[None], 0.0
+            found, residual = self._descend(np.tile(q, (len(left), 1, 1)), R[left], p[left], pull)
             better = residual < least[left]
             best[left[better]], least[left[better]] = found[better], residual[better]
             left = left[least[left] > CONVERGED]
@@ -97,14 +111,15 @@ class NumericSolver:
         turns = np.isinf(self.clip[0]) & self.chain.rotates
         return np.where(turns, np.arctan2(np.sin(best), np.cos(best)), best), least
 
-    def _descend(self, q: Array, R: Array, p: Array) -> tuple[Array, Array]:
+    def _descend(self, q: Array, R: Array, p: Array, pull: float) -> tuple[Array, Array]:
         """Return the best of the searches from q, shape (N, starts, n), for every pose."""
         N, starts, n = q.shape
+        idle = n > len(self.selection.rows)
         best, least, left = q[:, 0].copy(), np.full(N, np.inf), np.arange(N)
         pose, at = (np.repeat(R, starts, axis=0), np.repeat(p, starts, axis=0)), q.reshape(-1, n)
         for step in range(STEPS):
-            pull = np.full((len(at), 1), PULL if n > 6 and step < CENTRED else 0.0)
-            moved, residual = self._step(at, *pose, pull)
+            pulls = np.full((len(at), 1), pull if idle and step < CENTRED else 0.0)
+            moved, residual = self._step(at, *pose, pulls)
             going = residual.reshape(-1, starts).min(axis=1) > CONVERGED
             if step < STEPS - 1 and going.all():
                 at = moved
@@ -166,7 +181,7 @@ class NumericSolver:
 
         def equations(q: Array, rotation: Array, position: Array, pull: Array) -> dict[str, Array]:
             moved, residual = search_step(
-                self.chain, self.clip, middle, q, rotation, position, pull[0]
+                self.chain, self.clip, middle, q, rotation, position, pull[0], self.selection
             )
             return {"moved": moved, "residual": np.array(residual)}
 
@@ -239,24 +254,80 @@ def pose_and_jacobian(chain: AxisChain, q: Array) -> tuple[list[Vector], Vector,
 
 
 def pose_error(
-    chain: AxisChain, q: Array, rotation: Array, position: Array
+    chain: AxisChain, q: Array, rotation: Array, position: Array, selection: Selection = ALL
 ) -> tuple[list[Any], Array, Any]:
-    """Return the error of a pose: displacement (6,), position over rotation vector; J; residual.
+    """Return the error of a pose in the selected directions, how joints move it, and the residual.
 
-    The rotation vector is zero for half a turn, from which other starts lead away.
+    Axes of the frame are those at the wanted pose. The orientation counts by its three, two or one
+    selected directions: as a rotation vector; as the least rotation that brings the free axis to
+    where it should be; or as the angle about the selected axis, where a rotation is a turn about it
+    and a rotation about a perpendicular axis. The first two are zero for half a turn, from which
+    other starts lead away.
+
+    Returns:
+        Target minus present pose, m and rad, position over orientation; the Jacobian of its
+        directions, a row for each entry; and the root of the squares of the distances.
     """
     columns, at, J = pose_and_jacobian(chain, q)
     wanted = [[rotation[i, j] for i in range(3)] for j in range(3)]
+    axes = wanted if selection.axes == "frame" else _UNIT
     apart = minus([position[i] for i in range(3)], at)
-    sine_axis = times(
-        0.5, plus(cross(columns[0], wanted[0]), plus(*map(cross, columns[1:], wanted[1:])))
-    )
-    cosine = 0.5 * (sum(dot(a, b) for a, b in zip(columns, wanted, strict=True)) - 1.0)
-    sine = np.sqrt(dot(sine_axis, sine_axis))
-    scale = np.arctan2(sine, cosine) / select(0.0, sine, sine, 1.0)
-    misses = [apart, *(minus(columns[k], wanted[k]) for k in (0, 1))]
+    linear = [k for k in range(3) if k in selection.rows]
+    about = [k for k in range(3) if k + 3 in selection.rows]
+    error, rates, misses = list(apart), list(J[:3]), [apart]
+    turning = list(J[3:])
+    if len(linear) < 3:  # in any axes, three count as one distance
+        error = [dot(axes[k], apart) for k in linear]
+        rates = [dot(axes[k], list(J[:3])) for k in linear]
+        misses = [(x, 0.0, 0.0) for x in error]
+    if about:
+        sine_axis = times(
+            0.5, plus(cross(columns[0], wanted[0]), plus(*map(cross, columns[1:], wanted[1:])))
+        )
+        traces = [dot(a, b) for a, b in zip(columns, wanted, strict=True)]
+    if len(about) == 3:
+        error += _angles(sine_axis, 0.5 * (sum(traces) - 1.0))
+        rates += turning
+        misses += [minus(columns[k], wanted[k]) for k in (0, 1)]
+    elif len(about) == 2:
+        (free,) = {0, 1, 2} - set(about)
+        there = axes[free]
+        here = _carried(columns, wanted, selection, free)
+        error += _angles(cross(here, there), dot(here, there))
+        along = dot(here, turning)  # turns about the free axis do not count
+        rates += [row - x * along for row, x in zip(turning, here, strict=True)]
+        misses.append(minus(here, there))
+    elif len(about) == 1:
+        axis = axes[about[0]]
+        here = _carried(columns, wanted, selection, about[0])
+        along = dot(here, axis)
+        angle = np.arctan2(2.0 * dot(sine_axis, axis), sum(traces) - along)
+        # half a turn of the axis leaves no angle
+        opened = 1.0 + along
+        rates.append(dot(times(1.0 / select(0.0, opened, opened, 1.0), plus(here, axis)), turning))
+        error.append(angle)
+        misses.append((angle, 0.0, 0.0))
     residual = np.sqrt(sum(dot(miss, miss) for miss in misses))
-    return [*apart, *times(scale, sine_axis)], J, residual
+    return error, stacked([list(row) for row in rates]), residual
+
+
+_UNIT: list[Vector] = [tuple(map(float, e)) for e in np.eye(3)]
+
+
+def _angles(sine_axis: Vector, cosine: Any) -> Vector:
+    """Return the rotation vector of a rotation, from its axis times sine and its cosine."""
+    sine = np.sqrt(dot(sine_axis, sine_axis))
+    return times(np.arctan2(sine, cosine) / select(0.0, sine, sine, 1.0), sine_axis)
+
+
+def _carried(
+    columns: Sequence[Vector], wanted: Sequence[Vector], selection: Selection, k: int
+) -> Vector:
+    """Return where the present pose has the vector that the wanted pose has along axis k."""
+    if selection.axes == "frame":
+        return columns[k]
+    parts = [times(column[k], here) for column, here in zip(wanted, columns, strict=True)]
+    return plus(parts[0], plus(parts[1], parts[2]))
 
 
 def search_step(
@@ -267,6 +338,7 @@ def search_step(
     rotation: Array,
     position: Array,
     pull: Any,
+    selection: Selection = ALL,
 ) -> tuple[Array, Any]:
     """Make one damped step towards a pose within the limits; return positions, and residual of q.
 
@@ -274,9 +346,9 @@ def search_step(
     that would go beyond is left out. `pull` times the damping draws to the middle of the ranges.
     """
     n, (lower, upper) = len(chain), limits  # infinite where there are none
-    error, J, residual = pose_error(chain, q, rotation, position)
+    error, J, residual = pose_error(chain, q, rotation, position, selection)
     damping = DAMPING * sum(e * e for e in error) + LEAST_DAMPING
-    slope = [sum(J[i, k] * error[i] for i in range(6)) for k in range(n)]
+    slope = [sum(J[i, k] * error[i] for i in range(len(error))) for k in range(n)]
     for k in range(n):
         goes = 1.0
         if np.isfinite(lower[k]):
