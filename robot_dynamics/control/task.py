@@ -8,31 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.control.laws import Measured
+from robot_dynamics.control.target_motion import TargetMotion
 from robot_dynamics.control.task_kernel import task_kernel
 from robot_dynamics.control.task_settings import HAND, HandMobility, TaskSettings
-from robot_dynamics.control.task_space import rotation_vector
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.foundation.arrays import Array
-from robot_dynamics.spatial import Pose, rotation_about
+from robot_dynamics.spatial import Pose
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
 
-APPROACH_RATE = 20.0
-"""Rate at which the target closes the last part of its way, 1/s."""
-
-LONGEST_STEP_S = 0.1
-"""Longest time between two cycles by which the target moves on, s."""
-
-NEAR = 1e-6
-"""Distance from which the target reaches its goal at once, m and rad."""
-
 WRENCH_RAMP_S = 0.2
 """Time from a wrench to another, s."""
-
-STREAM_S = 0.25
-"""Longest time between two poses of one motion, s."""
 
 
 class HandState(NamedTuple):
@@ -45,98 +33,6 @@ class HandState(NamedTuple):
 
     error: Array
     singularity: float
-
-
-class TargetMotion:
-    """A pose that moves to the last target at limited speed and acceleration.
-
-    Args:
-        settings: `speed` and `acceleration` are used.
-    """
-
-    def __init__(self, settings: TaskSettings) -> None:
-        self.settings = settings
-        self.begin(Pose.identity())
-
-    def begin(self, pose: Pose) -> None:
-        """Rest at a pose."""
-        self.pose = self._goal = pose
-        self.twist, self.acceleration = np.zeros(6), np.zeros(6)
-        self._flow = np.zeros(6)
-        self._given: tuple[float, Pose] | None = None
-        self._asked: Array | None = None
-
-    def aim(self, pose: Pose, now: float) -> None:
-        """Move to a pose, or follow a stream of poses.
-
-        Args:
-            pose: Of the hand in the root link.
-            now: Time of its arrival, s.
-        """
-        self._asked, self._flow = None, np.zeros(6)
-        if self._given is not None and 0.0 < now - self._given[0] < STREAM_S:
-            self._flow = _between(self._given[1], pose) / (now - self._given[0])
-        self._goal, self._given = pose, (now, pose)
-
-    def drive(self, twist: Array) -> None:
-        """Move with a twist, shape (6,), m/s and rad/s, until `rest` or another target."""
-        self._asked, self._given = np.asarray(twist, dtype=np.float64), None
-
-    def rest(self) -> None:
-        """Come to rest on the way."""
-        self._asked = np.zeros(6)
-
-    @property
-    def arrived(self) -> bool:
-        """Return whether the last pose is reached."""
-        gap = _between(self.pose, self._goal)
-        return bool(np.abs(gap).max() <= NEAR and not self.twist.any())
-
-    def step(self, dt: float) -> None:
-        """Move on by a time, s."""
-        dt = min(max(dt, 0.0), LONGEST_STEP_S)
-        if dt == 0.0:
-            return
-        gap = _between(self.pose, self._goal) if self._asked is None else np.zeros(6)
-        twist = np.zeros(6)
-        for rows, speed, acceleration in zip(
-            (slice(0, 3), slice(3, 6)),
-            self.settings.speed,
-            self.settings.acceleration,
-            strict=True,
-        ):
-            if self._asked is not None:
-                wanted = _bounded(self._asked[rows], speed)
-            else:
-                way = float(np.linalg.norm(gap[rows]))
-                # Fast enough to arrive, slow enough to stop there
-                closing = min(np.sqrt(acceleration * way), APPROACH_RATE * way, way / dt)
-                along = gap[rows] * (closing / way) if way > 0.0 else np.zeros(3)
-                wanted = _bounded(along + _bounded(self._flow[rows], speed), speed)
-            change = _bounded(wanted - self.twist[rows], acceleration * dt)
-            twist[rows] = self.twist[rows] + change
-        if self._asked is None and not self._flow.any() and np.abs(gap).max() < NEAR:
-            self.pose, self.twist, self.acceleration = self._goal, np.zeros(6), np.zeros(6)
-            return
-        self.acceleration = (twist - self.twist) / dt
-        self.twist = twist
-        angle = float(np.linalg.norm(twist[3:])) * dt
-        R = self.pose.rotation
-        if angle > 0.0:
-            R = rotation_about(twist[3:] * (dt / angle), np.asarray(angle)) @ R
-            R = R @ (1.5 * np.eye(3) - 0.5 * R.T @ R)  # keeps it a rotation over hours
-        self.pose = Pose(R, self.pose.translation + twist[:3] * dt)
-
-
-def _between(start: Pose, end: Pose) -> Array:
-    """Return translation and rotation vector from a pose to another, shape (6,)."""
-    turn = rotation_vector(end.rotation @ start.rotation.T)
-    return np.concatenate([end.translation - start.translation, turn])
-
-
-def _bounded(vector: Array, size: float) -> Array:
-    length = float(np.linalg.norm(vector))
-    return vector if length <= size else vector * (size / length)
 
 
 class Task:
@@ -161,7 +57,7 @@ class Task:
         self.hand = hand
         self.mobility = HandMobility(model.dynamics, hand)
         self.settings = settings or self.mobility.defaults(model.bandwidth, model.fastest)
-        self.target = TargetMotion(self.settings)
+        self.target = TargetMotion(self.settings.speed, self.settings.acceleration)
         self.wrench = Ramp(np.zeros(6), WRENCH_RAMP_S)
         self.last: HandState | None = None
         self._posture: Array | None = None
@@ -171,7 +67,9 @@ class Task:
         self._until, self._stepped_at = -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
         self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._root_of: tuple[Any, ...] = ()
+        self._known: tuple[Any, ...] = ()
+        self._fitted: tuple[Array, ...] = ()
+        self._numbers = np.zeros(0)
 
     def pose(self, model: Model, q: Array) -> Pose:
         """Return the pose of the hand in the root link."""
@@ -184,12 +82,14 @@ class Task:
         self.wrench.aim(np.zeros(6))
 
     def _begin(self, model: Model, measured: Measured) -> None:
-        self.target.begin(self.pose(model, measured.q))
+        found = model.dynamics.pose(measured.q, self.hand)
+        self.target.begin(found.rotation, found.position)
         self._posture = measured.q.copy()
 
     def use(self, settings: TaskSettings) -> None:
         """Use other settings from the next cycle on; the controller then fades to their efforts."""
         self.settings = settings
+        self.target.use(settings.speed, settings.acceleration)
 
     # -- targets ----------------------------------------------------------------------------
 
@@ -211,7 +111,6 @@ class Task:
         if self._posture is None:
             return
         given, target = self._given, self.target
-        target.settings = self.settings
         if given is None or not may_move or now >= self._until:
             target.rest()
             self._taken = None
@@ -247,48 +146,59 @@ class Task:
         """
         if self._posture is None:
             self._begin(model, measured)
-        settings, target = self.settings, self.target
-        root, slowed = self._root(settings, model.fastest)
-        axes = target.pose.rotation if settings.axes == HAND else np.eye(3)
-        explicit = settings.damping is not None
-        numbers = np.array(
+        inputs = self.inputs(model, measured)
+        tau, qd, error, singularity = self.kernel(model, mode)(*inputs)
+        self.velocity, self.last = qd, HandState(error, float(singularity[0]))
+        return np.asarray(tau + model.friction_effort(qd, tau))
+
+    def inputs(self, model: Model, measured: Measured) -> list[Any]:
+        """Return the inputs of a kernel in this cycle; see `task_space.input_shapes`."""
+        target, fitted = self.target, self._fit(model)
+        axes = target.rotation if self.settings.axes == HAND else np.eye(3)
+        inputs: list[Any] = [
+            *measured,
+            target.rotation,
+            target.position,
+            target.twist,
+            target.acceleration,
+            self._exerted,
+            axes,
+            *fitted,
+            self._posture,
+            self._numbers,
+            self._none if model.rotor_inertia is None else model.rotor_inertia,
+        ]
+        if model.payload is not None:
+            inputs.append(payload_numbers(model.payload))
+        return inputs
+
+    def _fit(self, model: Model) -> tuple[Array, ...]:
+        """Return the inputs `root` to `free_axis`, with feedback that fits the loop."""
+        settings = self.settings
+        known = settings, model.fastest, model.bandwidth
+        if self._known == known:
+            return self._fitted
+        share = min(1.0, model.fastest / self.mobility.fastest_mode(settings.stiffness))
+        damping = self.mobility.force_damping(settings, model.bandwidth)
+        if settings.damping is not None:
+            damping = share * settings.damping
+        self._numbers = np.array(
             [
-                0.0 if explicit else settings.damping_ratio,
+                settings.damping_ratio if settings.damping is None else 0.0,
                 self.mobility.heaviest,
                 self.mobility.length,
                 min(settings.posture_frequency, model.fastest),
                 min(settings.settling, model.fastest),
             ]
         )
-        inputs = [
-            measured.q,
-            measured.qd,
-            target.pose.rotation,
-            target.pose.translation,
-            target.twist,
-            target.acceleration,
-            self._exerted,
-            axes,
-            root,
-            slowed * settings.damping if settings.damping is not None else np.zeros((6, 6)),
+        self._fitted = (
+            share * settings.root,
+            damping,
             np.linalg.inv(settings.inertia),
             settings.largest_error,
             settings.selection,
             settings.held,
             settings.free_axis,
-            self._posture,
-            numbers,
-            self._none if model.rotor_inertia is None else model.rotor_inertia,
-        ]
-        if model.payload is not None:
-            inputs.append(payload_numbers(model.payload))
-        tau, qd, error, singularity = self.kernel(model, mode)(*inputs)
-        self.velocity, self.last = qd, HandState(error, float(singularity[0]))
-        return np.asarray(tau + model.friction_effort(qd, tau))
-
-    def _root(self, settings: TaskSettings, fastest: float) -> tuple[Array, float]:
-        """Return the root of the stiffness that fits the loop, and by how much it is slowed."""
-        if self._root_of[:2] != (settings, fastest):
-            share = min(1.0, fastest / self.mobility.fastest_mode(settings.stiffness))
-            self._root_of = (settings, fastest, share * settings.root, share)
-        return self._root_of[2], self._root_of[3]
+        )
+        self._known = known
+        return self._fitted

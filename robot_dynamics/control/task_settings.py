@@ -46,7 +46,8 @@ class TaskSettings:
         axes: One of `AXES`.
         stiffness: Shape (6,) or (6, 6), N/m, N and N m/rad; positive semidefinite.
         damping_ratio: Damping ratio of every mode of the hand.
-        damping: In place of that ratio, shape (6,) or (6, 6), N s/m, N s and N m s/rad.
+        damping: In place of that ratio, shape (6,) or (6, 6), N s/m, N s and N m s/rad. By default
+            directions of force are damped too, so that a hand that loses contact moves slowly.
         inertia: Desired inertia of the law operational_space, shape (6,) or (6, 6), kg, kg m and
             kg m^2; positive definite.
         largest_error: Error that counts at most, shape (6,), m and rad.
@@ -208,6 +209,11 @@ class HandMobility:
         )
         share = min(1.0, fastest / self.fastest_mode(settings.stiffness))
         return replace(settings, stiffness=share**2 * settings.stiffness)
+
+    def force_damping(self, settings: TaskSettings, bandwidth: float) -> Array:
+        """Return the default damping of directions of force, shape (6, 6)."""
+        rate = 2.0 * settings.damping_ratio * bandwidth
+        return np.diag((settings.held - settings.selection) * rate * self._masses)
 
     def fastest_mode(self, stiffness: Array) -> float:
         """Return the largest natural frequency of the hand under a stiffness in any pose, rad/s."""

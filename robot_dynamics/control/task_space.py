@@ -269,10 +269,13 @@ def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) 
         coriolis = arm.velocity_effort(q, qd + qd_d) - arm.velocity_effort(q, qd - qd_d)
         effort = M @ qdd_d + coriolis / 4.0 + J.T @ controlled(force + wrench)
     else:
-        a = a_d + selection * (x["mobility"] @ (force + selection * wrench))
-        a = a - regular * (drift_of @ qd)
-        a = inertia @ controlled(a) + (1.0 - selection) * (wrench - x["damping"] @ v)
-        effort = arm.velocity_effort(q, qd) + J.T @ a
+        known = controlled(a_d - regular * (drift_of @ qd))
+        asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
+        # Feedback in the directions of motion exerts no force in the others: an error there may
+        # be one that friction holds
+        exerted = inertia @ known + selection * (inertia @ asked)
+        exerted = exerted + (1.0 - selection) * (wrench - x["damping"] @ v)
+        effort = arm.velocity_effort(q, qd) + J.T @ exerted
 
     pull = (numbers.posture * regular) ** 2
     away = pull * (x["posture"] - q) - numbers.settling * (qd - qd_d)

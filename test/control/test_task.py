@@ -8,7 +8,8 @@ import pytest
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.control import Controller, Measured, Model, Settings, Status, gains_for
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
-from robot_dynamics.control.task import TargetMotion, Task
+from robot_dynamics.control.target_motion import TargetMotion
+from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import HandMobility, TaskSettings
 from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
@@ -144,7 +145,7 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode):
 
 def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
     settings = HandMobility(model().dynamics, HAND).defaults(20.0, np.inf)
-    target = TargetMotion(settings)
+    target = TargetMotion(settings.speed, settings.acceleration)
     goal = Pose(rotation_about(np.array([0.0, 1.0, 0.0]), np.asarray(2.0)), np.ones(3))
     target.aim(goal, 0.0)
     for _ in range(12000):

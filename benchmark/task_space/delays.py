@@ -1,8 +1,5 @@
 """Push arms that hold their hand under default gains, at several rates and delays.
 
-    python -m benchmark.task_space_delays            two arms, 20 poses each: minutes
-    python -m benchmark.task_space_delays --poses 2
-
 The states are late by the delay, and a command acts one period after the state that it answers.
 The hand is pushed for a tenth of a second, and is given a target 5 cm and 0.2 rad away. An arm
 oscillates if a joint turns back and forth four times in the last two seconds, beyond 5 mrad/s each
@@ -11,7 +8,6 @@ time, and no slower at their end. An arm that only leaves a singularity slowly d
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
@@ -36,7 +32,7 @@ RATES, DELAYS = (100.0, 250.0, 500.0, 1000.0), (0.0, 0.002, 0.005, 0.01)
 STEP = 1e-3
 PUSH, PUSHED, WATCHED = 20.0, 0.1, 4.0
 STILL, TURNS, JUDGED = 5e-3, 4, 2.0
-"""Speed of a joint at rest, rad/s or m/s; turns of an oscillation, and the time that is judged, s."""
+"""Speed of a joint at rest, rad/s or m/s; turns of an oscillation; time that is judged, s."""
 
 
 class Case(NamedTuple):
@@ -98,32 +94,28 @@ def _turns(speed: np.ndarray) -> bool:
     return bool(np.count_nonzero(np.diff(signs)) >= TURNS and lasts)
 
 
-def main() -> int:
-    """Run every case; exit status 1 if any arm oscillates."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--poses", type=int, default=20)
-    options = parser.parse_args()
+def lines(poses: int, console: Console) -> list[str]:
+    """Run every case and return the results in words."""
     modes = (IMPEDANCE, OPERATIONAL_SPACE)
     cases = [
-        Case(*values)
-        for values in itertools.product(HANDS, modes, RATES, DELAYS, range(options.poses))
+        Case(*values) for values in itertools.product(HANDS, modes, RATES, DELAYS, range(poses))
     ]
     for robot in HANDS:
         _arm(robot)
-    console, found = Console(), []
+    found = []
     with (
         ProcessPoolExecutor() as pool,
         progress_bar(console) as bar,
-        step(bar, "runs", len(cases)) as advance,
+        step(bar, "rates and delays", len(cases)) as advance,
     ):
         for case, bad in zip(cases, pool.map(oscillates, cases), strict=True):
             advance()
             if bad:
                 found.append(case)
                 bar.console.print(f"oscillates: {case}")
-    console.print(f"{len(found)} of {len(cases)} runs oscillate")
-    return int(bool(found))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    rates = ", ".join(f"{rate:g}" for rate in RATES)
+    delays = ", ".join(f"{1e3 * delay:g}" for delay in DELAYS)
+    return [
+        f"Default gains at {rates} Hz and delays of {delays} ms, both modes, {', '.join(HANDS)}, "
+        f"{poses} poses each: {len(found)} of {len(cases)} runs oscillate."
+    ]
