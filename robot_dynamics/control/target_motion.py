@@ -172,6 +172,11 @@ class TargetMotion:
         self._asked, self._given = np.asarray(twist, dtype=np.float64), None
         self._follows, self._rests = np.zeros(1), False
 
+    def follow(self, rotation: Array, position: Array, twist: Array, acceleration: Array) -> None:
+        """Be at a state of a motion that is known beforehand, without limits."""
+        self.rotation, self.position = self._goal = rotation, position
+        self.twist, self.acceleration, self._rests = twist, acceleration, True
+
     def rest(self) -> None:
         """Come to rest on the way."""
         self._asked, self._follows = self._none, np.zeros(1)

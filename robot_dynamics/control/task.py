@@ -101,6 +101,21 @@ class Task:
         """Give a twist, shape (6,), m/s and rad/s, that lasts for a time, s."""
         self._given, self._until = (np.asarray(twist, dtype=np.float64), now), now + lasts
 
+    def follow(
+        self, rotation: Array, position: Array, twist: Array, acceleration: Array, posture: Array
+    ) -> None:
+        """Lead the hand along a motion that is known beforehand, without limits.
+
+        Args:
+            rotation: Axes of the hand in those of the root link, shape (3, 3).
+            position: Shape (3,), m.
+            twist: Shape (6,), m/s and rad/s.
+            acceleration: Shape (6,), m/s^2 and rad/s^2.
+            posture: Joint positions for the null space, shape (n,).
+        """
+        self._posture = posture
+        self.target.follow(rotation, position, twist, acceleration)
+
     def moves(self, now: float) -> bool:
         """Return whether a target asks for motion."""
         return self._given is not None and now < self._until
