@@ -145,8 +145,8 @@ def _without_turn(quaternion: Array, axis: Array) -> Array:
     turn = v @ axis
     size = np.sqrt(w * w + turn * turn + TINY)
     cosine, sine = (w + TINY) / size, turn / size * axis
-    swing = cosine * v - w * sine - cross(v, sine)
-    return np.concatenate([[cosine * w + sine @ v], swing])
+    rest = cosine * v - w * sine - cross(v, sine)
+    return np.concatenate([[cosine * w + sine @ v], rest])
 
 
 def spring_moment(phi: Array, moment: Array) -> Array:
@@ -206,8 +206,8 @@ def damping_effort(mobility: Array, root: Array, ratio: Any, v: Array) -> Array:
 def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) -> dict[str, Array]:
     """Compute a law in task space, of numbers or of symbols.
 
-    With the hand at rest in `IMPEDANCE`, spring and damper alone act, and the arm is passive: the
-    feedforward of a moving target uses C(q, qd) in the form in which Mdot - 2 C is skew.
+    In `IMPEDANCE` [Hogan1985] the arm is passive while the target rests. The feedforward of a
+    moving target uses C(q, qd) in the form in which Mdot - 2 C is skew [Ott2008].
     `OPERATIONAL_SPACE` replaces the inertia of the hand [Khatib1987].
 
     Args:
