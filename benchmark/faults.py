@@ -374,7 +374,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             done = {case: results[case] for case in chosen if case in results}
             lines[:] = table(done, f"{min(loads):.0f} to {max(loads):.0f}")
             if not options.quick:  # after each run: one that is interrupted leaves what it has
-                head, _, rest = options.out.read_text().partition(BEGIN)
+                before = options.out.read_text() if options.out.exists() else ""
+                head, _, rest = before.partition(BEGIN)
                 page = head + BEGIN + "\n".join(lines) + "\n" + END + rest.partition(END)[2]
                 options.out.write_text(page)
             bar.console.print(f"{case.column}: {case.row}: {result.holder}: {result}")

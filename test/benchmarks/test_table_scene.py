@@ -20,7 +20,7 @@ def moved(scene, wrench, steps):
     arm, state, states = Dynamics(scene.robot), scene.state, []
     upright = frame_pose(scene.robot, scene.home, TIP).rotation
     for _ in range(steps):
-        J, R = arm.jacobian(state.q, TIP), frame_pose(scene.robot, state.q, TIP).rotation
+        J, (R, _) = arm.jacobian(state.q, TIP), arm.pose(state.q, TIP)
         turn = 100.0 * Rotation.from_matrix(upright @ R.T).as_rotvec() - 10.0 * (J @ state.qd)[3:]
         tau = arm.gravity(state.q) + J.T @ (wrench + [0.0, 0.0, 0.0, *turn])
         state = scene.step(tau - DAMPING * arm.mass_matrix(state.q) @ state.qd)

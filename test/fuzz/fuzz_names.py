@@ -130,7 +130,8 @@ def shape(language, text, name, tool):
         text = text.replace("??/", "\\").replace("\\\n", "")
         text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
         assert text.isascii()
-    return text.replace(name, "NAME").replace(identifier(tool), "NAME")
+    whole = rf"(?<![A-Za-z0-9]){identifier(tool)}(?![A-Za-z0-9])"  # not the A of a macro's name
+    return re.sub(whole, "NAME", text.replace(name, "NAME"))
 
 
 def controller(robot, text):

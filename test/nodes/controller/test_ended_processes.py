@@ -20,6 +20,7 @@ from robot_dynamics import read_urdf
 from robot_dynamics.nodes.ros.messages import duration_msg, nanoseconds
 from robot_dynamics.robot import find_robot
 from ros_system import wait_for
+from starvation import ATTEMPTS
 
 pytestmark = pytest.mark.thorough
 
@@ -90,6 +91,10 @@ class Arm:
 
         wait_for(under_way, "motion")
 
+    def is_at(self, goal):
+        """Whether it is at a pose."""
+        return np.abs(np.array(self.state_at(self.now()).position) - goal).max() < 0.02
+
     def goes_on(self):
         """Resume the controller after each revoked lease, as on a busy machine."""
         count = self.nodes["controller_node"].log.count("lease revoked")
@@ -159,14 +164,24 @@ def test_the_arm_goes_on_as_before_when_all_end_that_only_look_on(
 def test_one_that_stops_for_a_moment_goes_on_without_being_resumed(start, peer):
     arm = Arm(start, peer)
     controller, standby = arm.nodes["controller_node"], arm.nodes["standby"]
-    arm.moves()
-    before = len(standby.log)
-    controller.send(signal.SIGSTOP)
-    standby.wait_for_log("the arm comes to rest from here", before)
-    controller.send(signal.SIGCONT)
-    standby.wait_for_log("came back in time", before)
-    wait_for(lambda: np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.02, "FAR")
-    assert "taken over" not in standby.log[before:]
+    for _ in range(ATTEMPTS):
+        arm.moves()
+        before = len(standby.log)
+        controller.send(signal.SIGSTOP)
+        standby.wait_for_log("the arm comes to rest from here", before)
+        controller.send(signal.SIGCONT)
+        wait_for(lambda at=before: said(standby, at), "an end")
+        wait_for(lambda at=before: arm.is_at(FAR) or "taken over" in said(standby, at), "FAR")
+        if "taken over" not in said(standby, before):
+            assert "came back in time" in said(standby, before)
+            return
+        # A machine without time for the controller: the stand-by was right
+    pytest.fail("the stand-by took over each time")
+
+
+def said(standby, at):
+    """What a stand-by has said since a length of its log."""
+    return {text for text in ("came back in time", "taken over") if text in standby.log[at:]}
 
 
 def test_one_that_was_replaced_at_rest_returns_by_itself(start, peer):
@@ -200,6 +215,6 @@ def test_one_that_stood_still_and_goes_on_returns_at_rest_and_moves_nothing(star
 
     def arrives():
         arm.goes_on()
-        return np.abs(np.array(arm.state_at(arm.now()).position) - FAR).max() < 0.02
+        return arm.is_at(FAR)
 
     wait_for(arrives, "FAR")
