@@ -19,7 +19,6 @@ constexpr double HEAVY = 2000.0;          // kg; a heavier payload is given in g
 constexpr double LONG = 20.0;             // m; a longer one is given in millimetres
 constexpr double ROUND_OFF = 1e-12;       // of sums, relative to their terms
 constexpr double LONGEST_CYCLE = 5.0;     // for effort_rate, in periods
-constexpr double COMMAND_DELAY = 1e-3;    // s, of the drives
 constexpr double SINGULAR = 1e-12;        // pivot of a scaled matrix that has no inverse
 constexpr double PI = 3.14159265358979323846;
 
@@ -262,7 +261,7 @@ void check_gains(
     return;
   }
   const double period = 1.0 / update_rate;
-  const double delay = period + COMMAND_DELAY;
+  const double delay = period;  // an effort acts at the latest a cycle after its state
   const double lag = period / 2.0 + delay;
   const std::string when = " makes the joint unstable with states every " + text(1e3 * period) +
                            " ms, " + text(1e3 * delay) + " ms late; keep it below ";
