@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from robot_dynamics.control.control_cycle import JointSettings, Scalars
-from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.control.limits import (
@@ -28,7 +27,9 @@ from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.control_kernels import DriveRows
 from robot_dynamics.export.literals import number, text, vector
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import comment
+from robot_dynamics.identification import Drives
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.trajectory.motions import middle_pose, sample_poses
 
@@ -42,6 +43,8 @@ def robot_hpp(
     bandwidth: float,
     payload: Inertia | None,
     endpoint: str | None,
+    drives: Drives,
+    coupling: Array | None = None,
 ) -> str:
     """Write the constants of a robot.
 
@@ -51,12 +54,14 @@ def robot_hpp(
         bandwidth: Natural frequency under the default gains, rad/s.
         payload: Load that `endpoint` carries from the start, in that frame.
         endpoint: Link or frame of payloads; None for none.
+        drives: Friction and rotors.
+        coupling: Movement of the actuators (rows) per movement of the joints, shape (n, n); None
+            where it is unknown.
     """
     robot = dynamics.robot
     limits = robot.limits
-    none = np.zeros(robot.dof)
-    friction = Friction.of(robot)
-    rows = {k: np.broadcast_to(getattr(friction, k, none), robot.dof) for k in DriveRows._fields}
+    given = {**vars(drives.friction), "rotor": drives.rotor_inertia}
+    actuators = np.zeros((robot.dof, robot.dof)) if coupling is None else coupling
     names = ",\n".join(f"  {text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
     turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
@@ -64,7 +69,9 @@ def robot_hpp(
     mode_names = _list(text(name) for name in MODES)
     adds = _cases({name: law.by_joint for name, law in MODES.items()})
     follows = _cases({name: law.feedback for name, law in MODES.items()})
-    drives = ",\n".join(f"  {vector(rows[name])}" for name in DriveRows._fields)
+    rows = ",\n".join(
+        f"  {vector(np.broadcast_to(given[name], robot.dof))}" for name in DriveRows._fields
+    )
     effort_rate = default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO)
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
     return f"""// Constants of robot {comment(robot.name)}
@@ -153,8 +160,12 @@ constexpr std::size_t SCALARS = {len(Scalars._fields)};
 /// Friction and rotors: {", ".join(DriveRows._fields)}.
 constexpr std::size_t DRIVE_ROWS = {len(DriveRows._fields)};
 constexpr std::array<Vector, DRIVE_ROWS> DRIVES = {{{{
-{drives}
+{rows}
 }}}};
+
+/// Movement of every actuator per rad or m of every joint, row by row, by the transmissions.
+constexpr bool HAS_TRANSMISSIONS = {"false" if coupling is None else "true"};
+constexpr std::array<double, N * N> TRANSMISSIONS = {vector(actuators.ravel())};
 
 /// Gravity in axes of the root link, m/s^2.
 constexpr std::array<double, 3> GRAVITY = {vector(np.asarray(robot.gravity))};

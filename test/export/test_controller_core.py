@@ -30,6 +30,7 @@ from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.control_kernels import ControlKernels, DriveRows, payload_frame
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
 from robot_dynamics.export.robot_header import robot_hpp
+from robot_dynamics.identification import Drives
 from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Inertia
 
@@ -68,10 +69,11 @@ def exported(request, tmp_path_factory):
     robot = robot_named(request.param)
     folder = tmp_path_factory.mktemp(request.param)
     dynamics, endpoint = Dynamics(robot), payload_frame(robot)
+    drives = Drives(Friction.of(robot), np.zeros(robot.dof))
     programs = ControlKernels(dynamics, endpoint).programs()
     (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
     (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))
-    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint))
+    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint, drives))
     for name in ("controller_core.hpp", "controller_core.cpp"):
         text = (files("robot_dynamics.export") / "package" / "src" / name).read_text()
         (folder / name).write_text(text.replace("@package@", "pkg"))

@@ -401,8 +401,8 @@ void declare_joint(Declaration & declare, std::size_t i)
 
   const std::string friction = "friction." + joint;
   const std::array<const char *, 7> meaning = {
-    {"Viscous friction, N m s/rad or N s/m; negative for that of the URDF",
-     "Sliding friction, N m or N; negative for that of the URDF",
+    {"Viscous friction, N m s/rad or N s/m; negative for that of the export",
+     "Sliding friction, N m or N; negative for that of the export",
      "Excess of friction near rest over sliding friction, N m or N; negative, down to -coulomb, "
      "where friction bends as it rises",
      "Speed at which the stiction has fallen to 1/e, rad/s or m/s",
@@ -517,7 +517,8 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
     true);
   declare.list(
     "actuator_coupling", {},
-    "Movement of every actuator per rad or m of every joint, row by row, one row per actuator",
+    "Movement of every actuator per rad or m of every joint, row by row, one row per actuator; "
+    "empty for the <transmission> elements of the exported URDF",
     true);
   declare.value<std::string>(
     "model_check", "strict",
@@ -577,7 +578,9 @@ Wiring wiring_of(const Lookup & get)
     if (position) {
       throw Refusal("actuator_space needs command_interfaces [effort]: positions are of joints");
     }
-    wiring.to_actuators = inverse_transpose(coupling);
+    const std::vector<double> of_urdf(TRANSMISSIONS.begin(), TRANSMISSIONS.end());
+    wiring.to_actuators =
+      inverse_transpose(coupling.empty() && HAS_TRANSMISSIONS ? of_urdf : coupling);
   } else if (!coupling.empty()) {
     throw Refusal(
       "parameter 'actuator_coupling' is given but 'actuator_space' is false; set it to true, or "
