@@ -59,7 +59,7 @@ class Run:
         self.scene = TableScene(robot)
         arm = self.arm = Dynamics(self.scene.robot)
         gains = gains_for(arm)
-        tuned = Tuner(arm).fitted(Model(arm, gains), gains, 20.0, Sampling.of(STEP))
+        tuned = Tuner(arm).model(Model(arm, gains), gains, 20.0, Sampling.of(STEP))
         self.task = Task(tuned, TIP)
         self.task.use(replace(self.task.settings, controlled=controlled))
         self.rate = default_effort_rates(arm.robot, 20.0, 1.0)

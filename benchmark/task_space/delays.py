@@ -58,7 +58,7 @@ def oscillates(case: Case) -> bool:
     arm, tuner, poses = _arm(case.robot)
     period, n = 1.0 / case.rate, arm.robot.dof
     gains = gains_for(arm)
-    model = tuner.fitted(Model(arm, gains), gains, 20.0, Sampling.of(period, case.delay))
+    model = tuner.model(Model(arm, gains), gains, 20.0, Sampling.of(period, case.delay))
     task = Task(model, HANDS[case.robot])
     controller = Controller(model, Settings(mode=case.mode, settle=0.0), task)
     q, qd = poses[case.pose].copy(), np.zeros(n)

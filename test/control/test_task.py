@@ -25,7 +25,7 @@ HAND, PERIOD = "panda_hand", 1e-3
 def model(rate=1000.0):
     arm = Dynamics(read_urdf(find_robot("panda")).with_locked({"panda_finger_joint1": 0.0}))
     gains = gains_for(arm)
-    return Tuner(arm).fitted(Model(arm, gains), gains, 20.0, Sampling.of(1.0 / rate))
+    return Tuner(arm).model(Model(arm, gains), gains, 20.0, Sampling.of(1.0 / rate))
 
 
 class Loop:

@@ -26,7 +26,14 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
     text_of_robot,
 )
-from robot_dynamics.cli.recordings import add_lock, lock_positions, locked
+from robot_dynamics.cli.recordings import (
+    add_lock,
+    add_parameters,
+    drives_of,
+    lock_positions,
+    locked,
+    parameter_file,
+)
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.control_kernels import payload_frame
@@ -58,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FRAME",
         help="link or frame of payloads (default: the tip, where the robot has one)",
     )
+    add_parameters(controller)
     controller.add_argument(
         "--bandwidth",
         type=positive,
@@ -94,13 +102,16 @@ def run(arguments: argparse.Namespace) -> int:
         *_payload(arguments, robot),
         arguments.bandwidth,
         _command(arguments),
+        drives_of(arguments, robot),
     )
     say(f"writing kernels and package {name}")
     package = controller_package(request)
     folder = arguments.output / name
     write_folder(folder, package.files, force=arguments.force)
     carried = f"payloads at '{request.endpoint}'" if request.endpoint else "no payloads"
-    print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}")
+    file = parameter_file(arguments)
+    drives = f", drives of {file.name}" if file else ""
+    print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}{drives}")
     if package.without_effort:
         print(
             "NOTE: <ros2_control> of the URDF has no command interface 'effort' for "
@@ -143,6 +154,8 @@ def _command(arguments: argparse.Namespace) -> str:
             text = f"{value:g}" if isinstance(value, float) else value
             flag = f"--{option.replace('_', '-')}"
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
+    if arguments.parameters is not None:
+        words += ["--parameters", arguments.parameters.name]
     if arguments.bandwidth != DEFAULT_BANDWIDTH:
         words += ["--bandwidth", f"{arguments.bandwidth:g}"]
     return shlex.join(words)
