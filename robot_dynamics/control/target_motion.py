@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from robot_dynamics.compiler.graph.optimize import optimize
 from robot_dynamics.compiler.graph.piecewise import minimum, select
-from robot_dynamics.compiler.graph.trace import trace
+from robot_dynamics.compiler.graph.trace import Program, trace
 from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.task_space import TINY, rotation_vector
 from robot_dynamics.errors import BackendError
@@ -99,15 +99,16 @@ def _moved(R: Array, p: Array, way: Array) -> tuple[Array, Array]:
     return R, p + way[:3]
 
 
+def program() -> Program:
+    """Trace `target_equations`."""
+    return optimize(trace("target_motion", lambda **x: target_equations(x), SHAPES))
+
+
 @cache
 def _kernel() -> Callable[..., Any]:
     """Return `target_equations` compiled, or as they are where nothing compiles."""
-
-    def traced() -> Any:
-        return optimize(trace("target_motion", lambda **x: target_equations(x), SHAPES))
-
     try:
-        kernel: Callable[..., Any] = compile_program(traced, key="target_motion", backend="native")
+        kernel: Callable[..., Any] = compile_program(program, key="target_motion", backend="native")
     except BackendError:
         return lambda *arrays: tuple(
             target_equations(dict(zip(SHAPES, arrays, strict=True))).values()
