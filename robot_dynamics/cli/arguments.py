@@ -230,6 +230,8 @@ def output_folder(text: str) -> Path:
     Raises:
         RobotDynamicsError: If it cannot be created or written to.
     """
+    if not text:
+        raise RobotDynamicsError("the folder to write to has no name; name one, . for this one")
     path = Path(text)
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     _try(there, path, "name a folder of yours")

@@ -75,9 +75,15 @@ def add_parameters(parser: argparse.ArgumentParser) -> None:
 
 def drives_of(arguments: argparse.Namespace, robot: Robot) -> Drives | None:
     """Return friction and rotors of `--parameters` or of the file beside the URDF, or None."""
-    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
-    path = arguments.parameters or (beside if beside.is_file() else None)
+    path = parameter_file(arguments)
     return None if path is None else read_parameters(path, robot)
+
+
+def parameter_file(arguments: argparse.Namespace) -> Path | None:
+    """Return the file of `drives_of`, or None."""
+    beside = Path(find_robot(arguments.robot)).with_suffix(".yaml")
+    given: Path | None = arguments.parameters
+    return given or (beside if beside.is_file() else None)
 
 
 def locked(robot: Robot, text: str | None) -> Robot:

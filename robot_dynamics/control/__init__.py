@@ -7,6 +7,7 @@ from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.laws import (
     MODES,
+    TASK_MODES,
     ControlLaw,
     Measured,
     Reference,
@@ -22,6 +23,7 @@ from robot_dynamics.control.status import Status, Watchdog
 
 __all__ = [
     "MODES",
+    "TASK_MODES",
     "Actuators",
     "Collision",
     "CollisionMonitor",

@@ -24,6 +24,7 @@ from robot_dynamics.compiler.graph.trace import trace
 from robot_dynamics.compiler.kernel import compile_program
 from robot_dynamics.control.laws import (
     ControlLaw,
+    InTaskSpace,
     Measured,
     Reference,
     integrate_error,
@@ -280,6 +281,7 @@ class ControlCycle:
         dt: float,
         fade: float = 0.0,
         renew: bool = False,
+        task: InTaskSpace | None = None,
     ) -> Cycle:
         """Evaluate a cycle of a law.
 
@@ -293,13 +295,14 @@ class ControlCycle:
             dt: See `Scalars`.
             fade: See `Scalars`.
             renew: See `Scalars`.
+            task: Of a law in task space.
         """
         if law is not self._law or model is not self._model:
             self._take_up(law, model)
         before, after, share, ahead, asked = motion
         if not self._only_follows:
             q_d, qd_d = motion.desired() + offset
-            asked = law.asked(model, Reference(q_d, qd_d, asked), measured)
+            asked = law.asked(model, Reference(q_d, qd_d, asked, task), measured)
         self._pack(self._packed, 0, share, ahead, dt, self._longest, fade, renew, self._integrates)
         return self._kernel(
             before, after, offset, asked, *measured, state, self._scalars, self._closed_loop

@@ -14,6 +14,7 @@ import numpy as np
 from robot_dynamics.control.collision import FADE_S, FLOAT, NONE, RETREAT, STOP_S, CollisionMonitor
 from robot_dynamics.control.control_cycle import ControlCycle, Cycle, CycleState
 from robot_dynamics.control.laws import (
+    ALL_MODES,
     FLOATING,
     MODES,
     ControlLaw,
@@ -45,10 +46,15 @@ from robot_dynamics.control.status import (
     Supervisor,
     start_of,
 )
+from robot_dynamics.control.task import Task
 from robot_dynamics.control.transitions import fade_share
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.trajectory.motion_limits import unit_of
 from robot_dynamics.trajectory.trajectory import State
+
+HELD = MODES["feedforward"]
+"""Law that holds an arm which was stopped in task space."""
 
 
 class Command(NamedTuple):
@@ -73,15 +79,19 @@ class Controller:
     Args:
         model: The arm and its gains.
         settings: Behaviour.
+        task: Of the modes in task space; by default there are none.
 
     Attributes:
         error: Position error of the last command's feedback, shape (n,); None without feedback.
         contacts: External efforts and contacts; fed while the settings detect collisions.
     """
 
-    def __init__(self, model: Model, settings: Settings | None = None) -> None:
-        self.model = model
+    def __init__(
+        self, model: Model, settings: Settings | None = None, task: Task | None = None
+    ) -> None:
+        self.model, self.task = model, task
         self.settings = settings or Settings()
+        self._check_task()
         robot = model.dynamics.robot
         self.joint_names = robot.joint_names
         self._use_limits()
@@ -132,9 +142,11 @@ class Controller:
             finite: Whether every number is known to be finite.
         """
         if isinstance(reference, Reference):
-            reference = ReferenceSegment.at(*reference)
+            reference = ReferenceSegment.at(*reference[:3])
         if not (finite or all_finite(*reference.desired(), reference.tau)):
             return False
+        if self.in_task_space:
+            return True
         self._reference = reference
         self._supervisor.references.feed(now)
         if self._supervisor.status is Status.TRACKING and self._law.feedback:
@@ -145,6 +157,17 @@ class Controller:
                 self._supervisor.stopped_by = Stop(i, FAST_REFERENCE, float(speed[i]), limit)
         return True
 
+    @property
+    def in_task_space(self) -> bool:
+        """Return whether the mode controls the hand."""
+        return ALL_MODES[self.settings.mode].in_task_space
+
+    def _check_task(self) -> None:
+        if self.in_task_space and self.task is None:
+            raise ArgumentError(
+                f"mode '{self.settings.mode}' controls the hand; give the controller a task"
+            )
+
     # -- changes from outside ---------------------------------------------------------------
 
     def change(self, model: Model | None = None, settings: Settings | None = None) -> None:
@@ -152,15 +175,20 @@ class Controller:
 
         Efforts pass from the old law to the new one over `settings.fade`.
         """
-        by_hand = not self._law.feedback
+        by_hand, in_task_space = not self._law.feedback, self.in_task_space
         self.model = model or self.model
         self.settings = settings or self.settings
+        self._check_task()
         self._use_limits()
         self._equations.use(self.settings, self.limit)
         self._supervisor.use(self.settings)
         self._renew = True
         if by_hand and self._law.feedback:
             self._led_by_hand = True  # the arm may be anywhere
+        if self.in_task_space and not in_task_space:
+            self._reference = None
+            self._supervisor.references.forget()
+            self._begin_task()
 
     def _use_limits(self) -> None:
         robot = self.model.dynamics.robot
@@ -184,6 +212,8 @@ class Controller:
         self._state = None
         self._last_time, self._fade_began = 0.0, -np.inf
         self._effort = effort
+        if self.task is not None:
+            self.task.forget()
 
     def forget(self) -> None:
         """Forget the measured state; nothing is commanded before the next one."""
@@ -320,6 +350,8 @@ class Controller:
         measured, supervisor = self._measured, self._supervisor
         if measured is None:
             return None
+        if self.task is not None and self.in_task_space:
+            self._move_task(self.task, now)
         state = self._begin(measured, now) if self._state is None else self._state
         if self.settings.collision.reaction != NONE:
             self._watch_contacts(measured, state[0])
@@ -350,13 +382,29 @@ class Controller:
             self._watch_saturation(measured, command, dt, now)
         return command
 
+    def _move_task(self, task: Task, now: float) -> None:
+        """Move the target of the hand on, while the arm may move."""
+        if task.moves(now):
+            self._supervisor.references.feed(now)
+        task.step(now, self._supervisor.status is Status.TRACKING)
+
+    def _begin_task(self) -> None:
+        """Hold the hand where it is."""
+        if self.task is not None:
+            self.task.forget()
+
     def _watch_saturation(
         self, measured: Measured, command: Command, dt: float, now: float
     ) -> None:
         """Stop an arm that moves as it should not while its efforts are at their limits."""
-        if command.status is Status.BLIND or not self._law.feedback:
+        law, task = self._law, self.task
+        if command.status is Status.BLIND or not (law.feedback or law.in_task_space):
             return
-        speed = command.cut * np.abs(measured.qd - self._at(Start.DESIRED, measured, now).qd)
+        if law.in_task_space and task is not None:
+            desired = task.velocity
+        else:
+            desired = self._at(Start.DESIRED, measured, now).qd
+        speed = command.cut * np.abs(measured.qd - desired)
         i = self._saturation.joint(speed, min(max(dt, 0.0), self.settings.state_timeout), now)
         if i is not None and self._supervisor.stopped_by is None:
             self._supervisor.stopped_by = Stop(i, SATURATION, float(speed[i]), self.limit[i])
@@ -387,6 +435,8 @@ class Controller:
 
     def _is_near(self, measured: Measured) -> bool:
         """Return whether the reference is where the arm is, no faster than the joints may move."""
+        if self.in_task_space:
+            return True
         if self._reference is None:
             return False
         q, qd = self._reference.desired()
@@ -417,8 +467,8 @@ class Controller:
                 rest = self._setpoint.at_rest(now)
                 tau = model.feedforward(*rest) + self._dead_reckoning.disturbance_at(rest.qd)
             return self._equations.open_loop(tau, measured, state, dt, fade, renew)
-        if status is Status.TRACKING and self._reference is not None:
-            law, motion = MODES[settings.mode], self._reference
+        if status is Status.TRACKING and self._reference is not None and not self.in_task_space:
+            law, motion = ALL_MODES[settings.mode], self._reference
             offset = self._setpoint.offset(now)
         else:
             law = self._law
@@ -428,7 +478,7 @@ class Controller:
             motion = ReferenceSegment.at(rest.q, rest.qd, model.feedforward(*rest))
             offset = np.zeros_like(motion.before)
         found = self._equations.closed_loop(
-            law, model, motion, offset, measured, state, dt, fade, renew
+            law, model, motion, offset, measured, state, dt, fade, renew, self.task
         )
         self.error = found[1] if law.feedback else None
         return found
@@ -436,12 +486,15 @@ class Controller:
     def _enter(self, status: Status, measured: Measured, last: CycleState, now: float) -> None:
         """Change the status without a jump of position or effort."""
         by_hand = self._led_by_hand or not self._law.feedback
-        start = start_of(self._supervisor.status, status, by_hand=by_hand)
+        before = self._supervisor.status
+        start = start_of(before, status, by_hand=by_hand)
         at = self._at(start, measured, now)
         if start is Start.MEASURED:
             last.integral[:] = 0.0
         self._supervisor.enter(status, measured.q, last.tau)
         self._renew = True
+        if Status.STOPPED in (status, before) or before in (Status.BLIND, Status.SILENT):
+            self._begin_task()
         self._go_on_from(at, now)
 
     def _at(self, start: Start, measured: Measured, now: float) -> State:
@@ -490,12 +543,15 @@ class Controller:
     @property
     def _law(self) -> ControlLaw:
         """The present control law."""
+        law = ALL_MODES[self.settings.mode]
+        if law.in_task_space:  # a stopped arm is held joint by joint
+            return HELD if self._supervisor.status is Status.STOPPED else law
         unled = self._supervisor.status is Status.HOLDING and self._reference is not None
         if self.stopped_by_collision and self.settings.collision.reaction == FLOAT:
             return FLOATING
         if unled and not self._supervisor.halted and self.settings.on_reference_timeout == GRAVITY:
             return MODES[GRAVITY]
-        return MODES[self.settings.mode]
+        return law
 
 
 def all_finite(*arrays: Array) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,16 +17,29 @@ from robot_dynamics.compiler.graph.piecewise import clip, rounded, select
 from robot_dynamics.control.gains import Gains
 from robot_dynamics.control.limits import Limited
 from robot_dynamics.control.model import Model
+from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.units import FULL_TURN
 
 
+class InTaskSpace(Protocol):
+    """A task in task space; see `task.Task`."""
+
+    def effort(self, model: Model, mode: str, measured: Measured) -> Array:
+        """Return efforts without gravity, shape (n,)."""
+
+
 class Reference(NamedTuple):
-    """Desired motion: positions, velocities, and the efforts of the model, shape (n,) each."""
+    """Desired motion: positions, velocities, and the efforts of the model, shape (n,) each.
+
+    A law in task space has a task in their place.
+    """
 
     q: Array
     qd: Array
     tau: Array
+    task: InTaskSpace | None = None
 
 
 class Measured(NamedTuple):
@@ -129,6 +143,13 @@ def weightless(model: Model, reference: Reference, measured: Measured) -> Array:
     return b + model.friction_effort(reference.qd, b)
 
 
+def in_task_space(mode: str, model: Model, reference: Reference, measured: Measured) -> Array:
+    """Return gravity and the efforts of a law in task space; see `task_space.task_equations`."""
+    if reference.task is None:
+        raise ArgumentError(f"mode '{mode}' needs a task; give the controller one")
+    return model.gravity(measured.q) + reference.task.effort(model, mode, measured)
+
+
 def integrate_error(
     integral: Array, e: Array, gains: Gains, dt: float, last: Limited | None = None
 ) -> Array:
@@ -163,11 +184,13 @@ class ControlLaw:
         by_joint: Whether that feedback, PD by the gains of the model, is added.
         feedback: Whether it brings the arm to the reference; if not, a hand may lead it. One that
             does is given an integral part, by the time step, and its tracking error is watched.
+        in_task_space: Whether a task stands in place of the reference.
     """
 
     asked: Callable[[Model, Reference, Measured], Array]
     by_joint: bool = False
     feedback: bool = True
+    in_task_space: bool = False
 
     def adds_pd(self, model: Model) -> bool:
         """Return whether PD joint by joint is added; `coupled` feedback replaces it."""
@@ -180,6 +203,8 @@ class ControlLaw:
     def prepare(self, model: Model) -> None:
         """Compile the kernels of the law before a loop uses them."""
         model.prepare()
+        if self.in_task_space:
+            return
         zero = np.zeros(model.dynamics.robot.dof)
         self.effort(model, Reference(zero, zero, zero), Measured(zero, zero))
 
@@ -200,7 +225,16 @@ MODES: Mapping[str, ControlLaw] = {
     "computed_torque": ControlLaw(computed_torque),
     "impedance": ControlLaw(weightless, by_joint=True),
 }
-"""Control modes by name."""
+"""Control modes of joints by name."""
 
 FLOATING = ControlLaw(floating, feedback=False)
 """Law after a collision, with the reaction `float`."""
+
+TASK_MODES: Mapping[str, ControlLaw] = {
+    mode: ControlLaw(partial(in_task_space, mode), feedback=False, in_task_space=True)
+    for mode in (IMPEDANCE, OPERATIONAL_SPACE)
+}
+"""Control modes of the hand by name."""
+
+ALL_MODES: Mapping[str, ControlLaw] = {**MODES, **TASK_MODES}
+"""All control modes by name."""

@@ -51,6 +51,7 @@ class Model:
             square of the reduction), shape (n,), kg m^2 or kg; by default none.
         coupled: Whether feedback of the mode feedforward uses the mass matrix and `bandwidth`
             instead of `gains` joint by joint; a slow loop is stable with more of it.
+        fastest: Largest natural frequency with which the loop is stable, rad/s.
     """
 
     dynamics: Dynamics
@@ -65,6 +66,7 @@ class Model:
     wrench: Array | None = None
     rotor_inertia: Array | None = None
     coupled: bool = False
+    fastest: float = np.inf
     continuous: Array | None = field(init=False)
 
     def __post_init__(self) -> None:

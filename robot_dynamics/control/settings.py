@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robot_dynamics.control.collision import Collision
-from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.limits import SoftLimits
 from robot_dynamics.errors import ArgumentError, unknown_name
 from robot_dynamics.foundation.arrays import Array
@@ -23,7 +23,7 @@ class Settings:
     """Behaviour of a controller; every time in s.
 
     Args:
-        mode: One of `MODES`.
+        mode: One of `ALL_MODES`.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
         fade: Time to fade from one law or set of gains to another.
         soft_limits: Springs at the ends of the joint ranges; by default none.
@@ -67,7 +67,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, choices in (
-            ("mode", MODES),
+            ("mode", ALL_MODES),
             ("on_state_timeout", ON_STATE_TIMEOUT),
             ("on_reference_timeout", ON_REFERENCE_TIMEOUT),
         ):

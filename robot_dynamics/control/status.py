@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.limits import excessive_error
 from robot_dynamics.control.settings import Settings
 from robot_dynamics.foundation.arrays import Array
@@ -343,7 +343,7 @@ class Supervisor:
         return (
             self.settings.limits_tracking
             and self.status is Status.TRACKING
-            and MODES[self.settings.mode].feedback
+            and ALL_MODES[self.settings.mode].feedback
         )
 
     def next_status(self, now: float, error: Array | None, near: bool = True) -> Status:

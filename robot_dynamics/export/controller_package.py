@@ -18,6 +18,8 @@ from xml.sax.saxutils import escape
 import numpy as np
 import yaml
 
+from robot_dynamics.control.actuators import Actuators
+from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.control.limits import (
@@ -27,7 +29,7 @@ from robot_dynamics.control.limits import (
     velocity_limits,
 )
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import RobotError
+from robot_dynamics.errors import RobotDynamicsError, RobotError
 from robot_dynamics.export.control_kernels import ControlKernels
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
 from robot_dynamics.export.model_header import model_hpp
@@ -35,8 +37,11 @@ from robot_dynamics.export.package_name import check_package_name
 from robot_dynamics.export.reference_efforts import reference_efforts_hpp
 from robot_dynamics.export.robot_description import controlled_urdf, initial_positions
 from robot_dynamics.export.robot_header import robot_hpp
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import comment
+from robot_dynamics.identification import Drives
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.robot.urdf.transmissions import read_transmissions
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.version import __version__
 
@@ -71,6 +76,7 @@ class PackageRequest:
         endpoint: Link or frame of payloads; None for none.
         bandwidth: Natural frequency under the default gains, rad/s.
         command: Command that writes the package, without absolute paths.
+        drives: Friction and rotors; by default the friction of the URDF.
     """
 
     name: str
@@ -81,6 +87,7 @@ class PackageRequest:
     endpoint: str | None
     bandwidth: float = DEFAULT_BANDWIDTH
     command: str = "robot-dynamics export controller"
+    drives: Drives | None = None
 
 
 @dataclass(frozen=True)
@@ -110,14 +117,21 @@ def controller_package(request: PackageRequest) -> ControllerPackage:
     dynamics = Dynamics(robot)
     programs = ControlKernels(dynamics, request.endpoint).programs()
     urdf, missing = controlled_urdf(request.urdf, robot, request.locked)
+    drives = request.drives or Drives(Friction.of(robot), np.zeros(robot.dof))
     written = {
         "src/kernels.c": kernels_c(name, programs, {}),
         "src/kernels.hpp": kernels_hpp(name, programs),
         "src/robot.hpp": robot_hpp(
-            name, dynamics, request.bandwidth, request.payload, request.endpoint
+            name,
+            dynamics,
+            request.bandwidth,
+            request.payload,
+            request.endpoint,
+            drives,
+            _coupling(request.urdf, robot),
         ),
         "src/model.hpp": model_hpp(name, request.whole, request.endpoint, request.command),
-        "test/reference_efforts.hpp": reference_efforts_hpp(name, robot, request.endpoint),
+        "test/reference_efforts.hpp": reference_efforts_hpp(name, robot, request.endpoint, drives),
         f"urdf/{name}.urdf": urdf,
     }
     values = _values(request, robot)
@@ -146,6 +160,17 @@ def check_effort_limits(robot: Robot) -> None:
 
 _UNLIMITED = 1e9
 """Effort that no drive has, N m or N: a URDF that gives it means no limit."""
+
+
+def _coupling(urdf: str, robot: Robot) -> Array | None:
+    """Return the movement of the actuators per movement of the joints, shape (n, n).
+
+    None if the URDF has no transmission for every joint.
+    """
+    try:
+        return Actuators.of_transmissions(robot, read_transmissions(urdf)).matrix
+    except RobotDynamicsError:
+        return None
 
 
 def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:

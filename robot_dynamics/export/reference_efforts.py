@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from robot_dynamics.control.friction import DEFAULT_WIDTH, Friction
+from robot_dynamics.control.friction import DEFAULT_WIDTH
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.literals import vector
 from robot_dynamics.formulations import inverse_dynamics
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.identification import Drives
 from robot_dynamics.robot.robot import Robot
 from robot_dynamics.spatial import Inertia
 
@@ -25,16 +26,16 @@ _MASS, _COM, _I_C = 1.5, np.array([0.02, -0.03, 0.08]), np.diag([0.004, 0.005, 0
 _TILT = np.array([2.0, -1.0, -9.0])
 
 
-def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None) -> str:
+def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None, drives: Drives) -> str:
     """Write motions, loads and their efforts.
 
     Args:
         package: Name of the package.
         robot: Robot that is controlled, without payload.
         endpoint: Link or frame of payloads; None for none.
+        drives: Friction and rotors.
     """
     rng = np.random.default_rng(0)
-    friction = Friction.of(robot)
     nothing, load = Inertia.zero(), Inertia.from_com(_MASS, _COM, _I_C)
     loads = [(nothing, np.asarray(robot.gravity)), (nothing, _TILT)]
     if endpoint is not None:
@@ -49,7 +50,8 @@ def reference_efforts_hpp(package: str, robot: Robot, endpoint: str | None) -> s
             if body.mass and endpoint is not None:
                 loaded = loaded.with_payload(endpoint, _MASS, _COM, _I_C)
             tau = inverse_dynamics(loaded, q, qd, qdd, formulation=REFERENCE)
-            feedforward = tau + friction.smooth(qd, DEFAULT_WIDTH, tau)
+            tau += drives.rotor_inertia * qdd
+            feedforward = tau + drives.friction.smooth(qd, DEFAULT_WIDTH, tau)
             motion = np.concatenate([q, qd, qdd])
             numbers = (motion, payload_numbers(body), gravity, feedforward)
             rows.append("  {" + ",\n   ".join(map(_rounded, numbers)) + "}")
@@ -71,7 +73,7 @@ struct ReferenceEfforts
   std::array<double, 3 * N> motion;  // positions, velocities, accelerations
   std::array<double, 10> payload;    // as PAYLOAD in robot.hpp
   std::array<double, 3> gravity;     // m/s^2, axes of the root link
-  Vector feedforward;                // N m or N, with the friction of DRIVES
+  Vector feedforward;                // N m or N, with friction and rotors of DRIVES
 }};
 
 /// Width of the crossing of dry friction, rad/s or m/s.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from robot_dynamics.control.control_cycle import JointSettings, Scalars
-from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, ideal_gains
 from robot_dynamics.control.laws import MODES
 from robot_dynamics.control.limits import (
@@ -20,17 +20,18 @@ from robot_dynamics.control.limits import (
 )
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.sampling.dead_reckoning import MOST_SHARE, MOVES, WINDOW_S
-from robot_dynamics.control.sampling.loop_tuning import LoopTuning
-from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.setpoint import USUAL_SPEED
 from robot_dynamics.control.status import SHORTEST_PAUSE_S, Brakes
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.control_kernels import DriveRows
 from robot_dynamics.export.literals import number, text, vector
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import comment
+from robot_dynamics.identification import Drives
 from robot_dynamics.spatial import Inertia
-from robot_dynamics.trajectory.motions import middle_pose
+from robot_dynamics.trajectory.motions import middle_pose, sample_poses
 
 RATES = (50.0, 100.0, 200.0, 250.0, 333.0, 400.0, 500.0, 800.0, 1000.0, 2000.0, 4000.0)
 """Update rates for which default gains are written, Hz; one between two uses the lower one."""
@@ -42,6 +43,8 @@ def robot_hpp(
     bandwidth: float,
     payload: Inertia | None,
     endpoint: str | None,
+    drives: Drives,
+    coupling: Array | None = None,
 ) -> str:
     """Write the constants of a robot.
 
@@ -51,12 +54,14 @@ def robot_hpp(
         bandwidth: Natural frequency under the default gains, rad/s.
         payload: Load that `endpoint` carries from the start, in that frame.
         endpoint: Link or frame of payloads; None for none.
+        drives: Friction and rotors.
+        coupling: Movement of the actuators (rows) per movement of the joints, shape (n, n); None
+            where it is unknown.
     """
     robot = dynamics.robot
     limits = robot.limits
-    none = np.zeros(robot.dof)
-    friction = Friction.of(robot)
-    rows = {k: np.broadcast_to(getattr(friction, k, none), robot.dof) for k in DriveRows._fields}
+    given = {**vars(drives.friction), "rotor": drives.rotor_inertia}
+    actuators = np.zeros((robot.dof, robot.dof)) if coupling is None else coupling
     names = ",\n".join(f"  {text(name)}" for name in robot.joint_names)
     rotates = _list("true" if joint.type.rotates else "false" for joint in robot.independent_joints)
     turns = _list("true" if turning else "false" for turning in continuous_joints(robot))
@@ -64,7 +69,9 @@ def robot_hpp(
     mode_names = _list(text(name) for name in MODES)
     adds = _cases({name: law.by_joint for name, law in MODES.items()})
     follows = _cases({name: law.feedback for name, law in MODES.items()})
-    drives = ",\n".join(f"  {vector(rows[name])}" for name in DriveRows._fields)
+    rows = ",\n".join(
+        f"  {vector(np.broadcast_to(given[name], robot.dof))}" for name in DriveRows._fields
+    )
     effort_rate = default_effort_rates(robot, bandwidth, DEFAULT_DAMPING_RATIO)
     inertia = np.diag(dynamics.mass_matrix(middle_pose(robot)))
     return f"""// Constants of robot {comment(robot.name)}
@@ -153,8 +160,12 @@ constexpr std::size_t SCALARS = {len(Scalars._fields)};
 /// Friction and rotors: {", ".join(DriveRows._fields)}.
 constexpr std::size_t DRIVE_ROWS = {len(DriveRows._fields)};
 constexpr std::array<Vector, DRIVE_ROWS> DRIVES = {{{{
-{drives}
+{rows}
 }}}};
+
+/// Movement of every actuator per rad or m of every joint, row by row, by the transmissions.
+constexpr bool HAS_TRANSMISSIONS = {"false" if coupling is None else "true"};
+constexpr std::array<double, N * N> TRANSMISSIONS = {vector(actuators.ravel())};
 
 /// Gravity in axes of the root link, m/s^2.
 constexpr std::array<double, 3> GRAVITY = {vector(np.asarray(robot.gravity))};
@@ -172,20 +183,38 @@ constexpr std::array<double, 10> PAYLOAD = {vector(payload_numbers(payload or In
 """
 
 
-def _tunings(dynamics: Dynamics, bandwidth: float) -> str:
-    """Write the default gains by update rate, as controller_node would choose them."""
+def default_models(dynamics: Dynamics, bandwidth: float) -> dict[float, Model]:
+    """Return models with the default feedback, by update rate in Hz.
+
+    An effort acts at the latest a cycle after its state. Where feedback joint by joint is less than
+    desired, the mode feedforward uses the mass matrix if wrong masses move the arm less then.
+
+    Args:
+        dynamics: Equations of the robot.
+        bandwidth: Natural frequency under the default gains, rad/s.
+    """
     wanted = ideal_gains(dynamics, bandwidth)
-    base = Model(dynamics, wanted, bandwidth=bandwidth)
-    tuning = LoopTuning(dynamics, wanted, bandwidth, DEFAULT_PERIOD_S)
-    rows = []
+    base, tuner = Model(dynamics, wanted, bandwidth=bandwidth), Tuner(dynamics)
+    poses, allowed = sample_poses(dynamics.robot), default_tracking_errors(dynamics.robot)
+    weight = dynamics.gravity(poses)
+    falling = np.linalg.solve(dynamics.mass_matrix(poses), weight[..., None])[..., 0]
+    models = {}
     for rate in RATES:
-        tuning.sampling = Sampling.of(1.0 / rate)  # each state is answered within a period
-        model = tuning.model(base)
-        coupled = "true" if model.coupled else "false"
-        rows.append(
-            f"  {{{number(rate)}, {coupled}, {number(model.bandwidth)},\n"
-            f"    {vector(model.gains.kp)},\n    {vector(model.gains.kd)}}}"
-        )
+        model = tuner.model(base, wanted, bandwidth, Sampling(1.0 / rate, 1.0 / rate))
+        by_joint = np.linalg.norm(weight / (model.gains.kp * allowed))
+        by_matrix = np.linalg.norm(falling / (model.bandwidth**2 * allowed))
+        coupled = model.coupled and bool(by_matrix <= by_joint)
+        models[rate] = replace(model, coupled=coupled)
+    return models
+
+
+def _tunings(dynamics: Dynamics, bandwidth: float) -> str:
+    """Write the default gains by update rate."""
+    rows = [
+        f"  {{{number(rate)}, {'true' if model.coupled else 'false'}, {number(model.bandwidth)},\n"
+        f"    {vector(model.gains.kp)},\n    {vector(model.gains.kd)}}}"
+        for rate, model in default_models(dynamics, bandwidth).items()
+    ]
     return f"""/// Default gains of an update rate in Hz: N m/rad or N/m, N m s/rad or N s/m.
 struct DefaultGains
 {{

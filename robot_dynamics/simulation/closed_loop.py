@@ -10,11 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.control.control_cycle import ControlCycle, CycleState
-from robot_dynamics.control.laws import MODES, Measured, position_error
-from robot_dynamics.control.limits import effort_limits
+from robot_dynamics.control.laws import (
+    MODES,
+    TASK_MODES,
+    Measured,
+    Reference,
+    position_error,
+)
+from robot_dynamics.control.limits import effort_limits, saturate
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.setpoint import ReferenceSegment
 from robot_dynamics.control.settings import Settings
+from robot_dynamics.control.task import Task
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.plant import Plant
@@ -200,3 +207,30 @@ class LawController:
             self._law, model, motion, self._none, measured, state, self.period
         )
         return self._state[0]
+
+
+class HandController:
+    """A law in task space that leads the hand along the desired motion, within the effort limits.
+
+    Args:
+        model: The arm.
+        mode: One of `control.laws.TASK_MODES`.
+        task: The hand; its target is the pose of the hand in the desired motion.
+
+    Raises:
+        UnknownNameError: If there is no such mode.
+    """
+
+    def __init__(self, model: Model, mode: str, task: Task) -> None:
+        check_known("mode", mode, "task space", TASK_MODES)
+        self._law, self._model, self._task = TASK_MODES[mode], model, task
+        self._limit = effort_limits(model.dynamics.robot)
+
+    def __call__(self, _t: float, desired: State, measured: Measured) -> Array:
+        """Return the efforts of this cycle, shape (n,)."""
+        arm, hand = self._model.dynamics, self._task.hand
+        J, pose = arm.jacobian(desired.q, hand), arm.pose(desired.q, hand)
+        acceleration = J @ desired.qdd + arm.drift(desired.q, desired.qd, hand)
+        self._task.follow(pose.rotation, pose.position, J @ desired.qd, acceleration, desired.q)
+        reference = Reference(desired.q, desired.qd, np.zeros_like(desired.q), self._task)
+        return saturate(self._law.effort(self._model, reference, measured), self._limit).tau

@@ -238,7 +238,8 @@ def test_whatever_happens_efforts_change_smoothly_and_the_arm_stays_calm(
             {"mode": "feedforwards"},
             UnknownNameError,
             "no mode 'feedforwards' in robot_dynamics.control (modes: feedforward, pd, "
-            "pd_gravity, gravity_compensation, computed_torque, impedance); "
+            "pd_gravity, gravity_compensation, computed_torque, impedance, cartesian_impedance, "
+            "operational_space); "
             "did you mean 'feedforward'?",
         ),
         (

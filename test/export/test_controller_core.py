@@ -24,11 +24,13 @@ from robot_dynamics.control import (
 )
 from robot_dynamics.control.control_cycle import JointSettings
 from robot_dynamics.control.limits import velocity_limits
+from robot_dynamics.control.sampling.tuning import gains_for
 from robot_dynamics.control.status import Status
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.export.control_kernels import ControlKernels, DriveRows, payload_frame
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
 from robot_dynamics.export.robot_header import robot_hpp
+from robot_dynamics.identification import Drives
 from robot_dynamics.robot import find_robot
 from robot_dynamics.spatial import Inertia
 
@@ -67,10 +69,11 @@ def exported(request, tmp_path_factory):
     robot = robot_named(request.param)
     folder = tmp_path_factory.mktemp(request.param)
     dynamics, endpoint = Dynamics(robot), payload_frame(robot)
+    drives = Drives(Friction.of(robot), np.zeros(robot.dof))
     programs = ControlKernels(dynamics, endpoint).programs()
     (folder / "kernels.c").write_text(kernels_c("pkg", programs, {}))
     (folder / "kernels.hpp").write_text(kernels_hpp("pkg", programs))
-    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint))
+    (folder / "robot.hpp").write_text(robot_hpp("pkg", dynamics, 20.0, None, endpoint, drives))
     for name in ("controller_core.hpp", "controller_core.cpp"):
         text = (files("robot_dynamics.export") / "package" / "src" / name).read_text()
         (folder / name).write_text(text.replace("@package@", "pkg"))
@@ -372,12 +375,21 @@ def largest_step(pair, head, rows, first):
     return (np.abs(np.diff(commanded, axis=0)) / pair.robot.limits.effort).max()
 
 
-SMOOTH = 0.02
-"""Change of an effort in 2 ms per limit: ten times less than the effort rate would allow."""
+SMOOTH = 0.05
+"""Change of an effort in 2 ms per limit: a quarter of what `without_rate` allows."""
+
+
+def without_rate(pair):
+    """Let efforts change at once, so that steps show, under the default gains."""
+    gains = gains_for(pair.model.dynamics, period=1e-3, delay=1e-3)
+    rate = 100.0 * pair.robot.limits.effort
+    settings = replace(pair.settings, effort_rate=rate, join=0.5)
+    pair.change(replace(pair.model, gains=gains), settings)
 
 
 def test_a_reference_that_goes_on_elsewhere_is_joined_without_a_step(exported):
     pair, q, none, _, now = at_rest(exported)
+    without_rate(pair)
     first, away = pair.core.updates, q.copy()
     away += 0.25  # within the tracking error, so that the arm goes there
     head = rows = None
@@ -394,6 +406,7 @@ def test_a_reference_that_goes_on_elsewhere_is_joined_without_a_step(exported):
 
 def test_states_that_are_missing_for_a_moment_in_motion_cause_no_step(exported):
     pair, q, none, _, now = at_rest(exported, cycles=200)
+    without_rate(pair)
     first, rate = pair.core.updates, none + 0.5
     for k in range(200):
         now += 0.002
@@ -406,6 +419,63 @@ def test_states_that_are_missing_for_a_moment_in_motion_cause_no_step(exported):
     head, rows = pair.core.answers()
     assert {STATUSES[int(s)] for s in head[first:, 1]} == {Status.TRACKING}
     assert largest_step(pair, head, rows, first + 60) < SMOOTH
+
+
+@pytest.mark.parametrize("messages", [1, 3, 20])
+def test_references_that_are_replayed_fast_are_joined_without_a_step(exported, messages):
+    pair, q, none, _, now = at_rest(exported, cycles=200)
+    without_rate(pair)
+    speed, sent = 0.3, 0
+
+    def send():
+        nonlocal sent
+        ramp = min(sent / 100, 1.0)
+        along = 0.002 * speed * (sent - 50 if sent > 100 else sent * sent / 200)
+        pair.core.ask(3, now, q + along, none + ramp * speed, none, 0.0, none)
+        sent += 1
+        return q + along
+
+    for _ in range(200):
+        now += 0.002
+        at = send()
+        pair.core.update(now, at, none + min(sent / 100, 1.0) * speed)
+    stops = pair.core.updates
+    for _ in range(150):  # longer than a timeout
+        now += 0.002
+        pair.core.update(now, at, none)
+    begins, due = pair.core.updates, sent + 150
+    while sent < due:  # those that were missed, some in each cycle, and those of the cycle
+        now += 0.002
+        due += 1
+        sent = min(sent + messages, due - 1)  # of those that come in a cycle the last one counts
+        send()
+        pair.core.update(now, at + TREMBLE * np.sin(sent), none)
+    head, rows = pair.core.answers()
+    assert STATUSES[int(head[stops - 1, 1])] is Status.TRACKING
+    assert STATUSES[int(head[begins - 1, 1])] is Status.HOLDING
+    assert STATUSES[int(head[-1, 1])] is Status.TRACKING
+    assert largest_step(pair, head, rows, begins) < SMOOTH
+    moved = np.abs(rows[begins : begins + 40, 2] - rows[begins - 1, 2])
+    assert moved.max() < 0.02  # rad or m; 0.01 of jumps are followed
+
+
+def test_references_that_come_unevenly_are_followed_where_they_are(exported):
+    pair, q, none, _, now = at_rest(exported, cycles=200)
+    rng = np.random.default_rng(3)
+    first = pair.core.updates
+    planned = []
+    for k in range(1000):
+        now += 0.002
+        t = 0.002 * k
+        at, speed = q + 0.3 * (1.0 - np.cos(2.0 * t)), none + 0.6 * np.sin(2.0 * t)
+        planned.append(at)
+        if rng.random() < 0.7:  # the others do not come
+            pair.core.ask(3, now, at, speed, none, 0.0, none)
+        pair.core.update(now, at, speed)
+    head, rows = pair.core.answers()
+    assert {STATUSES[int(s)] for s in head[first:, 1]} == {Status.TRACKING}
+    late = np.abs(rows[first:, 2] - planned)[200:].max()
+    assert late < 1e-4  # rad; 1.2 rad/s^2 for the longest pause, five cycles: 6e-5
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

@@ -7,12 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import yaml
 
 from hostile_arm import HOSTILE, hostile_urdf
+from robot_dynamics.control.friction import Friction
 from robot_dynamics.export.control_kernels import payload_frame
 from robot_dynamics.export.controller_package import CONTROLLER, PackageRequest, controller_package
+from robot_dynamics.identification import Drives
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
 from robot_dynamics.version import __version__
 
@@ -27,10 +30,10 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-def package_of(urdf, robot_name=None, locked=()):
+def package_of(urdf, locked=(), **more):
     whole = read_urdf(urdf)
     robot = whole.with_locked(dict(locked)) if locked else whole
-    request = PackageRequest("pkg", urdf, whole, dict(locked), None, payload_frame(robot))
+    request = PackageRequest("pkg", urdf, whole, dict(locked), None, payload_frame(robot), **more)
     return robot, controller_package(request).files
 
 
@@ -75,6 +78,21 @@ def test_kernels_compute_the_efforts_of_another_formulation(tmp_path, name):
     names, worst = compiled(files, tmp_path)
     assert names == robot.joint_names
     assert worst < ROUND_OFF
+
+
+@needs_compiler
+@pytest.mark.thorough
+def test_kernels_compute_the_efforts_of_identified_drives(tmp_path):
+    friction = Friction(
+        *np.array([[0.2, 0.3], [1.0, 0.5], [0.4, -0.2], [0.05, 0.1]]), load=np.array([0.1, 0.0]),
+        offset=np.array([0.3, -0.1]), width=np.array([0.0, 0.02]),
+    )  # fmt: skip
+    drives = Drives(friction, np.array([0.7, 0.2]))
+    _, files = package_of(urdf_text("planar_2r"), drives=drives)
+    _, plain = package_of(urdf_text("planar_2r"))
+    efforts = "test/reference_efforts.hpp"
+    assert files[efforts] != plain[efforts]
+    assert compiled(files, tmp_path)[1] < ROUND_OFF
 
 
 @needs_compiler

@@ -1,14 +1,21 @@
 """robot-dynamics export controller: what it writes, says and refuses."""
 
+import re
 import shlex
 import subprocess
+from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from robot_dynamics.cli import main
+from robot_dynamics.control.friction import Friction
+from robot_dynamics.export.control_kernels import DriveRows
 from robot_dynamics.export.package_folder import MANIFEST
-from robot_dynamics.robot import find_robot
+from robot_dynamics.identification import Drives
+from robot_dynamics.identification.export.parameter_file import write_parameters
+from robot_dynamics.robot import find_robot, read_urdf
 from robot_dynamics.version import __version__
 
 ARM = """
@@ -175,6 +182,97 @@ def test_an_invalid_package_name_is_refused(export, tmp_path, name, fault):
     expected = f"robot-dynamics export: package name '{shown}': {fault}\n"
     assert export("planar_2r", f"--name={name}") == (1, "", expected)
     assert list(tmp_path.iterdir()) == []
+
+
+def drives_in(header):
+    """Rows of the drives in a robot.hpp."""
+    rows = header.split("DRIVES = {{")[1].split("}};")[0]
+    return dict(zip(DriveRows._fields, re.findall(r"\{\{(.*)\}\}", rows), strict=True))
+
+
+def drive_file(path, friction):
+    robot = read_urdf(find_robot("planar_2r"))
+    terms = Friction(np.array([0.1, 0.2]), np.array([0.3, friction]), load=np.array([0.0, 0.05]))
+    write_parameters(path, robot, Drives(terms, np.array([0.02, 0.01])))
+    return path
+
+
+def test_identified_friction_and_rotors_are_exported_from_their_file(export, tmp_path):
+    file = drive_file(tmp_path / "found.yaml", 0.4)
+    _, out, _ = export("planar_2r", "--parameters", str(file))
+    assert out.splitlines()[0].endswith(", payloads at 'endpoint', drives of found.yaml")
+    folder = tmp_path / "ws" / "src" / "planar_2r_controllers"
+    header = (folder / "src" / "robot.hpp").read_text()
+    found = drives_in(header)
+    assert (found["viscous"], found["coulomb"]) == ("0.1, 0.2", "0.3, 0.4")
+    assert (found["load"], found["rotor"]) == ("0.0, 0.05", "0.02, 0.01")
+    assert "planar_2r --parameters found.yaml\n" in header
+
+
+def test_a_file_of_drives_beside_the_urdf_is_used(export, tmp_path):
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(Path(find_robot("planar_2r")).read_text())
+    drive_file(tmp_path / "arm.yaml", 0.5)
+    _, out, _ = export(urdf)
+    assert out.splitlines()[0].endswith(", drives of arm.yaml")
+    folder = tmp_path / "ws" / "src" / "planar_2r_controllers"
+    assert drives_in((folder / "src" / "robot.hpp").read_text())["coulomb"] == "0.3, 0.5"
+
+
+def test_a_file_that_holds_no_drives_is_refused(export, tmp_path):
+    file = tmp_path / "other.yaml"
+    file.write_text("a: 1\n")
+    assert export("planar_2r", "--parameters", str(file)) == (
+        1,
+        "",
+        f"robot-dynamics export: {file}: is no parameter file of identified drives; give the one "
+        "that `robot-dynamics identify` has exported\n",
+    )
+    assert not (tmp_path / "ws").exists()
+
+
+def transmission(joint, reduction):
+    return f"""<transmission name="{joint}_t"><type>transmission_interface/SimpleTransmission</type>
+<joint name="{joint}"/><actuator name="{joint}_motor">
+<mechanicalReduction>{reduction}</mechanicalReduction></actuator></transmission>"""
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("", ("false", "0.0, 0.0, 0.0, 0.0")),
+        (transmission("shoulder", 100), ("false", "0.0, 0.0, 0.0, 0.0")),
+        (
+            transmission("elbow", 50) + transmission("shoulder", -100),
+            ("true", "-100.0, 0.0, 0.0, 50.0"),
+        ),
+    ],
+)
+def test_transmissions_of_every_joint_are_the_coupling_of_actuators(
+    export, arm, tmp_path, written, expected
+):
+    arm.write_text(ARM.replace("</robot>", f"{written}</robot>"))
+    assert export(arm, "--name", "arm")[0] == 0
+    header = (tmp_path / "ws" / "src" / "arm" / "src" / "robot.hpp").read_text()
+    has = re.search(r"HAS_TRANSMISSIONS = (\w+);", header)[1]
+    assert (has, re.search(r"TRANSMISSIONS = \{\{(.*)\}\}", header)[1]) == expected
+
+
+def test_the_model_that_is_checked_has_no_payload(export, tmp_path):
+    models = []
+    for words in ((), ("--payload", "1.5", "--com", "0.1,0,0")):
+        export("planar_2r", *words, output=tmp_path / str(len(words)))
+        model = tmp_path / str(len(words)) / "planar_2r_controllers" / "src" / "model.hpp"
+        models.append([x for x in model.read_text().splitlines() if "export controller" not in x])
+    assert models[0] == models[1]
+
+
+def test_an_empty_folder_name_is_refused(export):
+    assert export("planar_2r", output="") == (
+        1,
+        "",
+        "robot-dynamics export: the folder to write to has no name; name one, . for this one\n",
+    )
 
 
 def test_a_centre_of_mass_without_payload_is_refused(export):

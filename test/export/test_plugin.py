@@ -3,10 +3,12 @@
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from exported_package import built, environment, installed_package, missing
 from hostile_arm import HOSTILE, hostile_urdf
+from robot_dynamics.spatial import Inertia
 
 pytestmark = pytest.mark.skipif(
     bool(missing("controller_interface")),
@@ -26,7 +28,8 @@ target_link_libraries(loader controller_interface::controller_interface pluginli
 def installed(tmp_path_factory):
     """Install prefix, and the program that loads the plugin."""
     top = tmp_path_factory.mktemp("plugin")
-    prefix = installed_package(hostile_urdf(), top)
+    load = Inertia.from_com(0.5, [0.0, 0.0, 0.1], 1e-3 * np.eye(3))
+    prefix = installed_package(hostile_urdf(), top, payload=load)
     (top / "loader").mkdir()
     source = Path(__file__).with_name("plugin_loader.cpp")
     (top / "loader" / "CMakeLists.txt").write_text(LOADER.format(source=source))
@@ -45,7 +48,7 @@ def load(installed, urdf):
     )
 
 
-def test_the_plugin_is_configured_for_its_robot_whatever_the_names(installed):
+def test_the_plugin_is_configured_for_its_robot_whatever_the_names_and_its_payload(installed):
     done = load(installed, installed[0] / "share" / "pkg" / "urdf" / "pkg.urdf")
     interfaces = "\n".join(f"{name}/effort" for name in HOSTILE)
     assert done.stdout == f"inactive\n{interfaces}\n", done.stderr

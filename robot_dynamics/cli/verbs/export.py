@@ -3,9 +3,11 @@
     robot-dynamics export controller arm.urdf -o ~/ros2_ws/src
     robot-dynamics export controller panda --lock panda_finger_joint1=0.02 --payload 1.2
     robot-dynamics export controller arm.urdf --name my_arm_controllers --force
+    robot-dynamics export law ur5 --mode cartesian_impedance --hand tool0 --output impedance.c
 
-`controller` writes a package for colcon with a ros2_control controller of the robot. A package
-that was changed by hand is overwritten only with --force.
+`law` writes a law in task space and the motion of its target as two C99 functions. `controller`
+writes a package for colcon with a ros2_control controller of the robot. A package that was changed
+by hand is overwritten only with --force.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from robot_dynamics.cli.arguments import (
     add_robot,
     load_robot,
+    new_file,
     number_list,
     output_folder,
     positive,
@@ -26,8 +29,18 @@ from robot_dynamics.cli.arguments import (
     take_negative_lists,
     text_of_robot,
 )
-from robot_dynamics.cli.recordings import add_lock, lock_positions, locked
+from robot_dynamics.cli.recordings import (
+    add_lock,
+    add_parameters,
+    drives_of,
+    lock_positions,
+    locked,
+    parameter_file,
+)
+from robot_dynamics.control import TASK_MODES
 from robot_dynamics.control.gains import DEFAULT_BANDWIDTH
+from robot_dynamics.control.task_space import CONSISTENT, IMPEDANCE, PROJECTORS
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.export.control_kernels import payload_frame
 from robot_dynamics.export.controller_package import (
@@ -37,7 +50,10 @@ from robot_dynamics.export.controller_package import (
 )
 from robot_dynamics.export.package_folder import write_folder
 from robot_dynamics.export.package_name import check_package_name, package_name_of
+from robot_dynamics.export.task_law import task_law_source
+from robot_dynamics.foundation.user_files import write_whole
 from robot_dynamics.robot import Robot, find_robot
+from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.spatial import Inertia
 
 
@@ -58,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FRAME",
         help="link or frame of payloads (default: the tip, where the robot has one)",
     )
+    add_parameters(controller)
     controller.add_argument(
         "--bandwidth",
         type=positive,
@@ -75,9 +92,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     controller.add_argument(
         "--force", action="store_true", help="overwrite a package that was changed by hand"
     )
+    law = actions.add_parser("law", help="a law in task space as C99 functions")
+    add_robot(law)
+    law.add_argument("--mode", choices=list(TASK_MODES), default=IMPEDANCE)
+    law.add_argument(
+        "--hand", metavar="FRAME", help="link or frame that is controlled (default: the only tip)"
+    )
+    law.add_argument("--projector", choices=PROJECTORS, default=CONSISTENT)
+    law.add_argument("--float", action="store_true", help="in single precision")
+    add_lock(law, "joints that stand still, and their positions (rad or m)")
+    law.add_argument(
+        "--output", type=new_file, metavar="FILE", help="C file to write (default: print it)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Write what is asked for."""
+    return _law(arguments) if arguments.action == "law" else _controller(arguments)
+
+
+def _law(arguments: argparse.Namespace) -> int:
+    """Write a law in task space, or print it."""
+    robot = locked(load_robot(arguments.robot), arguments.lock)
+    hand = only_tip(robot) if arguments.hand is None else arguments.hand
+    scalar = "float" if arguments.float else "double"
+    text = task_law_source(Dynamics(robot), hand, arguments.mode, arguments.projector, scalar)
+    if arguments.output is None:
+        print(text)
+    else:
+        write_whole(arguments.output, text)
+        print(f"wrote {arguments.output}: {len(text.splitlines())} lines")
+    return 0
+
+
+def _controller(arguments: argparse.Namespace) -> int:
     """Write the package, and print the commands that use it."""
     whole = load_robot(arguments.robot)
     urdf = text_of_robot(arguments.robot)
@@ -94,13 +142,16 @@ def run(arguments: argparse.Namespace) -> int:
         *_payload(arguments, robot),
         arguments.bandwidth,
         _command(arguments),
+        drives_of(arguments, robot),
     )
     say(f"writing kernels and package {name}")
     package = controller_package(request)
     folder = arguments.output / name
     write_folder(folder, package.files, force=arguments.force)
     carried = f"payloads at '{request.endpoint}'" if request.endpoint else "no payloads"
-    print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}")
+    file = parameter_file(arguments)
+    drives = f", drives of {file.name}" if file else ""
+    print(f"wrote {folder}: {len(package.files)} files, {robot.dof} joints, {carried}{drives}")
     if package.without_effort:
         print(
             "NOTE: <ros2_control> of the URDF has no command interface 'effort' for "
@@ -143,6 +194,8 @@ def _command(arguments: argparse.Namespace) -> str:
             text = f"{value:g}" if isinstance(value, float) else value
             flag = f"--{option.replace('_', '-')}"
             words += [f"{flag}={text}"] if text.startswith("-") else [flag, text]
+    if arguments.parameters is not None:
+        words += ["--parameters", arguments.parameters.name]
     if arguments.bandwidth != DEFAULT_BANDWIDTH:
         words += ["--bandwidth", f"{arguments.bandwidth:g}"]
     return shlex.join(words)

@@ -4,6 +4,7 @@ robot-dynamics simulate ur5
 robot-dynamics simulate panda --mass-error 10 --output out     a model too light; a picture
 robot-dynamics simulate arm.urdf --duration 20 --rate 500
 robot-dynamics simulate arm.urdf --motion excitation.csv --record run.mcap   for identify
+robot-dynamics simulate ur5 --mode cartesian_impedance         the hand by a law in task space
 robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.progress import track
 
@@ -24,11 +26,12 @@ from robot_dynamics.cli.arguments import (
     output_folder,
     text_of_robot,
 )
-from robot_dynamics.cli.output import add_json, print_json, wide_console
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.recordings import add_lock, lock_positions, locked, read_motion_file
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import (
     MODES,
+    TASK_MODES,
     Friction,
     Measured,
     Model,
@@ -37,12 +40,16 @@ from robot_dynamics.control import (
     gains_for,
     saturate,
 )
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_settings import DIRECTIONS, FREE
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot import Robot
+from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
+from robot_dynamics.simulation.closed_loop import HandController
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 
 
@@ -64,6 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
     )
+    parser.add_argument(
+        "--mode",
+        choices=list(TASK_MODES),
+        help="lead the hand along the motion by a law in task space instead; prints its errors",
+    )
+    parser.add_argument("--hand", metavar="FRAME", help="of --mode (default: the only tip)")
     add_json(parser)
 
 
@@ -81,6 +94,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
+    if arguments.mode is not None:
+        return _simulate_hand(arguments, model, plant, motion)
     progress = Console(stderr=True)
     modes = track(CONTROL, "following the motion", console=progress, transient=True,
                   disable=not progress.is_terminal)  # fmt: skip
@@ -105,6 +120,52 @@ def run(arguments: argparse.Namespace) -> int:
             arguments.record, description, model, motion, logs.values(), still
         )
         console.print(f"recording: {arguments.record}", soft_wrap=True)
+    return 0
+
+
+def _simulate_hand(
+    arguments: argparse.Namespace, model: Model, plant: Plant, motion: Trajectory
+) -> int:
+    """Lead the hand along a motion, and print how far it is off."""
+    for name in ("output", "record"):
+        if getattr(arguments, name) is not None:
+            raise ArgumentError(f"--{name} shows modes of joints; leave it out beside --mode")
+    robot = model.dynamics.robot
+    hand = arguments.hand or only_tip(robot)
+    task = Task(model, hand)
+    law = HandController(model, arguments.mode, task)
+    log = simulate(plant, law, motion, rate=arguments.rate)
+    desired, actual = (model.dynamics.pose(q, hand) for q in (log.q_d, log.q))
+    off = np.linalg.norm(desired.position - actual.position, axis=1)
+    turns = np.einsum("nij,nij->n", desired.rotation, actual.rotation)  # traces of R_d^T R
+    turned = np.arccos(np.clip((turns - 1.0) / 2.0, -1.0, 1.0))
+    share = np.max(log.peak_effort / effort_limits(robot))
+    numbers = {
+        "mode": arguments.mode,
+        "hand": hand,
+        "rms_position_error": float(np.sqrt(np.mean(off**2))),
+        "peak_position_error": float(off.max()),
+        "rms_rotation_error": float(np.sqrt(np.mean(turned**2))),
+        "peak_rotation_error": float(turned.max()),
+        "peak_effort_share": float(share),
+        "stiffness": np.diag(task.settings.stiffness),
+        "controlled": task.settings.controlled,
+    }
+    if arguments.json:
+        print_json(numbers)
+        return 0
+    console = wide_console()
+    free = [d for d, what in zip(DIRECTIONS, task.settings.controlled, strict=True) if what == FREE]
+    table = plain_table(f"{arguments.mode} of '{hand}', masses {arguments.mass_error:+g} %", [])
+    for heading in ("error of the hand", "RMS", "peak"):
+        table.add_column(heading, justify="left" if heading.startswith("error") else "right")
+    for name, error in (("position, mm", off), ("rotation, mrad", turned)):
+        rms = float(np.sqrt(np.mean(error**2)))
+        table.add_row(name, f"{1e3 * rms:.3f}", f"{1e3 * error.max():.3f}")
+    console.print(table)
+    if free:
+        console.print(f"not controlled: {', '.join(free)}")
+    console.print(f"peak effort: {100.0 * share:.0f} % of its limit")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from robot_dynamics.control.sampling.oscillation import Oscillation, OscillationDetector
 from robot_dynamics.control.sampling.tuning import (
     DEFAULT_PERIOD_S,
+    EQUAL,
     SLOWEST,
     Sampling,
     SamplingMeter,
@@ -39,9 +39,6 @@ FASTER_FOR_S = 2.0
 
 LONGEST_WAIT_S = 120.0
 """Longest such time, s."""
-
-EQUAL = 0.01
-"""Relative difference up to which gains count as equal."""
 
 
 class LoopTuning:
@@ -113,10 +110,7 @@ class LoopTuning:
         """Return the model with gains and bandwidth that fit."""
         usual = Sampling.of(DEFAULT_PERIOD_S)  # which default gains fit
         sampling = self.sampling if self.sampling.slower_than(usual) else usual
-        gains = self._tuner.gains(self.wanted, sampling)
-        kept = (_alike(gains.kd, self.wanted.kd) & _alike(gains.kp, self.wanted.kp)).all()
-        w = self._tuner.bandwidth(self._bandwidth, base.damping_ratio, sampling)
-        return replace(base, gains=self.wanted if kept else gains, bandwidth=w, coupled=not kept)
+        return self._tuner.model(base, self.wanted, self._bandwidth, sampling)
 
     def retune(self, base: Model) -> tuple[Model, str] | None:
         """Check whether other feedback is due.
@@ -194,7 +188,3 @@ class LoopTuning:
             f"joint '{self._names[oscillation.joint]}' oscillates and does not come to rest, as if "
             f"commands were {1e3 * self._meter.unmeasured_delay:.3g} ms late; "
         )
-
-
-def _alike(a: Array, b: Array) -> Array:
-    return np.abs(a - b) <= EQUAL * b

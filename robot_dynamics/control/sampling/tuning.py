@@ -49,6 +49,9 @@ LONGEST_AGE_S = 0.5
 SLACK = 1.3
 """Factor on period or delay above which gains are fitted anew; the margin is larger."""
 
+EQUAL = 0.01
+"""Relative difference up to which gains count as equal."""
+
 
 class Sampling(NamedTuple):
     """Sampling of a loop.
@@ -171,11 +174,17 @@ class Tuner:
             low, high = (middle, high) if fits(middle) else (low, middle)
         return low
 
-    def fitted(self, model: Model, wanted: Gains, bandwidth: float, sampling: Sampling) -> Model:
-        """Return the model with gains and bandwidth that fit."""
+    def model(self, base: Model, wanted: Gains, bandwidth: float, sampling: Sampling) -> Model:
+        """Return the model with feedback that fits: by the mass matrix where `wanted` does not."""
         gains = self.gains(wanted, sampling)
-        w = self.bandwidth(bandwidth, model.damping_ratio, sampling)
-        return replace(model, gains=gains, bandwidth=w)
+        kept = bool((_alike(gains.kd, wanted.kd) & _alike(gains.kp, wanted.kp)).all())
+        return replace(
+            base,
+            gains=wanted if kept else gains,
+            bandwidth=self.bandwidth(bandwidth, base.damping_ratio, sampling),
+            coupled=not kept,
+            fastest=self.bandwidth(np.inf, base.damping_ratio, sampling),
+        )
 
 
 def gains_for(
@@ -212,3 +221,7 @@ def gains_for(
 
 def _share(part: Array, whole: Array) -> Array:
     return np.divide(part, whole, out=np.ones_like(whole), where=whole > 0.0)
+
+
+def _alike(a: Array, b: Array) -> Array:
+    return np.abs(a - b) <= EQUAL * b

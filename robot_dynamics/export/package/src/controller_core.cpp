@@ -17,6 +17,12 @@ constexpr std::size_t INTEGRAL_ROW = 2;
 
 constexpr double NEVER = -1e300;
 
+// Jumps of the position of a reference, beyond what its velocity explains. A late message makes
+// one and the next one takes it back; a sender that catches up makes many of them.
+constexpr double JUMP_WINDOW = 0.3;      // s in which they are summed
+constexpr double LARGEST_JUMP = 0.02;    // that is followed, per NEAREST
+constexpr double LARGEST_SUM = 0.1;      // of jumps that are followed, per NEAREST
+
 bool finite(const Vector & values)
 {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
@@ -145,14 +151,16 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
   }
   if (status_ == Status::tracking && has_reference_) {
     // A sender that was stopped, or another one, goes on elsewhere: join it as at the start
-    const Vector jump = position_error(motion.q, reference_now(now).q);
-    for (std::size_t i = 0; i < N && !jumps_; ++i) {
-      jumps_ = std::abs(jump[i]) > NEAREST[i];
-    }
-    if (jumps_) {
+    const bool jumps = goes_on_elsewhere(motion, now);
+    if (jumps && !jumps_) {
       jump_begin_ = desired_now(now);
-      jump_begin_.qdd = {};
+      renew_ = renew_ || !jumped_;
     }
+    jumps_ = jumps_ || jumps;
+    jumped_ = jumps;
+  } else {
+    jumped_ = false;
+    jumped_by_ = {};
   }
   reference_ = reference;
   has_reference_ = true;
@@ -166,6 +174,26 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
     }
   }
   return true;
+}
+
+bool ControllerCore::goes_on_elsewhere(const Motion & motion, double now)
+{
+  const double age = std::max(now - reference_at_, 0.0);
+  const double ahead = std::min(age, settings_.reference_timeout);
+  Vector due = reference_.motion.q;
+  for (std::size_t i = 0; i < N; ++i) {
+    due[i] += ahead * (reference_.motion.qd[i] + motion.qd[i]) / 2.0;
+  }
+  const Vector jump = position_error(motion.q, due);
+  bool elsewhere = false;
+  for (std::size_t i = 0; i < N; ++i) {
+    // A sender of positions alone gives no velocity, and its motion is one jump after the other
+    const bool moves = std::abs(reference_.motion.qd[i]) + std::abs(motion.qd[i]) > 0.0;
+    jumped_by_[i] = moves ? std::max(1.0 - age / JUMP_WINDOW, 0.0) * jumped_by_[i] + jump[i] : 0.0;
+    elsewhere = elsewhere || std::abs(jump[i]) > (moves ? LARGEST_JUMP : 1.0) * NEAREST[i] ||
+                std::abs(jumped_by_[i]) > LARGEST_SUM * NEAREST[i];
+  }
+  return elsewhere;
 }
 
 bool ControllerCore::stale(double since, double timeout, double now) const
@@ -197,7 +225,11 @@ bool ControllerCore::update(
   load_at(now);
   if (jumps_ && status_ == Status::tracking) {
     go_on_from(jump_begin_, now);
-    renew_ = true;
+    // Without a step of the acceleration, joining goes on although jump follows jump
+    const Motion to = reference_now(now);
+    for (std::size_t i = 0; i < N; ++i) {
+      gap_begin_.qdd[i] = jump_begin_.qdd[i] - to.qdd[i];
+    }
   }
   jumps_ = false;
 

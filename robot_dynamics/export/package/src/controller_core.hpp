@@ -199,6 +199,7 @@ private:
   void add_disturbance(const Motion & motion, Vector & tau) const;
   void load_at(double now);
   void pack(bool open_loop, std::array<double, SETTING_ROWS * N> & rows) const;
+  bool goes_on_elsewhere(const Motion & motion, double now);
   bool stale(double since, double timeout, double now) const;
 
   Settings settings_;
@@ -223,8 +224,10 @@ private:
   Brakes brakes_;
   std::size_t braked_by_ = N;  // joint that does not move although it is pushed, or N
 
-  bool jumps_ = false;  // whether the reference goes on elsewhere
+  bool jumps_ = false;   // whether the reference goes on elsewhere
+  bool jumped_ = false;  // with the message before
   Motion jump_begin_;
+  Vector jumped_by_{};  // summed jumps
 
   Motion rest_begin_;
   double rest_began_ = 0.0;

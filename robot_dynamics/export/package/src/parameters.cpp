@@ -19,7 +19,6 @@ constexpr double HEAVY = 2000.0;          // kg; a heavier payload is given in g
 constexpr double LONG = 20.0;             // m; a longer one is given in millimetres
 constexpr double ROUND_OFF = 1e-12;       // of sums, relative to their terms
 constexpr double LONGEST_CYCLE = 5.0;     // for effort_rate, in periods
-constexpr double COMMAND_DELAY = 1e-3;    // s, of the drives
 constexpr double SINGULAR = 1e-12;        // pivot of a scaled matrix that has no inverse
 constexpr double PI = 3.14159265358979323846;
 
@@ -262,7 +261,7 @@ void check_gains(
     return;
   }
   const double period = 1.0 / update_rate;
-  const double delay = period + COMMAND_DELAY;
+  const double delay = period;  // an effort acts at the latest a cycle after its state
   const double lag = period / 2.0 + delay;
   const std::string when = " makes the joint unstable with states every " + text(1e3 * period) +
                            " ms, " + text(1e3 * delay) + " ms late; keep it below ";
@@ -402,8 +401,8 @@ void declare_joint(Declaration & declare, std::size_t i)
 
   const std::string friction = "friction." + joint;
   const std::array<const char *, 7> meaning = {
-    {"Viscous friction, N m s/rad or N s/m; negative for that of the URDF",
-     "Sliding friction, N m or N; negative for that of the URDF",
+    {"Viscous friction, N m s/rad or N s/m; negative for that of the export",
+     "Sliding friction, N m or N; negative for that of the export",
      "Excess of friction near rest over sliding friction, N m or N; negative, down to -coulomb, "
      "where friction bends as it rises",
      "Speed at which the stiction has fallen to 1/e, rad/s or m/s",
@@ -518,7 +517,8 @@ void declare_parameters(rclcpp_lifecycle::LifecycleNode & node)
     true);
   declare.list(
     "actuator_coupling", {},
-    "Movement of every actuator per rad or m of every joint, row by row, one row per actuator",
+    "Movement of every actuator per rad or m of every joint, row by row, one row per actuator; "
+    "empty for the <transmission> elements of the exported URDF",
     true);
   declare.value<std::string>(
     "model_check", "strict",
@@ -578,7 +578,9 @@ Wiring wiring_of(const Lookup & get)
     if (position) {
       throw Refusal("actuator_space needs command_interfaces [effort]: positions are of joints");
     }
-    wiring.to_actuators = inverse_transpose(coupling);
+    const std::vector<double> of_urdf(TRANSMISSIONS.begin(), TRANSMISSIONS.end());
+    wiring.to_actuators =
+      inverse_transpose(coupling.empty() && HAS_TRANSMISSIONS ? of_urdf : coupling);
   } else if (!coupling.empty()) {
     throw Refusal(
       "parameter 'actuator_coupling' is given but 'actuator_space' is false; set it to true, or "

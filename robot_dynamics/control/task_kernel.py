@@ -1,0 +1,113 @@
+"""Kernels of the laws in task space: one per robot, hand, law and projector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robot_dynamics.algorithms import composite_body
+from robot_dynamics.compiler.graph.optimize import optimize
+from robot_dynamics.compiler.graph.trace import Program, trace
+from robot_dynamics.compiler.kernel import Kernel, compile_program
+from robot_dynamics.control.task_space import input_shapes, task_equations
+from robot_dynamics.dynamics.compiled_robot import robot_digest
+from robot_dynamics.dynamics.dynamics import Dynamics
+from robot_dynamics.dynamics.kernels import Equations
+from robot_dynamics.dynamics.variant import Variant
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.robot.transforms import merge_fixed
+
+PAYLOAD = 10
+"""Numbers of the input `payload`; see `Variant`."""
+
+
+@dataclass(frozen=True)
+class ArmEquations:
+    """The equations of one arm with its load, as `task_space.Arm` asks for them.
+
+    Args:
+        equations: By the names of kernels.
+        parents: For the factorisation of the mass matrix.
+        payload: Input `payload`, shape (10,), or None without one.
+    """
+
+    equations: Mapping[str, Equations]
+    parents: tuple[int, ...]
+    payload: Array | None = None
+
+    @classmethod
+    def of(
+        cls, dynamics: Dynamics, hand: str, payload_at: str | None, payload: Array | None = None
+    ) -> ArmEquations:
+        """Collect the equations of a robot, its hand and the frame that carries the payload."""
+        carrying = Variant(payload_at=payload_at)
+        variants = {
+            "inverse": Variant(payload_at=payload_at, gravity=True),
+            "mass_matrix": carrying,
+            "pose": Variant(frame=hand),
+            "jacobian": Variant(frame=hand),
+            "jacobian_derivative": Variant(frame=hand),
+        }
+        found = {name: next(dynamics.equations(name, how)) for name, how in variants.items()}
+        return cls(found, composite_body.elimination_parents(merge_fixed(dynamics.robot)), payload)
+
+    def _evaluate(self, name: str, *motion: Array, **values: Array) -> Any:
+        found = self.equations[name]
+        if "payload" in found.inputs:
+            values["payload"] = np.zeros(PAYLOAD) if self.payload is None else self.payload
+        return found.function(*motion, **values)
+
+    def mass_matrix(self, q: Array) -> Array:
+        """See `Arm`."""
+        M: Array = self._evaluate("mass_matrix", q)
+        return M
+
+    def velocity_effort(self, q: Array, qd: Array) -> Array:
+        """See `Arm`: the efforts at zero acceleration without gravity."""
+        none = np.zeros(len(q))
+        tau: Array = self._evaluate("inverse", q, qd, none, gravity=np.zeros(3))
+        return tau
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """See `Arm`."""
+        found = self._evaluate("pose", q)
+        return found["rotation"], found["position"]
+
+    def jacobian(self, q: Array) -> Array:
+        """See `Arm`."""
+        J: Array = self._evaluate("jacobian", q)
+        return J
+
+    def jacobian_derivative(self, q: Array, qd: Array) -> Array:
+        """See `Arm`."""
+        Jd: Array = self._evaluate("jacobian_derivative", q, qd)
+        return Jd
+
+
+def task_program(
+    dynamics: Dynamics, hand: str, mode: str, projector: str, payload_at: str | None
+) -> Program:
+    """Trace a law in task space for one robot; inputs as `input_shapes`, then `payload`."""
+
+    def equations(**x: Array) -> dict[str, Array]:
+        arm = ArmEquations.of(dynamics, hand, payload_at, x.get("payload"))
+        return task_equations(arm, mode, projector, x)
+
+    shapes = dict(input_shapes(dynamics.robot.dof))
+    if payload_at is not None:
+        shapes["payload"] = (PAYLOAD,)
+    return optimize(trace(mode, equations, shapes))
+
+
+def task_kernel(
+    dynamics: Dynamics, hand: str, mode: str, projector: str, payload_at: str | None = None
+) -> Kernel | Callable[..., Any]:
+    """Compile a law in task space; see `task_program`."""
+    digest = robot_digest(dynamics.robot)
+    return compile_program(
+        lambda: task_program(dynamics, hand, mode, projector, payload_at),
+        key=f"task/{digest}/{dynamics.formulation}/{hand}/{mode}/{projector}/{payload_at}",
+    )

@@ -1,0 +1,227 @@
+"""Settings of the laws in task space, with checks and defaults for one robot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS
+from robot_dynamics.errors import ArgumentError, unknown_name
+from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.trajectory.motions import middle_pose, sample_poses
+
+if TYPE_CHECKING:
+    from robot_dynamics.dynamics.dynamics import Dynamics
+
+BASE, HAND = "base", "hand"
+AXES = (BASE, HAND)
+"""Axes of stiffness, errors and directions: those of the root link, or of the target."""
+
+DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
+"""Directions of a task: along the axes, and about them."""
+
+MOTION, FORCE, FREE = "motion", "force", "free"
+CONTROLLED = (MOTION, FORCE, FREE)
+"""What is controlled in a direction."""
+
+HEAVIEST = 5.0
+"""Sum of the apparent masses of the hand at which a direction counts as singular, as a multiple of
+that in the middle of the joint ranges."""
+
+OUT_OF_REACH = 1e-4
+"""Smallest mobility of the hand in a set of directions, as a share of the largest, below which it
+cannot be controlled in all of them."""
+
+ROUND_OFF = 1e-9
+"""Share of the largest eigenvalue by which a stiffness may be asymmetric or negative."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSettings:
+    """Behaviour of the hand in task space. Vectors of six are in the order of `DIRECTIONS`.
+
+    Args:
+        axes: One of `AXES`.
+        stiffness: Shape (6,) or (6, 6), N/m, N and N m/rad; positive semidefinite.
+        damping_ratio: Damping ratio of every mode of the hand.
+        damping: In place of that ratio, shape (6,) or (6, 6), N s/m, N s and N m s/rad. By default
+            directions of force are damped too, so that a hand that loses contact moves slowly.
+        inertia: Desired inertia of the law operational_space, shape (6,) or (6, 6), kg, kg m and
+            kg m^2; positive definite.
+        largest_error: Error that counts at most, shape (6,), m and rad.
+        controlled: One of `CONTROLLED` in every direction.
+        free_axis: Axis of the hand about which it may turn, shape (3,), unit length; zeros for
+            none.
+        posture_frequency: Natural frequency of the null-space posture, rad/s; zero for none.
+        settling: Rate at which null-space motion dies out, 1/s.
+        projector: One of `PROJECTORS`.
+        speed: Largest speed of the target, m/s and rad/s.
+        acceleration: Largest acceleration of the target, m/s^2 and rad/s^2.
+
+    Raises:
+        ArgumentError: One line that names the setting and the remedy.
+    """
+
+    stiffness: Array
+    inertia: Array
+    axes: str = BASE
+    damping_ratio: float = 1.0
+    damping: Array | None = None
+    largest_error: Array = field(default_factory=lambda: frozen([0.05] * 3 + [0.3] * 3))
+    controlled: tuple[str, ...] = (MOTION,) * 6
+    free_axis: Array = field(default_factory=lambda: frozen([0.0] * 3))
+    posture_frequency: float = 2.0
+    settling: float = 10.0
+    projector: str = CONSISTENT
+    speed: tuple[float, float] = (0.25, 0.5)
+    acceleration: tuple[float, float] = (0.5, 1.0)
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("axes", self.axes, AXES),
+            ("projector", self.projector, PROJECTORS),
+            *(("controlled", value, CONTROLLED) for value in self.controlled),
+        ):
+            if value not in choices:
+                raise unknown_name(name, value, "task space", choices)
+        if len(self.controlled) != 6:
+            raise ArgumentError(f"controlled has {len(self.controlled)} entries; give six")
+        for name in ("stiffness", "inertia", "damping"):
+            value = getattr(self, name)
+            if value is not None:
+                matrix = positive_semidefinite(name, value, definite=name == "inertia")
+                object.__setattr__(self, name, matrix)
+        errors = _numbers("largest_error", self.largest_error, 6)
+        if not (errors > 0.0).all():
+            raise ArgumentError(f"largest_error is {_list(errors)}; give six positive numbers")
+        object.__setattr__(self, "largest_error", errors)
+        axis = _numbers("free_axis", self.free_axis, 3)
+        size = float(np.linalg.norm(axis))
+        if size and not np.isfinite(size):
+            raise ArgumentError(f"free_axis is {_list(axis)}; give a direction, or zeros for none")
+        object.__setattr__(self, "free_axis", frozen(axis / size if size else axis))
+        for name in ("damping_ratio", "posture_frequency", "settling"):
+            number = getattr(self, name)
+            if not 0.0 <= number < np.inf:
+                raise ArgumentError(f"{name} is {number}; give zero or more")
+        for name in ("speed", "acceleration"):
+            pair = _numbers(name, getattr(self, name), 2)
+            if not (pair > 0.0).all():
+                raise ArgumentError(f"{name} is {_list(pair)}; give two positive numbers")
+
+    @property
+    def selection(self) -> Array:
+        """1 in directions of motion, else 0, shape (6,)."""
+        return np.array([float(what == MOTION) for what in self.controlled])
+
+    @property
+    def held(self) -> Array:
+        """0 in free directions, else 1, shape (6,)."""
+        return np.array([float(what != FREE) for what in self.controlled])
+
+    @property
+    def root(self) -> Array:
+        """L of the stiffness L L^T, shape (6, 6)."""
+        values, vectors = np.linalg.eigh(self.stiffness)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def positive_semidefinite(name: str, value: Array, *, definite: bool = False) -> Array:
+    """Return a vector of six as a diagonal matrix, a matrix as it is, shape (6, 6).
+
+    Raises:
+        ArgumentError: If it is not symmetric and positive semidefinite, or definite.
+    """
+    given = np.asarray(value, dtype=np.float64)
+    given = given.reshape(6, 6) if given.size == 36 else given
+    if given.shape not in ((6,), (6, 6)) or not np.isfinite(given).all():
+        raise ArgumentError(f"{name} has shape {given.shape}; give six or 6 x 6 finite numbers")
+    matrix = np.diag(given) if given.ndim == 1 else given
+    size = np.abs(matrix).max()
+    if np.abs(matrix - matrix.T).max() > ROUND_OFF * size:
+        raise ArgumentError(f"{name} is not symmetric; give a symmetric matrix")
+    least = float(np.linalg.eigvalsh(matrix)[0])
+    if least < -ROUND_OFF * size or (definite and least <= 0.0):
+        kind = "positive definite" if definite else "positive semidefinite"
+        raise ArgumentError(f"{name} has the eigenvalue {least:.3g}; give a {kind} matrix")
+    return frozen((matrix + matrix.T) / 2.0)
+
+
+def _numbers(name: str, value: object, size: int) -> Array:
+    found = np.asarray(value, dtype=np.float64)
+    if found.shape != (size,) or not np.isfinite(found).all():
+        raise ArgumentError(f"{name} is {value}; give {size} finite numbers")
+    return frozen(found)
+
+
+def _list(values: Array) -> str:
+    return ", ".join(f"{x:g}" for x in values)
+
+
+class HandMobility:
+    """Mobility of the hand in poses all over the joint ranges, for defaults and limits.
+
+    Args:
+        dynamics: Equations of the arm without load, which only makes it heavier.
+        hand: Link or frame.
+    """
+
+    def __init__(self, dynamics: Dynamics, hand: str) -> None:
+        poses = np.vstack([middle_pose(dynamics.robot)[None], sample_poses(dynamics.robot)])
+        M, J = dynamics.mass_matrix(poses), dynamics.jacobian(poses, hand)
+        self._mobilities = J @ np.linalg.solve(M, np.swapaxes(J, -1, -2))
+        usual = np.median(self._mobilities.diagonal(axis1=1, axis2=2), axis=0)
+        linear, angular = usual[:3].max(), usual[3:].max()
+        self.length = float(np.sqrt(linear / angular)) if linear and angular else 1.0
+        self._within = self._independent()
+        masses = np.where(self._within, 1.0 / np.maximum(usual, 1e-300), 0.0)
+        self._masses = np.repeat(
+            [np.median(part[part > 0.0]) if part.any() else 0.0 for part in np.split(masses, 2)], 3
+        )
+        scale = np.repeat([1.0, self.length], 3)
+        self.heaviest = HEAVIEST * float((masses / scale**2).sum())
+
+    def _independent(self) -> Array:
+        """Return which directions an arm moves independently, shape (6,), positions first."""
+        scale = np.repeat([1.0, self.length], 3)
+        A = self._mobilities * np.outer(scale, scale)
+        chosen: list[int] = []
+        for k in range(6):
+            rows = [*chosen, k]
+            values = np.linalg.eigvalsh(A[:, rows][:, :, rows])
+            share = np.median(values[:, 0] / np.maximum(A.trace(axis1=1, axis2=2), 1e-300))
+            chosen = rows if share > OUT_OF_REACH else chosen
+        return np.isin(np.arange(6), chosen)
+
+    def defaults(self, bandwidth: float, fastest: float) -> TaskSettings:
+        """Return settings with the natural frequency of a bandwidth, rad/s, in usual poses.
+
+        Directions that no joint moves are free. No pose has a natural frequency above `fastest`.
+        """
+        inertia = np.where(self._masses > 0.0, self._masses, 1.0)
+        stiffness = bandwidth**2 * inertia
+        settings = TaskSettings(
+            stiffness,
+            inertia,
+            controlled=tuple(MOTION if within else FREE for within in self._within),
+        )
+        share = min(1.0, fastest / self.fastest_mode(settings.stiffness))
+        return replace(settings, stiffness=share**2 * settings.stiffness)
+
+    def force_damping(self, settings: TaskSettings, bandwidth: float) -> Array:
+        """Return the default damping of directions of force, shape (6, 6)."""
+        rate = 2.0 * settings.damping_ratio * bandwidth
+        return np.diag((settings.held - settings.selection) * rate * self._masses)
+
+    def fastest_mode(self, stiffness: Array) -> float:
+        """Return the largest natural frequency of the hand under a stiffness in any pose, rad/s."""
+        values, vectors = np.linalg.eigh(stiffness)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        squares = np.linalg.eigvalsh(root.T @ self._mobilities @ root)
+        return float(np.sqrt(max(squares.max(), 1e-12)))
+
+
+SETTINGS = tuple(setting.name for setting in fields(TaskSettings))
+"""Names of the settings."""

@@ -1,0 +1,319 @@
+"""Laws in task space: the hand as a spring and a damper, or with a chosen inertia.
+
+Pure functions of arrays and of symbols. Poses, twists and wrenches are about the origin of the
+hand in axes of the root link, linear over angular; every error is target minus measured. Stiffness,
+errors and selected directions are in the axes S of the task. None of the laws limits its result,
+and none adds gravity; see docs/task-space.md for symbols and sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from robot_dynamics.algorithms import composite_body
+from robot_dynamics.compiler.graph.piecewise import clip, maximum, select
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.spatial import cross
+
+IMPEDANCE, OPERATIONAL_SPACE = "cartesian_impedance", "operational_space"
+"""Names of the laws."""
+
+CONSISTENT, KINEMATIC = "consistent", "kinematic"
+PROJECTORS = (CONSISTENT, KINEMATIC)
+"""Projectors of null-space efforts: the one that moves no hand, and the one without inertia."""
+
+TINY = 1e-30
+"""Added to squares below a root, far below the square of any error."""
+
+SINGULAR = 1e-9
+"""Smallest mobility in a direction of the task, as a share of the largest."""
+
+SMALL_ANGLE = 0.1
+"""Angle below which a series replaces a quotient that cancels, rad; its error is below 1e-12."""
+
+POLES = (3.66764932e-04, 7.32234933e-03, 7.74596669e-02, 8.19409144e-01, 1.63592522e01)
+RESIDUES = (0.02700215, 0.06666931, 0.20589546, 0.70526302, 5.70277358)
+"""x^(-1/2) = sum(residue / (x + pole)) from 1e-3 to 6, within 7.4e-4: the best five terms
+[Hale2008]. The sum is positive for every positive x and bounded near zero."""
+
+
+class Arm(Protocol):
+    """The equations of an arm that the laws use, of numbers or of symbols."""
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Order of elimination of the mass matrix; see `composite_body.factorise`."""
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Return M with load and rotors, shape (n, n)."""
+
+    def velocity_effort(self, q: Array, qd: Array) -> Array:
+        """Return Coriolis and centrifugal efforts, shape (n,)."""
+
+    def pose(self, q: Array) -> tuple[Array, Array]:
+        """Return rotation (3, 3) and position (3,) of the hand."""
+
+    def jacobian(self, q: Array) -> Array:
+        """Return the Jacobian of the hand, shape (6, n)."""
+
+    def jacobian_derivative(self, q: Array, qd: Array) -> Array:
+        """Return its derivative in time, shape (6, n)."""
+
+
+class TaskNumbers(NamedTuple):
+    """Numbers of a task, in the order of the input `numbers`.
+
+    Args:
+        damping_ratio: Of the damping that belongs to the stiffness; zero for none.
+        heaviest: Sum of the apparent masses of the hand from which directions count as singular,
+            kg; a smaller one gives up such a direction earlier.
+        length: Converts angles to distances where they are compared, m.
+        posture: Natural frequency of the null-space posture, rad/s.
+        settling: Rate at which null-space motion dies out, 1/s.
+    """
+
+    damping_ratio: Any
+    heaviest: Any
+    length: Any
+    posture: Any
+    settling: Any
+
+
+def input_shapes(n: int) -> Mapping[str, tuple[int, ...]]:
+    """Return the inputs of a law for n joints with their shapes, in order."""
+    return {
+        "q": (n,),  # measured positions
+        "qd": (n,),  # measured velocities
+        "rotation": (3, 3),  # target: axes of the hand
+        "position": (3,),  # its origin
+        "twist": (6,),
+        "acceleration": (6,),
+        "wrench": (6,),  # that the hand exerts beside spring and damper
+        "axes": (3, 3),  # columns: axes of S
+        "root": (6, 6),  # L of the stiffness K = L L^T
+        "damping": (6, 6),  # beside that of the damping ratio
+        "mobility": (6, 6),  # inverse of the desired inertia, of the operational space alone
+        "largest": (6,),  # error that counts at most, m and rad
+        "selection": (6,),  # 1 where the position is controlled, else 0
+        "held": (6,),  # 1 where position or force is controlled, 0 where the hand is free
+        "free_axis": (3,),  # axis of the hand, about which it may turn; zeros for none
+        "posture": (n,),  # joint positions towards which the null space moves
+        "numbers": (len(TaskNumbers._fields),),
+        "rotor": (n,),  # inertia of the rotors at the joints
+    }
+
+
+def rotation_vector(R: Array, free_axis: Array | None = None) -> Array:
+    """Return axis times angle of a rotation, shape (3,), rad, with an angle of at most pi.
+
+    The quaternion comes from its largest component, so that no angle is inaccurate.
+
+    Args:
+        R: Rotation matrix, shape (3, 3).
+        free_axis: Unit vector, shape (3,): a turn about it that comes first does not count. Zeros
+            for none.
+    """
+    (a, b, c), (d, e, f), (g, h, i) = R
+    # Four times the products of the components w, x, y, z of the quaternion
+    products = np.array(
+        [
+            [1.0 + a + e + i, h - f, c - g, d - b],
+            [h - f, 1.0 + a - e - i, b + d, c + g],
+            [c - g, b + d, 1.0 - a + e - i, f + h],
+            [d - b, c + g, f + h, 1.0 - a - e + i],
+        ]
+    )
+    quaternion, largest = products[0], products[0, 0]
+    for k in range(1, 4):
+        quaternion = select(largest, products[k, k], products[k], quaternion)
+        largest = maximum(products[k, k], largest)
+    quaternion = quaternion / (2.0 * np.sqrt(largest))
+    quaternion = select(quaternion[0], 0.0, -quaternion, quaternion)
+    if free_axis is not None:
+        quaternion = _without_turn(quaternion, free_axis)
+    w, v = quaternion[0], quaternion[1:]
+    size = np.sqrt(v @ v + TINY)
+    return np.asarray(v * (2.0 * np.arctan2(size, w) / size))
+
+
+def _without_turn(quaternion: Array, axis: Array) -> Array:
+    """Return a quaternion without the turn about an axis that comes first, shape (4,)."""
+    w, v = quaternion[0], quaternion[1:]
+    turn = v @ axis
+    size = np.sqrt(w * w + turn * turn + TINY)
+    cosine, sine = (w + TINY) / size, turn / size * axis
+    rest = cosine * v - w * sine - cross(v, sine)
+    return np.concatenate([[cosine * w + sine @ v], rest])
+
+
+def spring_moment(phi: Array, moment: Array) -> Array:
+    """Return the moment whose potential is that of a spring on a rotation vector.
+
+    Args:
+        phi: Rotation vector of the error, shape (3,), rad.
+        moment: Derivative of the potential by phi, shape (3,), N m.
+    """
+    square = phi @ phi
+    half = np.sqrt(square + TINY) / 2.0
+    exact = (1.0 - half * np.cos(half) / np.sin(half)) / (square + TINY)
+    series = 1.0 / 12.0 + square / 720.0 + square * square / 30240.0
+    share = select(square, SMALL_ANGLE**2, series, exact)
+    turned = cross(phi, moment)
+    return moment - turned / 2.0 + share * cross(phi, turned)
+
+
+def inverse_of(A: Array) -> Array:
+    """Return the inverse of a positive definite matrix, shape (m, m)."""
+    m = len(A)
+    chain = tuple(range(-1, m - 1))
+    L, inverse_D = composite_body.factorise(A, chain)
+    columns = [composite_body.solve(L, inverse_D, chain, column) for column in np.eye(m)]
+    return np.column_stack(columns)
+
+
+def solve(A: Array, b: Array) -> Array:
+    """Solve A x = b with a positive definite matrix, shape (m, m); x has shape (m,)."""
+    chain = tuple(range(-1, len(A) - 1))
+    return composite_body.solve(*composite_body.factorise(A, chain), chain, b)
+
+
+def damping_effort(mobility: Array, root: Array, ratio: Any, v: Array) -> Array:
+    """Return D v with the damping in which every mode of the hand has one damping ratio.
+
+    D = 2 z L (L^T A L)^(-1/2) L^T for the stiffness K = L L^T and the apparent mass A^(-1): the
+    double diagonalisation of [AlbuSchaeffer2003]. A direction with little mobility, as near a
+    singularity, has a bounded damping.
+
+    Args:
+        mobility: A, shape (6, 6), 1/kg, 1/(kg m) and 1/(kg m^2), positive semidefinite.
+        root: L, shape (6, 6).
+        ratio: Damping ratio.
+        v: Velocities, shape (6,).
+    """
+    B = root.T @ mobility @ root  # squares of the natural frequencies
+    size = np.trace(B) / len(B) + TINY
+    u = root.T @ v
+    terms = [
+        residue * solve(B / size + pole * np.eye(len(B)), u)
+        for pole, residue in zip(POLES, RESIDUES, strict=True)
+    ]
+    return np.asarray(2.0 * ratio / np.sqrt(size) * (root @ sum(terms)))
+
+
+def task_equations(arm: Arm, mode: str, projector: str, x: Mapping[str, Array]) -> dict[str, Array]:
+    """Compute a law in task space, of numbers or of symbols.
+
+    In `IMPEDANCE` [Hogan1985] the arm is passive while the target rests. The feedforward of a
+    moving target uses C(q, qd) in the form in which Mdot - 2 C is skew [Ott2008].
+    `OPERATIONAL_SPACE` replaces the inertia of the hand [Khatib1987].
+
+    Args:
+        arm: Equations of the arm.
+        mode: `IMPEDANCE` or `OPERATIONAL_SPACE`.
+        projector: One of `PROJECTORS`.
+        x: Arrays by the names in `input_shapes`.
+
+    Returns:
+        effort: Joint efforts without gravity and friction, shape (n,), N m or N.
+        velocity: Joint velocities that belong to the target, shape (n,), for friction.
+        error: Target minus measured in axes S, shape (6,), m and rad, before it is bounded.
+        singularity: 0 away from singularities, 1 at one, shape (1,).
+    """
+    numbers = TaskNumbers(*x["numbers"])
+    q, qd, S = x["q"], x["qd"], x["axes"]
+    selection, held = x["selection"], x["held"]
+    R, p = arm.pose(q)
+    axis = S.T @ (R @ x["free_axis"])
+    turn = np.outer(axis, axis)  # projects on the turn that is free
+
+    def in_task(rows: Array) -> Array:
+        return np.concatenate([S.T @ rows[:3], S.T @ rows[3:]])
+
+    def controlled(rows: Array) -> Array:
+        rows = (held * rows.T).T
+        return np.concatenate([rows[:3], rows[3:] - turn @ rows[3:]])
+
+    phi = R @ rotation_vector(R.T @ x["rotation"], x["free_axis"])
+    error = in_task(np.concatenate([x["position"] - p, phi]))
+    J = controlled(in_task(arm.jacobian(q)))
+    drift_of = controlled(in_task(arm.jacobian_derivative(q, qd)))
+    v = J @ qd
+    v_d = selection * controlled(in_task(x["twist"]))
+    a_d = selection * controlled(in_task(x["acceleration"]))
+    wrench = controlled(in_task(x["wrench"]))
+
+    M = arm.mass_matrix(q) + np.diag(x["rotor"])
+    factors = composite_body.factorise(M, arm.parents)
+    moved = np.column_stack([composite_body.solve(*factors, arm.parents, row) for row in J])
+    mobility = J @ moved  # J M^-1 J^T
+    free = np.diag(1.0 - held)
+    free[3:, 3:] = free[3:, 3:] + turn
+    inertia, singularity = _apparent_inertia(mobility, free, numbers)
+
+    # What pulls the hand towards the target, in the directions of the selection
+    bounded = selection * clip(error, -x["largest"], x["largest"])
+    lever = controlled((selection * x["root"].T).T)
+    spring = lever @ (x["root"].T @ bounded)
+    spring = np.concatenate([spring[:3], spring_moment(bounded[3:], spring[3:])])
+    felt = mobility if mode == IMPEDANCE else x["mobility"]
+    damper = damping_effort(felt, lever, numbers.damping_ratio, v_d - v)
+    force = spring + damper + x["damping"] @ (v_d - v)
+
+    qd_d = moved @ (inertia @ v_d)
+    regular = 1.0 - singularity  # near a singularity the hand is given up in a direction
+    if mode == IMPEDANCE:
+        qdd_d = moved @ (inertia @ (a_d - regular * (drift_of @ qd_d)))
+        coriolis = arm.velocity_effort(q, qd + qd_d) - arm.velocity_effort(q, qd - qd_d)
+        effort = M @ qdd_d + coriolis / 4.0 + J.T @ controlled(force + wrench)
+    else:
+        known = controlled(a_d - regular * (drift_of @ qd))
+        asked = controlled(selection * (x["mobility"] @ (force + selection * wrench)))
+        # Feedback in the directions of motion exerts no force in the others: an error there may
+        # be one that friction holds
+        exerted = inertia @ known + selection * (inertia @ asked)
+        exerted = exerted + (1.0 - selection) * (wrench - x["damping"] @ v)
+        effort = arm.velocity_effort(q, qd) + J.T @ exerted
+
+    pull = (numbers.posture * regular) ** 2
+    away = pull * (x["posture"] - q) - numbers.settling * (qd - qd_d)
+    idle = M @ away
+    if projector == CONSISTENT:
+        idle = idle - J.T @ (inertia @ (J @ away))
+    else:
+        square = J @ J.T
+        size = np.trace(square) + TINY
+        idle = idle - J.T @ solve(square + size * (free + SINGULAR * np.eye(6)), J @ idle)
+    return {
+        "effort": effort + idle,
+        "velocity": qd_d,
+        "error": error,
+        "singularity": np.array([singularity]),
+    }
+
+
+def _apparent_inertia(mobility: Array, free: Array, numbers: TaskNumbers) -> tuple[Array, Any]:
+    """Return the inverse of the mobility of the hand, damped near singularities alone.
+
+    Lengths stand for angles, so that directions compare. The reciprocal of the sum of the apparent
+    masses lies between a sixth of the smallest mobility and that mobility.
+
+    Args:
+        mobility: J M^-1 J^T, shape (6, 6).
+        free: Projects on what is not controlled, shape (6, 6).
+        numbers: `heaviest` and `length` are used.
+
+    Returns:
+        Shape (6, 6), and how near a singularity is, from 0 to 1.
+    """
+    scale = np.array([1.0, 1.0, 1.0, *[numbers.length] * 3])
+    A = mobility * np.outer(scale, scale)
+    size = np.trace(A) + TINY
+    A = A + size * free
+    least = 1.0 / np.trace(inverse_of(A + SINGULAR * size * np.eye(6)))
+    enough = 1.0 / numbers.heaviest
+    singularity = select(least, enough, 1.0 - least / enough, 0.0)
+    damped = inverse_of(A + enough * singularity**2 * np.eye(6))
+    return damped * np.outer(scale, scale), singularity

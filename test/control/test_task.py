@@ -1,0 +1,191 @@
+"""The hand under a controller: held, led to targets at limited speed, and stopped."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from robot_dynamics import Dynamics, read_urdf
+from robot_dynamics.control import Controller, Measured, Model, Settings, Status, gains_for
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.target_motion import TargetMotion
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_settings import HandMobility, TaskSettings
+from robot_dynamics.control.task_space import IMPEDANCE, OPERATIONAL_SPACE
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.robot import find_robot
+from robot_dynamics.spatial import Pose, rotation_about
+
+MODES = (IMPEDANCE, OPERATIONAL_SPACE)
+START = np.array([0.2, -0.4, 0.3, -2.0, 0.2, 1.7, 0.6])
+HAND, PERIOD = "panda_hand", 1e-3
+
+
+@cache
+def model(rate=1000.0):
+    arm = Dynamics(read_urdf(find_robot("panda")).with_locked({"panda_finger_joint1": 0.0}))
+    gains = gains_for(arm)
+    return Tuner(arm).model(Model(arm, gains), gains, 20.0, Sampling.of(1.0 / rate))
+
+
+class Loop:
+    """A frictionless arm under a controller."""
+
+    def __init__(self, mode, rate=1000.0, **given):
+        self.task = Task(model(rate), HAND)
+        self.controller = Controller(model(rate), Settings(mode=mode, **given), self.task)
+        self.q, self.qd, self.now, self.period = START.copy(), np.zeros(7), 0.0, 1.0 / rate
+        self.efforts, self.speeds = [], []
+
+    @property
+    def pose(self):
+        return self.task.pose(self.controller.model, self.q)
+
+    def run(self, seconds, push=None):
+        arm, steps = self.controller.model.dynamics, round(self.period / PERIOD)
+        for _ in range(round(seconds / self.period)):
+            self.controller.set_state(Measured(self.q.copy(), self.qd.copy()), self.now)
+            tau = self.controller.update(self.now).tau
+            external = 0.0 if push is None else arm.jacobian(self.q, HAND).T @ push
+            for _ in range(steps):
+                self.qd = self.qd + PERIOD * arm.forward(self.q, self.qd, tau + external)
+                self.q = self.q + PERIOD * self.qd
+            self.now += self.period
+            self.efforts.append(tau)
+            self.speeds.append(np.linalg.norm((arm.jacobian(self.q, HAND) @ self.qd)[:3]))
+        return self
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_first_command_holds_the_arm(mode):
+    loop = Loop(mode).run(0.1)
+    arm = loop.controller.model.dynamics
+    assert np.abs(loop.efforts - arm.gravity(START)).max() < 1e-9
+    assert loop.controller.status is Status.HOLDING
+
+
+@pytest.mark.parametrize("rate", [100.0, 1000.0])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_distant_target_is_reached_at_limited_speed_and_without_a_step(mode, rate):
+    loop = Loop(mode, rate).run(0.5)
+    target = Pose(
+        rotation_about(np.array([0.0, 0.0, 1.0]), np.asarray(0.4)) @ loop.pose.rotation,
+        loop.pose.translation + [0.1, 0.1, -0.1],
+    )
+    loop.task.aim(target, loop.now)
+    loop.run(3.0)
+    # Rounding of the approach, then of a hand that follows within its damping
+    assert np.abs(loop.pose.translation - target.translation).max() < 1e-3
+    assert np.abs(loop.pose.rotation - target.rotation).max() < 1e-2
+    assert max(loop.speeds) < 1.1 * loop.task.settings.speed[0]
+    assert loop.controller.status is Status.HOLDING
+    # An acceleration of 0.5 m/s^2 that begins at once, of a hand of a few kg at an arm of 1 m
+    assert np.abs(np.diff(loop.efforts, axis=0)).max() < 10.0
+
+
+def test_a_twist_moves_the_hand_until_it_is_stale():
+    loop = Loop(IMPEDANCE).run(0.5)
+    before = loop.pose.translation
+    for _ in range(10):
+        loop.task.drive(np.array([0.0, 0.1, 0.0, 0.0, 0.0, 0.0]), loop.now, lasts=0.2)
+        loop.run(0.1)
+    way = (loop.pose.translation - before)[1]
+    assert 0.07 < way < 0.1  # 0.1 m/s for a second, less what it takes to reach that
+    loop.run(0.6)
+    rest = loop.pose.translation
+    # The last of an approach of 20 rad/s, while the null space still moves
+    assert np.linalg.norm(loop.run(0.5).pose.translation - rest) < 1e-3
+    assert (rest - before)[1] - way < 0.1 * (0.2 + 0.1 / 0.5)
+
+
+def test_a_target_waits_while_the_arm_settles_and_ends_with_a_stop():
+    loop = Loop(IMPEDANCE, settle=0.3)
+    loop.task.aim(Pose(np.eye(3), np.array([0.4, 0.0, 0.4])), 0.0)
+    loop.run(0.2)
+    assert np.abs(loop.q - START).max() < 1e-9
+    loop.run(0.6)
+    assert loop.controller.status is Status.TRACKING
+    loop.controller.halt()
+    loop.run(1.0)
+    assert loop.controller.status is Status.HOLDING
+    rest = loop.pose.translation
+    assert np.linalg.norm(loop.run(0.5).pose.translation - rest) < 1e-3
+
+
+def test_modes_and_stiffness_change_without_a_step():
+    loop = Loop(IMPEDANCE).run(0.3, push=np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    push = np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    loop.run(1.0, push)
+    last = loop.efforts[-1]
+    for change in (
+        lambda: loop.controller.change(settings=Settings(mode=OPERATIONAL_SPACE)),
+        lambda: loop.task.use(TaskSettings(np.full(6, 50.0), np.ones(6))),
+        lambda: loop.controller.change(settings=Settings(mode="feedforward")),
+        lambda: loop.controller.change(settings=Settings(mode=IMPEDANCE)),
+    ):
+        change()
+        loop.controller.change(model=loop.controller.model)  # as the node does: efforts fade
+        first = loop.run(PERIOD, push).efforts[-1]
+        assert np.abs(first - last).max() < 0.5  # of the gravity of 30 N m
+        last = loop.run(0.5, push).efforts[-1]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_unreachable_target_stretches_the_arm_without_shaking(mode):
+    loop = Loop(mode).run(0.5)
+    loop.task.aim(Pose(loop.pose.rotation, np.array([1.5, 0.0, 0.3])), loop.now)
+    loop.run(8.0)
+    reach = np.linalg.norm(loop.pose.translation - [0.0, 0.0, 0.333])
+    assert reach > 0.75
+    assert loop.task.last.singularity > 0.5
+    late = np.array(loop.efforts[-1000:])
+    assert np.ptp(late, axis=0).max() < 0.5  # N m: it rests
+    assert max(loop.speeds[-1000:]) < 0.02
+
+
+def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
+    settings = HandMobility(model().dynamics, HAND).defaults(20.0, np.inf)
+    target = TargetMotion(settings.speed, settings.acceleration)
+    goal = Pose(rotation_about(np.array([0.0, 1.0, 0.0]), np.asarray(2.0)), np.ones(3))
+    target.aim(goal, 0.0)
+    for _ in range(12000):
+        before = target.twist
+        target.step(PERIOD)
+        change = np.linalg.norm(target.twist[:3] - before[:3])
+        assert change < settings.acceleration[0] * PERIOD * (1.0 + 1e-9)
+    assert target.arrived
+    assert np.abs(target.pose.translation - 1.0).max() < 1e-6
+    assert np.abs(target.pose.rotation - goal.rotation).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"stiffness": np.full(5, 1.0)}, "stiffness has shape (5,); give six or 6 x 6 finite"),
+        ({"stiffness": np.array([1.0] * 5 + [np.nan])}, "stiffness has shape (6,); give six"),
+        ({"stiffness": -np.ones(6)}, "stiffness has the eigenvalue -1; give a positive semi"),
+        ({"stiffness": np.triu(np.ones((6, 6)))}, "stiffness is not symmetric; give a symm"),
+        ({"inertia": np.zeros(6)}, "inertia has the eigenvalue 0; give a positive definite"),
+        ({"damping": -np.ones(6)}, "damping has the eigenvalue -1; give a positive semidef"),
+        ({"largest_error": np.zeros(6)}, "largest_error is 0, 0, 0, 0, 0, 0; give six pos"),
+        ({"free_axis": np.ones(2)}, "free_axis is [1. 1.]; give 3 finite numbers"),
+        ({"damping_ratio": -1.0}, "damping_ratio is -1.0; give zero or more"),
+        ({"controlled": ("motion",) * 5}, "controlled has 5 entries; give six"),
+        ({"controlled": ("motion",) * 5 + ("mition",)}, "no controlled 'mition' in task space"),
+        ({"axes": "tool"}, "no axes 'tool' in task space"),
+        ({"speed": (0.0, 1.0)}, "speed is 0, 1; give two positive numbers"),
+    ],
+)
+def test_impossible_settings_are_refused(given, message):
+    usual = {"stiffness": np.ones(6), "inertia": np.ones(6)}
+    with pytest.raises(RobotDynamicsError) as refusal:
+        TaskSettings(**{**usual, **given})
+    assert str(refusal.value).startswith(message)
+
+
+def test_a_controller_without_a_task_refuses_its_modes():
+    with pytest.raises(ArgumentError) as refusal:
+        Controller(model(), Settings(mode=IMPEDANCE))
+    assert str(refusal.value) == (
+        "mode 'cartesian_impedance' controls the hand; give the controller a task"
+    )
