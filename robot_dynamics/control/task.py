@@ -18,6 +18,7 @@ from robot_dynamics.spatial import Pose, rotation_about
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
+    from robot_dynamics.dynamics.dynamics import Dynamics
 
 APPROACH_RATE = 20.0
 """Rate at which the target closes the last part of its way, 1/s."""
@@ -146,31 +147,45 @@ class Task:
         model: The arm.
         hand: Link or frame.
         settings: By default those of `HandMobility.defaults`.
+        before: A task whose kernels this one uses too.
 
     Attributes:
         hand: Name of the hand.
+        dynamics: Equations of the arm.
+        defaults: Settings that fit the arm.
         settings: See `use`.
         target: Motion of the target.
         wrench: That the hand exerts beside spring and damper, about its origin in axes of the root
             link, shape (6,), N and N m; ramped.
+        given: Last pose or twist and the time of its arrival; None once the pose is reached.
         last: Results of the last cycle; None before it.
         velocity: Joint velocities that belong to the target, shape (n,), rad/s or m/s.
     """
 
-    def __init__(self, model: Model, hand: str, settings: TaskSettings | None = None) -> None:
-        self.hand = hand
+    def __init__(
+        self,
+        model: Model,
+        hand: str,
+        settings: TaskSettings | None = None,
+        before: Task | None = None,
+    ) -> None:
+        self.hand, self.dynamics = hand, model.dynamics
         self.mobility = HandMobility(model.dynamics, hand)
-        self.settings = settings or self.mobility.defaults(model.bandwidth, model.fastest)
+        self.defaults = self.mobility.defaults(model.bandwidth, model.fastest)
+        self.settings = settings or self.defaults
         self.target = TargetMotion(self.settings)
         self.wrench = Ramp(np.zeros(6), WRENCH_RAMP_S)
+        self.given: tuple[Pose | Array, float] | None = None
         self.last: HandState | None = None
         self._posture: Array | None = None
-        self._given: tuple[Pose | Array, float] | None = None
         self._taken: object = None
-        self._exerted = np.zeros(6)
-        self._until, self._stepped_at = -np.inf, -np.inf
+        self._asked = self._exerted = self._nothing = np.zeros(6)
+        self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
-        self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = (
+            {} if before is None else before._kernels
+        )
+        self._fastest: dict[TaskSettings, float] = {}
         self._root_of: tuple[Any, ...] = ()
 
     def pose(self, model: Model, q: Array) -> Pose:
@@ -178,10 +193,18 @@ class Task:
         found = model.dynamics.pose(q, self.hand)
         return Pose(found.rotation, found.position)
 
+    def error(self, pose: Pose) -> Array:
+        """Return target minus pose in axes of the root link, shape (6,), m and rad."""
+        return _between(pose, self.target.pose)
+
     def forget(self) -> None:
         """Forget target and wrench: from the next cycle on, the hand is held where it is."""
-        self._posture, self._given, self._until = None, None, -np.inf
-        self.wrench.aim(np.zeros(6))
+        self._posture = None
+        self.stop()
+
+    def stop(self) -> None:
+        """Give up target and wrench: the hand comes to rest on its way, and exerts no more."""
+        self.given, self._until, self._exerts_until = None, -np.inf, -np.inf
 
     def _begin(self, model: Model, measured: Measured) -> None:
         self.target.begin(self.pose(model, measured.q))
@@ -195,22 +218,36 @@ class Task:
 
     def aim(self, pose: Pose, now: float) -> None:
         """Give a pose of the hand in the root link, to which it moves while the arm may move."""
-        self._given, self._until = (pose, now), np.inf
+        self.given, self._until = (pose, now), np.inf
 
     def drive(self, twist: Array, now: float, lasts: float) -> None:
         """Give a twist, shape (6,), m/s and rad/s, that lasts for a time, s."""
-        self._given, self._until = (np.asarray(twist, dtype=np.float64), now), now + lasts
+        self.given, self._until = (np.asarray(twist, dtype=np.float64), now), now + lasts
+
+    def exert(self, wrench: Array, now: float, lasts: float) -> None:
+        """Give a wrench on the surroundings, shape (6,), that lasts for a time, s."""
+        self._asked, self._exerts_until = np.asarray(wrench, dtype=np.float64), now + lasts
 
     def moves(self, now: float) -> bool:
         """Return whether a target asks for motion."""
-        return self._given is not None and now < self._until
+        return self.given is not None and now < self._until
 
-    def step(self, now: float, may_move: bool) -> None:
-        """Move the target on to a time, s; to rest unless the arm may move."""
+    def step(self, now: float, may_move: bool, may_push: bool = True) -> None:
+        """Move target and wrench on to a time, s.
+
+        Args:
+            now: The time, s.
+            may_move: Whether the arm may move; otherwise the target comes to rest.
+            may_push: Whether the hand may exert a wrench; otherwise that fades to zero.
+        """
         dt, self._stepped_at = now - self._stepped_at, now
         if self._posture is None:
             return
-        given, target = self._given, self.target
+        wrench = self._asked if may_push and now < self._exerts_until else self._nothing
+        if not np.array_equal(wrench, self.wrench.target):
+            self.wrench.aim(wrench)
+        self._exerted = self.wrench.value(now)
+        given, target = self.given, self.target
         target.settings = self.settings
         if given is None or not may_move or now >= self._until:
             target.rest()
@@ -223,18 +260,41 @@ class Task:
             else:
                 target.drive(asked)
         elif isinstance(given[0], Pose) and target.arrived:
-            self._given = None
+            self.given = None
         target.step(dt)
-        self._exerted = self.wrench.value(now)
+
+    def prepare(
+        self,
+        model: Model,
+        mode: str,
+        settings: TaskSettings | None = None,
+        endpoint: str | None = None,
+    ) -> None:
+        """Compute and compile for a law what a loop must not wait for.
+
+        Args:
+            model: The arm.
+            mode: The law.
+            settings: By default the present ones.
+            endpoint: Frame that may carry a payload; by default none.
+        """
+        settings = settings or self.settings
+        self._own_frequency(settings)
+        for place in {None, endpoint}:
+            self._kernel(model.dynamics, mode, settings.projector, place)
+        self.pose(model, self._none)
 
     def kernel(self, model: Model, mode: str) -> Callable[..., Any]:
         """Return the kernel of a law, compiled when it is first needed."""
         place = model.frame if model.payload is not None else None
-        key = (model.dynamics, mode, self.settings.projector, place)
+        return self._kernel(model.dynamics, mode, self.settings.projector, place)
+
+    def _kernel(
+        self, dynamics: Dynamics, mode: str, projector: str, place: str | None
+    ) -> Callable[..., Any]:
+        key = (dynamics, self.hand, mode, projector, place)
         if key not in self._kernels:
-            self._kernels[key] = task_kernel(
-                model.dynamics, self.hand, mode, self.settings.projector, place
-            )
+            self._kernels[key] = task_kernel(dynamics, self.hand, mode, projector, place)
         return self._kernels[key]
 
     def effort(self, model: Model, mode: str, measured: Measured) -> Array:
@@ -289,6 +349,18 @@ class Task:
     def _root(self, settings: TaskSettings, fastest: float) -> tuple[Array, float]:
         """Return the root of the stiffness that fits the loop, and by how much it is slowed."""
         if self._root_of[:2] != (settings, fastest):
-            share = min(1.0, fastest / self.mobility.fastest_mode(settings.stiffness))
+            share = self.share(settings, fastest)
             self._root_of = (settings, fastest, share * settings.root, share)
         return self._root_of[2], self._root_of[3]
+
+    def share(self, settings: TaskSettings, fastest: float) -> float:
+        """Return the share of its natural frequencies that a stiffness has in a loop."""
+        return min(1.0, fastest / self._own_frequency(settings))
+
+    def _own_frequency(self, settings: TaskSettings) -> float:
+        """Return the largest natural frequency under the stiffness of some settings, rad/s."""
+        if settings not in self._fastest:
+            last = list(self._fastest.items())[-1:]  # which a loop may still use
+            found = self.mobility.fastest_mode(settings.stiffness)
+            self._fastest = {**dict(last), settings: found}
+        return self._fastest[settings]
