@@ -10,10 +10,10 @@ import numpy as np
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.task_kernel import task_kernel
 from robot_dynamics.control.task_settings import HAND, HandMobility, TaskSettings
-from robot_dynamics.control.task_space import rotation_vector
+from robot_dynamics.control.task_space import TaskNumbers, rotation_vector
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.variant import payload_numbers
-from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.spatial import Pose, rotation_about
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ WRENCH_RAMP_S = 0.2
 
 STREAM_S = 0.25
 """Longest time between two poses of one motion, s."""
+
+BASE_AXES = frozen(np.eye(3))
+"""Axes of the root link."""
 
 
 class HandState(NamedTuple):
@@ -97,6 +100,9 @@ class TargetMotion:
         """Move on by a time, s."""
         dt = min(max(dt, 0.0), LONGEST_STEP_S)
         if dt == 0.0:
+            return
+        if self._asked is not None and not (self._asked.any() or self.twist.any()):
+            self.acceleration = self.twist
             return
         gap = _between(self.pose, self._goal) if self._asked is None else np.zeros(6)
         twist = np.zeros(6)
@@ -179,14 +185,14 @@ class Task:
         self.last: HandState | None = None
         self._posture: Array | None = None
         self._taken: object = None
-        self._asked = self._exerted = self._nothing = np.zeros(6)
+        self._asked = self._exerted = self._aimed = self._nothing = np.zeros(6)
         self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
         self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = (
             {} if before is None else before._kernels
         )
         self._fastest: dict[TaskSettings, float] = {}
-        self._root_of: tuple[Any, ...] = ()
+        self._constants_of: tuple[Any, ...] = ()
 
     def pose(self, model: Model, q: Array) -> Pose:
         """Return the pose of the hand in the root link."""
@@ -244,7 +250,8 @@ class Task:
         if self._posture is None:
             return
         wrench = self._asked if may_push and now < self._exerts_until else self._nothing
-        if not np.array_equal(wrench, self.wrench.target):
+        if wrench is not self._aimed:
+            self._aimed = wrench
             self.wrench.aim(wrench)
         self._exerted = self.wrench.value(now)
         given, target = self.given, self.target
@@ -308,18 +315,8 @@ class Task:
         if self._posture is None:
             self._begin(model, measured)
         settings, target = self.settings, self.target
-        root, slowed = self._root(settings, model.fastest)
-        axes = target.pose.rotation if settings.axes == HAND else np.eye(3)
-        explicit = settings.damping is not None
-        numbers = np.array(
-            [
-                0.0 if explicit else settings.damping_ratio,
-                self.mobility.heaviest,
-                self.mobility.length,
-                min(settings.posture_frequency, model.fastest),
-                min(settings.settling, model.fastest),
-            ]
-        )
+        constants = self._constants(settings, model.fastest)
+        axes = target.pose.rotation if settings.axes == HAND else BASE_AXES
         inputs = [
             measured.q,
             measured.qd,
@@ -329,15 +326,9 @@ class Task:
             target.acceleration,
             self._exerted,
             axes,
-            root,
-            slowed * settings.damping if settings.damping is not None else np.zeros((6, 6)),
-            np.linalg.inv(settings.inertia),
-            settings.largest_error,
-            settings.selection,
-            settings.held,
-            settings.free_axis,
+            *constants[:-1],
             self._posture,
-            numbers,
+            constants[-1],
             self._none if model.rotor_inertia is None else model.rotor_inertia,
         ]
         if model.payload is not None:
@@ -346,12 +337,30 @@ class Task:
         self.velocity, self.last = qd, HandState(error, float(singularity[0]))
         return np.asarray(tau + model.friction_effort(qd, tau))
 
-    def _root(self, settings: TaskSettings, fastest: float) -> tuple[Array, float]:
-        """Return the root of the stiffness that fits the loop, and by how much it is slowed."""
-        if self._root_of[:2] != (settings, fastest):
-            share = self.share(settings, fastest)
-            self._root_of = (settings, fastest, share * settings.root, share)
-        return self._root_of[2], self._root_of[3]
+    def _constants(self, settings: TaskSettings, fastest: float) -> tuple[Array, ...]:
+        """Return the inputs that only settings and loop determine, in order, then `numbers`."""
+        if self._constants_of[:2] != (settings, fastest):
+            share, given = self.share(settings, fastest), settings.damping
+            numbers = TaskNumbers(
+                0.0 if given is not None else settings.damping_ratio,
+                self.mobility.heaviest,
+                self.mobility.length,
+                min(settings.posture_frequency, fastest),
+                min(settings.settling, fastest),
+            )
+            constants = (
+                share * settings.root,
+                np.zeros((6, 6)) if given is None else share * given,
+                np.linalg.inv(settings.inertia),
+                settings.largest_error,
+                settings.selection,
+                settings.held,
+                settings.free_axis,
+                np.array(numbers),
+            )
+            self._constants_of = (settings, fastest, constants)
+        found: tuple[Array, ...] = self._constants_of[2]
+        return found
 
     def share(self, settings: TaskSettings, fastest: float) -> float:
         """Return the share of its natural frequencies that a stiffness has in a loop."""
