@@ -217,8 +217,9 @@ class HandControl:
         Raises:
             RobotDynamicsError: If the robot has several tips and no parameter names the hand.
         """
-        self._tree = merge_fixed(model.dynamics.robot)
+        tree = merge_fixed(model.dynamics.robot)
         if not ALL_MODES[mode].in_task_space:
+            self._tree = tree
             return
         parameters, task = self.declared.value, self.task
         hand = self.frame(mode, parameters)
@@ -226,10 +227,10 @@ class HandControl:
             task = Task(model, hand, before=task)
         settings = parameters.settings(task.defaults)
         task.prepare(model, mode, settings, self._node.arm.load.endpoint)
-        self.wanted = task, settings
+        self.wanted, self._tree = (task, settings), tree
 
     def _prepare_load(self, model: Model, endpoint: str | None) -> None:
-        if self.wanted is not None:
+        if self.wanted is not None and self._in_use:
             task, settings = self.wanted
             task.prepare(model, self._mode, settings, endpoint)
 
