@@ -35,6 +35,9 @@ WRENCH_RAMP_S = 0.2
 STREAM_S = 0.25
 """Longest time between two poses of one motion, s."""
 
+STIFFER = 10.0
+"""Factor on the stiffness of a direction from which it was too soft to hold the hand before."""
+
 BASE_AXES = frozen(np.eye(3))
 """Axes of the root link."""
 
@@ -217,7 +220,16 @@ class Task:
         self._posture = measured.q.copy()
 
     def use(self, settings: TaskSettings) -> None:
-        """Use other settings from the next cycle on; the controller then fades to their efforts."""
+        """Use other settings from the next cycle on; the controller then fades to their efforts.
+
+        A hand that would spring back, as it was led away while soft or free, is held where it is.
+        """
+        before, after = (s.selection * s.stiffness.diagonal() for s in (self.settings, settings))
+        far = after > STIFFER * before
+        if self.last is not None:
+            far |= (after > 0.0) & (np.abs(self.last.error) > settings.largest_error)
+        if far.any() or not np.array_equal(settings.free_axis, self.settings.free_axis):
+            self.forget()
         self.settings = settings
 
     # -- targets ----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The hand under a controller: held, led to targets at limited speed, and stopped."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -127,6 +128,22 @@ def test_modes_and_stiffness_change_without_a_step():
         first = loop.run(PERIOD, push).efforts[-1]
         assert np.abs(first - last).max() < 0.5  # of the gravity of 30 N m
         last = loop.run(0.5, push).efforts[-1]
+
+
+@pytest.mark.parametrize(
+    "soft", [{"stiffness": np.zeros(6)}, {"controlled": ("free",) * 3 + ("motion",) * 3}]
+)
+def test_a_hand_that_was_led_away_while_soft_is_held_where_it_is(soft):
+    loop = Loop(IMPEDANCE).run(0.3)
+    usual = loop.task.settings
+    loop.task.use(replace(usual, **soft))
+    before = loop.pose.translation
+    loop.run(0.5, push=np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    led = loop.run(0.5).pose.translation
+    assert led[0] - before[0] > 0.02
+    loop.task.use(usual)
+    loop.controller.change(model=loop.controller.model)
+    assert np.linalg.norm(loop.run(0.5).pose.translation - led) < 0.01  # it stops its drift
 
 
 @pytest.mark.parametrize("mode", MODES)
