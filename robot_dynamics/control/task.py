@@ -19,6 +19,7 @@ from robot_dynamics.spatial import Pose, rotation_about
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
     from robot_dynamics.dynamics.dynamics import Dynamics
+    from robot_dynamics.trajectory.trajectory import State
 
 APPROACH_RATE = 20.0
 """Rate at which the target closes the last part of its way, 1/s."""
@@ -245,6 +246,16 @@ class Task:
     def exert(self, wrench: Array, now: float, lasts: float) -> None:
         """Give a wrench on the surroundings, shape (6,), that lasts for a time, s."""
         self._asked, self._exerts_until = np.asarray(wrench, dtype=np.float64), now + lasts
+
+    def follow(self, model: Model, desired: State) -> None:
+        """Put target and posture on a motion of the joints, whatever its speed."""
+        arm, target = model.dynamics, self.target
+        J = arm.jacobian(desired.q, self.hand)
+        Jd = arm.jacobian_derivative(desired.q, desired.qd, self.hand)
+        target.begin(self.pose(model, desired.q))
+        target.twist = J @ desired.qd
+        target.acceleration = J @ desired.qdd + Jd @ desired.qd
+        self._posture = desired.q
 
     def moves(self, now: float) -> bool:
         """Return whether a target asks for motion."""

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.control.control_cycle import ControlCycle, CycleState
-from robot_dynamics.control.laws import MODES, Measured, position_error
+from robot_dynamics.control.laws import MODES, TASK_MODES, Measured, position_error
 from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.setpoint import ReferenceSegment
 from robot_dynamics.control.settings import Settings
+from robot_dynamics.control.task import Task
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.simulation.plant import Plant
@@ -160,10 +161,11 @@ class LawController:
 
     Args:
         model: The arm and its gains.
-        mode: One of `control.MODES`.
+        mode: One of `control.MODES`, or of `control.laws.TASK_MODES` with a task.
         period: Time from one call to the next, s.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
         limit: Largest effort, shape (n,), N m or N; by default that of the URDF.
+        task: Of the modes in task space: its hand follows that of the desired motion.
 
     Raises:
         UnknownNameError: If there is no such mode.
@@ -177,14 +179,16 @@ class LawController:
         period: float,
         effort_rate: npt.ArrayLike = np.inf,
         limit: Array | None = None,
+        task: Task | None = None,
     ) -> None:
-        check_known("mode", mode, "robot_dynamics.control", MODES)
-        self.model, self.period = model, period
+        laws = MODES if task is None else TASK_MODES
+        check_known("mode", mode, "robot_dynamics.control", laws)
+        self.model, self.period, self._task = model, period, task
         robot = model.dynamics.robot
         settings = Settings(
             mode, effort_rate=np.asarray(effort_rate, dtype=np.float64), longest_cycle=period
         )
-        self._law, self._none = MODES[mode], np.zeros((2, robot.dof))
+        self._law, self._none = laws[mode], np.zeros((2, robot.dof))
         self._cycle = ControlCycle(robot.dof, model.continuous)
         self._cycle.use(settings, effort_limits(robot) if limit is None else limit)
         self._state: Array | None = None
@@ -196,7 +200,9 @@ class LawController:
         if state is None:  # the rate limit starts from the effort of gravity
             state = np.array(CycleState(model.gravity(desired.q), zero, zero, zero))
         motion = ReferenceSegment.at(desired.q, desired.qd, model.feedforward(*desired))
+        if self._task is not None:
+            self._task.follow(model, desired)
         self._state, _, _ = self._cycle.closed_loop(
-            self._law, model, motion, self._none, measured, state, self.period
+            self._law, model, motion, self._none, measured, state, self.period, task=self._task
         )
         return self._state[0]

@@ -113,6 +113,23 @@ def test_simulate_has_the_errors_of_every_mode(capsys):
     )
 
 
+def test_simulate_has_the_errors_of_the_hand(capsys):
+    words = (
+        "--mode",
+        "operational_space",
+        "--frame",
+        "tool0",
+        "--duration",
+        "0.5",
+        "--rate",
+        "100",
+    )
+    found = answer(capsys, "simulate", "ur5", *words)
+    assert found["hand"] == "tool0"
+    assert set(found["rms_error"]) == {"feedforward", "operational_space"}
+    assert np.shape(found["peak_error"]["operational_space"]) == (6,)
+
+
 def test_simplify_has_the_error_of_every_model(capsys, planar):
     found = answer(capsys, "simplify", "planar_2r")
     assert found["joint_names"] == list(planar.joint_names)

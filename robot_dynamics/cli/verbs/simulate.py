@@ -5,6 +5,7 @@ robot-dynamics simulate panda --mass-error 10 --output out     a model too light
 robot-dynamics simulate arm.urdf --duration 20 --rate 500
 robot-dynamics simulate arm.urdf --motion excitation.csv --record run.mcap   for identify
 robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
+robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the hand
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 from rich.progress import track
 
@@ -24,7 +26,7 @@ from robot_dynamics.cli.arguments import (
     output_folder,
     text_of_robot,
 )
-from robot_dynamics.cli.output import add_json, print_json, wide_console
+from robot_dynamics.cli.output import add_json, plain_table, print_json, wide_console
 from robot_dynamics.cli.recordings import add_lock, lock_positions, locked, read_motion_file
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import (
@@ -37,12 +39,26 @@ from robot_dynamics.control import (
     gains_for,
     saturate,
 )
+from robot_dynamics.control.laws import TASK_MODES
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_settings import DIRECTIONS
+from robot_dynamics.control.task_space import rotation_vector
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.errors import TrajectoryError
+from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot import Robot
-from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
+from robot_dynamics.robot.endpoint import only_tip
+from robot_dynamics.simulation import (
+    Controller,
+    LawController,
+    Log,
+    Plant,
+    check_physical,
+    simulate,
+    with_mass_scaled,
+)
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 
 
@@ -57,6 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .csv or .yaml trajectory to follow, or a recording of one (default: an excitation)",
     )
     add_lock(parser, "joints that the motion leaves out, and where they stand (rad or m)")
+    parser.add_argument(
+        "--mode", choices=list(TASK_MODES), help="follow with the hand, and compare its errors"
+    )
+    parser.add_argument("--frame", help="the hand with --mode (default: the only tip)")
     parser.add_argument("--output", type=output_folder, help="folder for a picture (default: none)")
     parser.add_argument(
         "--record",
@@ -81,6 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.mass_error:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
+    if arguments.mode is not None:
+        return _follow_with_hand(arguments, model, plant, motion)
     progress = Console(stderr=True)
     modes = track(CONTROL, "following the motion", console=progress, transient=True,
                   disable=not progress.is_terminal)  # fmt: skip
@@ -106,6 +128,46 @@ def run(arguments: argparse.Namespace) -> int:
         )
         console.print(f"recording: {arguments.record}", soft_wrap=True)
     return 0
+
+
+def _follow_with_hand(
+    arguments: argparse.Namespace, model: Model, plant: Plant, motion: Trajectory
+) -> int:
+    """Simulate a mode of the hand beside feedforward, and print the errors of the hand."""
+    if arguments.output is not None or arguments.record is not None:
+        raise ArgumentError("--mode prints a table; leave out --output and --record")
+    robot, mode, period = model.dynamics.robot, arguments.mode, 1.0 / arguments.rate
+    hand = arguments.frame or only_tip(robot)
+    robot.frame(hand)
+    tuner, gains = Tuner(model.dynamics), model.gains
+    model = tuner.fitted(model, gains, model.bandwidth, Sampling.of(period))
+    laws = {
+        "feedforward": LawController(model, "feedforward", period=period),
+        mode: LawController(model, mode, period=period, task=Task(model, hand)),
+    }
+    errors = {
+        name: hand_errors(model, hand, simulate(plant, law, motion, rate=arguments.rate))
+        for name, law in laws.items()
+    }
+    rms = {name: np.sqrt(np.mean(error**2, axis=0)) for name, error in errors.items()}
+    peak = {name: np.abs(error).max(axis=0) for name, error in errors.items()}
+    if arguments.json:
+        print_json({"hand": hand, "directions": DIRECTIONS, "rms_error": rms, "peak_error": peak})
+        return 0
+    headings = [f"{what}\n{name}" for name in errors for what in ("RMS", "peak")]
+    table = plain_table(f"{hand}, masses {arguments.mass_error:+g} %", ["error", ""], headings)
+    for k, direction in enumerate(DIRECTIONS):
+        cells = [1e3 * found[name][k] for name in errors for found in (rms, peak)]
+        table.add_row(direction, "mm" if k < 3 else "mrad", *(f"{cell:.3f}" for cell in cells))
+    wide_console().print(table)
+    return 0
+
+
+def hand_errors(model: Model, hand: str, log: Log) -> Array:
+    """Return desired minus measured pose of the hand in the root link, shape (N, 6), m and rad."""
+    desired, measured = (model.dynamics.pose(q, hand) for q in (log.q_d, log.q))
+    turns = desired.rotation @ np.swapaxes(measured.rotation, -1, -2)
+    return np.hstack([desired.position - measured.position, [rotation_vector(R) for R in turns]])
 
 
 def _motion(arguments: argparse.Namespace, robot: Robot) -> Trajectory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +48,8 @@ STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
 LARGEST = 1e9
 """Largest stiffness, damping or inertia accepted, in SI units; a larger one is a mistake."""
 
-NOTICED = 0.02
-"""Change of the share of the stiffness in use that is logged."""
+LOWER = 0.9
+"""Factor on the share of the stiffness in use from which a lower one is logged."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +186,7 @@ class HandControl:
         self.wanted: tuple[Task, TaskSettings] | None = None
         self._tree = merge_fixed(node.robot)
         self._usual = TaskSettings(np.ones(6), np.ones(6))
+        self._at_rate = {name: getattr(node.arm.base, name) for name in ("bandwidth", "fastest")}
         self.declared = node.group(TaskParameters, "task", check=self._check, changed=self._changed)
         self.asked_at = self._due = 0.0
         self.inputs = [
@@ -224,7 +225,8 @@ class HandControl:
         parameters, task = self.declared.value, self.task
         hand = self.frame(mode, parameters)
         if task is None or (task.hand, task.dynamics) != (hand, model.dynamics):
-            task = Task(model, hand, before=task)
+            # Defaults for states at the rate of the node, not for those of a busy moment
+            task = Task(replace(model, **self._at_rate), hand, before=task)
         settings = parameters.settings(task.defaults)
         task.prepare(model, mode, settings, self._node.arm.load.endpoint)
         self.wanted, self._tree = (task, settings), tree
@@ -357,14 +359,19 @@ class HandControl:
             self._driven = False
             node.get_logger().warning(f"{TWIST} has ended: the hand comes to rest")
         self._look_at_distance(task, now)
-        share = task.share(task.settings, node.arm.base.fastest)
-        if abs(share - self._share) > NOTICED:
+        share = self._stiffness_in_use(task)
+        if share < LOWER * self._share:
+            node.get_logger().warning(
+                f"the stiffness of the hand is too high for the rate of the joint_states: "
+                f"{100.0 * share:.2g} % of it is used"
+            )
+        elif share == 1.0 > self._share:
+            node.get_logger().info("the whole stiffness of the hand is used again")
+        if share < LOWER * self._share or share == 1.0:
             self._share = share
-            if share < 1.0:
-                node.get_logger().warning(
-                    f"task.stiffness is too high for the joint_states; {100.0 * share**2:.2g} % of "
-                    "it is used"
-                )
+
+    def _stiffness_in_use(self, task: Task) -> float:
+        return task.share(task.settings, self._node.arm.base.fastest) ** 2
 
     def _has_one_publisher(self, task: Task, topic: str) -> bool:
         """Return whether to follow a topic: while one node publishes it; log changes."""
@@ -414,7 +421,7 @@ class HandControl:
             "target: age (s)": None if given is None else monotonic() - given[1],
             "target: error (m or rad)": None if last is None else last.error.tolist(),
             "singularity": None if last is None else last.singularity,
-            "stiffness in use": task.share(task.settings, self._node.arm.base.fastest) ** 2,
+            "stiffness in use": self._stiffness_in_use(task),
         }
 
 

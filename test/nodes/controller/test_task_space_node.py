@@ -143,7 +143,7 @@ def test_a_pose_is_reached_in_the_frame_that_names_it(arm):
 
 
 def test_twists_move_the_hand_until_they_end(arm):
-    arm.use(task__twist_timeout=1.0)  # a busy machine may let this process wait
+    arm.use(task__twist_timeout=0.5)  # a busy machine may let this process wait
     begin, start = arm.mark, arm.rests()
     arm.drive([0.0, -0.1, 0.0, 0.0, 0.0, 0.0], 0.6)
     arm.node.wait_for_log("target_twist has ended: the hand comes to rest", begin)
