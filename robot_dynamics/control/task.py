@@ -225,6 +225,8 @@ class Task:
 
         A hand that would spring back, as it was led away while soft or free, is held where it is.
         """
+        if settings is self.settings:
+            return
         before, after = (s.selection * s.stiffness.diagonal() for s in (self.settings, settings))
         far = after > STIFFER * before
         if self.last is not None:
