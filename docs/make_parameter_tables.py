@@ -16,6 +16,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     GainParameters,
     LimitParameters,
 )
+from robot_dynamics.nodes.controller.hand_control import TaskParameters
 from robot_dynamics.nodes.feedforward.action import Constraints, JointConstraints
 from robot_dynamics.nodes.feedforward.feedforward_parameters import FeedforwardParameters
 from robot_dynamics.nodes.marker_node import MarkerParameters
@@ -47,6 +48,7 @@ NODES: Mapping[str, tuple[tuple[str, type], ...]] = {
         ("collision", CollisionParameters),
         ("gains.<joint>", GainParameters),
         ("limits.<joint>", LimitParameters),
+        ("task", TaskParameters),
         *MODEL,
     ),
     "trajectory_node": (("", TrajectoryParameters),),

@@ -33,7 +33,7 @@ from rclpy.validate_namespace import validate_namespace
 from rclpy.validate_topic_name import validate_topic_name
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
-from robot_dynamics.control import MODES
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError, RobotError
 from robot_dynamics.nodes.ros.messages import HARDWARE_TOPIC
 from robot_dynamics.nodes.ros.node_parameters import describe
@@ -74,7 +74,7 @@ ARGUMENTS = (
     ("frame", "", "Frame that circle, line and poses move; empty: that of the parameter file, else "
      "the only tip", None),
     ("mode", "", "Control law, instead of that of the parameter file",
-     ["", *MODES]),
+     ["", *ALL_MODES]),
     ("rate", "", "Rate of all nodes in Hz, instead of those of the parameter file", None),
     ("simulation", "true", "false: omit the simulator; a robot publishes joint_states and takes "
      "the commands", TRUE_FALSE),

@@ -56,6 +56,9 @@ from robot_dynamics.trajectory.trajectory import State
 HELD = MODES["feedforward"]
 """Law that holds an arm which was stopped in task space."""
 
+UNLED = (Status.SILENT, Status.BLIND, Status.STOPPED, Status.PAUSED)
+"""Statuses in which targets of the hand are given up, so that none moves the arm later."""
+
 
 class Command(NamedTuple):
     """Efforts of one cycle, 1 for joints that were cut, else 0, shape (n,) each, and the status."""
@@ -170,12 +173,18 @@ class Controller:
 
     # -- changes from outside ---------------------------------------------------------------
 
-    def change(self, model: Model | None = None, settings: Settings | None = None) -> None:
-        """Use another model (payload, gravity, gains) or other settings (mode).
+    def change(
+        self,
+        model: Model | None = None,
+        settings: Settings | None = None,
+        task: Task | None = None,
+    ) -> None:
+        """Use another model (payload, gravity, gains), other settings (mode) or another task.
 
         Efforts pass from the old law to the new one over `settings.fade`.
         """
         by_hand, in_task_space = not self._law.feedback, self.in_task_space
+        self.task = task or self.task
         self.model = model or self.model
         self.settings = settings or self.settings
         self._check_task()
@@ -224,6 +233,8 @@ class Controller:
     def postpone(self, now: float) -> None:
         """Delay tracking while no node receives commands, unless the arm is in motion."""
         self.contacts.forget()
+        if self.task is not None:
+            self.task.stop()
         if self._supervisor.status is not Status.TRACKING:
             self._supervisor.settle(now)
 
@@ -383,10 +394,14 @@ class Controller:
         return command
 
     def _move_task(self, task: Task, now: float) -> None:
-        """Move the target of the hand on, while the arm may move."""
+        """Move the target of the hand on, while the arm may move; else give it up."""
+        supervisor = self._supervisor
+        if supervisor.halted or supervisor.refused or supervisor.status in UNLED:
+            task.stop()
         if task.moves(now):
-            self._supervisor.references.feed(now)
-        task.step(now, self._supervisor.status is Status.TRACKING)
+            supervisor.references.feed(now)
+        tracking = supervisor.status is Status.TRACKING
+        task.step(now, tracking, tracking or supervisor.status is Status.HOLDING)
 
     def _begin_task(self) -> None:
         """Hold the hand where it is."""

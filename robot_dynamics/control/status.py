@@ -355,7 +355,8 @@ class Supervisor:
             near: Whether the reference is where the arm is.
         """
         blind, commanded = self.states.stale(now), not self.references.stale(now)
-        if self.status is Status.TRACKING and (blind or not commanded):
+        in_task_space = ALL_MODES[self.settings.mode].in_task_space  # where targets are reached
+        if self.status is Status.TRACKING and (blind or not (commanded or in_task_space)):
             self.paused = not self.settings.resume_by_itself
         if blind:
             self.settle(now)

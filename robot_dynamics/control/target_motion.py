@@ -161,9 +161,7 @@ class TargetMotion:
         """
         self._follows, self._flow = np.ones(1), self._none
         if self._given is not None and 0.0 < (passed := now - self._given[0]) < STREAM_S:
-            before = self._given[1]
-            turn = rotation_vector(pose.rotation @ before.rotation.T)
-            self._flow = np.concatenate([pose.translation - before.translation, turn]) / passed
+            self._flow = way_between(self._given[1], pose) / passed
             self._lasts = LATE * passed
         self._goal, self._given = (pose.rotation, pose.translation), (now, pose)
         self.arrived = self._rests = False
@@ -207,3 +205,9 @@ class TargetMotion:
             self._rests = True
         if self._rests:
             self.twist = self.acceleration = self._none
+
+
+def way_between(start: Pose, end: Pose) -> Array:
+    """Return translation and rotation vector from a pose to another, shape (6,), m and rad."""
+    turn = rotation_vector(end.rotation @ start.rotation.T)
+    return np.concatenate([end.translation - start.translation, turn])

@@ -8,19 +8,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from robot_dynamics.control.laws import Measured
-from robot_dynamics.control.target_motion import TargetMotion
+from robot_dynamics.control.target_motion import TargetMotion, way_between
 from robot_dynamics.control.task_kernel import task_kernel
 from robot_dynamics.control.task_settings import HAND, HandMobility, TaskSettings
+from robot_dynamics.control.task_space import TaskNumbers
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.variant import payload_numbers
-from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.spatial import Pose
 
 if TYPE_CHECKING:
     from robot_dynamics.control.model import Model
+    from robot_dynamics.dynamics.dynamics import Dynamics
+    from robot_dynamics.trajectory.trajectory import State
 
 WRENCH_RAMP_S = 0.2
 """Time from a wrench to another, s."""
+
+STIFFER = 10.0
+"""Factor on the stiffness of a direction from which it was too soft to hold the hand before."""
+
+BASE_AXES = frozen(np.eye(3))
+"""Axes of the root link."""
 
 
 class HandState(NamedTuple):
@@ -42,44 +51,64 @@ class Task:
         model: The arm.
         hand: Link or frame.
         settings: By default those of `HandMobility.defaults`.
+        before: A task whose kernels this one uses too.
 
     Attributes:
         hand: Name of the hand.
+        dynamics: Equations of the arm.
+        defaults: Settings that fit the arm.
         settings: See `use`.
         target: Motion of the target.
         wrench: That the hand exerts beside spring and damper, about its origin in axes of the root
             link, shape (6,), N and N m; ramped.
+        given: Last pose or twist and the time of its arrival; None once the pose is reached.
         last: Results of the last cycle; None before it.
         velocity: Joint velocities that belong to the target, shape (n,), rad/s or m/s.
     """
 
-    def __init__(self, model: Model, hand: str, settings: TaskSettings | None = None) -> None:
-        self.hand = hand
+    def __init__(
+        self,
+        model: Model,
+        hand: str,
+        settings: TaskSettings | None = None,
+        before: Task | None = None,
+    ) -> None:
+        self.hand, self.dynamics = hand, model.dynamics
         self.mobility = HandMobility(model.dynamics, hand)
-        self.settings = settings or self.mobility.defaults(model.bandwidth, model.fastest)
+        self.defaults = self.mobility.defaults(model.bandwidth, model.fastest)
+        self.settings = settings or self.defaults
         self.target = TargetMotion(self.settings.speed, self.settings.acceleration)
         self.wrench = Ramp(np.zeros(6), WRENCH_RAMP_S)
+        self.given: tuple[Pose | Array, float] | None = None
         self.last: HandState | None = None
         self._posture: Array | None = None
-        self._given: tuple[Pose | Array, float] | None = None
         self._taken: object = None
-        self._exerted = np.zeros(6)
-        self._until, self._stepped_at = -np.inf, -np.inf
+        self._asked = self._exerted = self._aimed = self._nothing = np.zeros(6)
+        self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
-        self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = {}
-        self._known: tuple[Any, ...] = ()
-        self._fitted: tuple[Array, ...] = ()
-        self._numbers = np.zeros(0)
+        self._kernels: dict[tuple[Any, ...], Callable[..., Any]] = (
+            {} if before is None else before._kernels
+        )
+        self._fastest: dict[TaskSettings, float] = {}
+        self._constants_of: tuple[Any, ...] = ()
 
     def pose(self, model: Model, q: Array) -> Pose:
         """Return the pose of the hand in the root link."""
         found = model.dynamics.pose(q, self.hand)
         return Pose(found.rotation, found.position)
 
+    def error(self, pose: Pose) -> Array:
+        """Return target minus pose in axes of the root link, shape (6,), m and rad."""
+        return way_between(pose, self.target.pose)
+
     def forget(self) -> None:
         """Forget target and wrench: from the next cycle on, the hand is held where it is."""
-        self._posture, self._given, self._until = None, None, -np.inf
-        self.wrench.aim(np.zeros(6))
+        self._posture = None
+        self.stop()
+
+    def stop(self) -> None:
+        """Give up target and wrench: the hand comes to rest on its way, and exerts no more."""
+        self.given, self._until, self._exerts_until = None, -np.inf, -np.inf
 
     def _begin(self, model: Model, measured: Measured) -> None:
         found = model.dynamics.pose(measured.q, self.hand)
@@ -87,7 +116,18 @@ class Task:
         self._posture = measured.q.copy()
 
     def use(self, settings: TaskSettings) -> None:
-        """Use other settings from the next cycle on; the controller then fades to their efforts."""
+        """Use other settings from the next cycle on; the controller then fades to their efforts.
+
+        A hand that would spring back, as it was led away while soft or free, is held where it is.
+        """
+        if settings is self.settings:
+            return
+        before, after = (s.selection * s.stiffness.diagonal() for s in (self.settings, settings))
+        far = after > STIFFER * before
+        if self.last is not None:
+            far |= (after > 0.0) & (np.abs(self.last.error) > settings.largest_error)
+        if far.any() or not np.array_equal(settings.free_axis, self.settings.free_axis):
+            self.forget()
         self.settings = settings
         self.target.use(settings.speed, settings.acceleration)
 
@@ -95,37 +135,45 @@ class Task:
 
     def aim(self, pose: Pose, now: float) -> None:
         """Give a pose of the hand in the root link, to which it moves while the arm may move."""
-        self._given, self._until = (pose, now), np.inf
+        self.given, self._until = (pose, now), np.inf
 
     def drive(self, twist: Array, now: float, lasts: float) -> None:
         """Give a twist, shape (6,), m/s and rad/s, that lasts for a time, s."""
-        self._given, self._until = (np.asarray(twist, dtype=np.float64), now), now + lasts
+        self.given, self._until = (np.asarray(twist, dtype=np.float64), now), now + lasts
 
-    def follow(
-        self, rotation: Array, position: Array, twist: Array, acceleration: Array, posture: Array
-    ) -> None:
-        """Lead the hand along a motion that is known beforehand, without limits.
+    def exert(self, wrench: Array, now: float, lasts: float) -> None:
+        """Give a wrench on the surroundings, shape (6,), that lasts for a time, s."""
+        self._asked, self._exerts_until = np.asarray(wrench, dtype=np.float64), now + lasts
 
-        Args:
-            rotation: Axes of the hand in those of the root link, shape (3, 3).
-            position: Shape (3,), m.
-            twist: Shape (6,), m/s and rad/s.
-            acceleration: Shape (6,), m/s^2 and rad/s^2.
-            posture: Joint positions for the null space, shape (n,).
-        """
-        self._posture = posture
-        self.target.follow(rotation, position, twist, acceleration)
+    def follow(self, model: Model, desired: State) -> None:
+        """Put target and posture on a motion of the joints, whatever its speed."""
+        arm = model.dynamics
+        J, pose = arm.jacobian(desired.q, self.hand), arm.pose(desired.q, self.hand)
+        acceleration = J @ desired.qdd + arm.drift(desired.q, desired.qd, self.hand)
+        self.target.follow(pose.rotation, pose.position, J @ desired.qd, acceleration)
+        self._posture = desired.q
 
     def moves(self, now: float) -> bool:
         """Return whether a target asks for motion."""
-        return self._given is not None and now < self._until
+        return self.given is not None and now < self._until
 
-    def step(self, now: float, may_move: bool) -> None:
-        """Move the target on to a time, s; to rest unless the arm may move."""
+    def step(self, now: float, may_move: bool, may_push: bool = True) -> None:
+        """Move target and wrench on to a time, s.
+
+        Args:
+            now: The time, s.
+            may_move: Whether the arm may move; otherwise the target comes to rest.
+            may_push: Whether the hand may exert a wrench; otherwise that fades to zero.
+        """
         dt, self._stepped_at = now - self._stepped_at, now
         if self._posture is None:
             return
-        given, target = self._given, self.target
+        wrench = self._asked if may_push and now < self._exerts_until else self._nothing
+        if wrench is not self._aimed:
+            self._aimed = wrench
+            self.wrench.aim(wrench)
+        self._exerted = self.wrench.value(now)
+        given, target = self.given, self.target
         if given is None or not may_move or now >= self._until:
             target.rest()
             self._taken = None
@@ -137,18 +185,41 @@ class Task:
             else:
                 target.drive(asked)
         elif isinstance(given[0], Pose) and target.arrived:
-            self._given = None
+            self.given = None
         target.step(dt)
-        self._exerted = self.wrench.value(now)
+
+    def prepare(
+        self,
+        model: Model,
+        mode: str,
+        settings: TaskSettings | None = None,
+        endpoint: str | None = None,
+    ) -> None:
+        """Compute and compile for a law what a loop must not wait for.
+
+        Args:
+            model: The arm.
+            mode: The law.
+            settings: By default the present ones.
+            endpoint: Frame that may carry a payload; by default none.
+        """
+        settings = settings or self.settings
+        self._own_frequency(settings)
+        for place in {None, endpoint}:
+            self._kernel(model.dynamics, mode, settings.projector, place)
+        self.pose(model, self._none)
 
     def kernel(self, model: Model, mode: str) -> Callable[..., Any]:
         """Return the kernel of a law, compiled when it is first needed."""
         place = model.frame if model.payload is not None else None
-        key = (model.dynamics, mode, self.settings.projector, place)
+        return self._kernel(model.dynamics, mode, self.settings.projector, place)
+
+    def _kernel(
+        self, dynamics: Dynamics, mode: str, projector: str, place: str | None
+    ) -> Callable[..., Any]:
+        key = (dynamics, self.hand, mode, projector, place)
         if key not in self._kernels:
-            self._kernels[key] = task_kernel(
-                model.dynamics, self.hand, mode, self.settings.projector, place
-            )
+            self._kernels[key] = task_kernel(dynamics, self.hand, mode, projector, place)
         return self._kernels[key]
 
     def effort(self, model: Model, mode: str, measured: Measured) -> Array:
@@ -168,8 +239,7 @@ class Task:
 
     def inputs(self, model: Model, measured: Measured) -> list[Any]:
         """Return the inputs of a kernel in this cycle; see `task_space.input_shapes`."""
-        target, fitted = self.target, self._fit(model)
-        axes = target.rotation if self.settings.axes == HAND else np.eye(3)
+        target, constants = self.target, self._constants(self.settings, model)
         inputs: list[Any] = [
             *measured,
             target.rotation,
@@ -177,43 +247,52 @@ class Task:
             target.twist,
             target.acceleration,
             self._exerted,
-            axes,
-            *fitted,
+            target.rotation if self.settings.axes == HAND else BASE_AXES,
+            *constants[:-1],
             self._posture,
-            self._numbers,
+            constants[-1],
             self._none if model.rotor_inertia is None else model.rotor_inertia,
         ]
         if model.payload is not None:
             inputs.append(payload_numbers(model.payload))
         return inputs
 
-    def _fit(self, model: Model) -> tuple[Array, ...]:
-        """Return the inputs `root` to `free_axis`, with feedback that fits the loop."""
-        settings = self.settings
-        known = settings, model.fastest, model.bandwidth
-        if self._known == known:
-            return self._fitted
-        share = min(1.0, model.fastest / self.mobility.fastest_mode(settings.stiffness))
-        damping = self.mobility.force_damping(settings, model.bandwidth)
-        if settings.damping is not None:
-            damping = share * settings.damping
-        self._numbers = np.array(
-            [
-                settings.damping_ratio if settings.damping is None else 0.0,
+    def _constants(self, settings: TaskSettings, model: Model) -> tuple[Array, ...]:
+        """Return the inputs that only settings and loop determine, in order, then `numbers`."""
+        known, fastest = (settings, model.fastest, model.bandwidth), model.fastest
+        if self._constants_of[:3] != known:
+            share, given = self.share(settings, fastest), settings.damping
+            numbers = TaskNumbers(
+                0.0 if given is not None else settings.damping_ratio,
                 self.mobility.heaviest,
                 self.mobility.length,
-                min(settings.posture_frequency, model.fastest),
-                min(settings.settling, model.fastest),
-            ]
-        )
-        self._fitted = (
-            share * settings.root,
-            damping,
-            np.linalg.inv(settings.inertia),
-            settings.largest_error,
-            settings.selection,
-            settings.held,
-            settings.free_axis,
-        )
-        self._known = known
-        return self._fitted
+                min(settings.posture_frequency, fastest),
+                min(settings.settling, fastest),
+            )
+            constants = (
+                share * settings.root,
+                self.mobility.force_damping(settings, model.bandwidth)
+                if given is None
+                else share * given,
+                np.linalg.inv(settings.inertia),
+                settings.largest_error,
+                settings.selection,
+                settings.held,
+                settings.free_axis,
+                np.array(numbers),
+            )
+            self._constants_of = (*known, constants)
+        found: tuple[Array, ...] = self._constants_of[3]
+        return found
+
+    def share(self, settings: TaskSettings, fastest: float) -> float:
+        """Return the share of its natural frequencies that a stiffness has in a loop."""
+        return min(1.0, fastest / self._own_frequency(settings))
+
+    def _own_frequency(self, settings: TaskSettings) -> float:
+        """Return the largest natural frequency under the stiffness of some settings, rad/s."""
+        if settings not in self._fastest:
+            last = list(self._fastest.items())[-1:]  # which a loop may still use
+            found = self.mobility.fastest_mode(settings.stiffness)
+            self._fastest = {**dict(last), settings: found}
+        return self._fastest[settings]

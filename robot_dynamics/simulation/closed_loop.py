@@ -10,14 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from robot_dynamics.control.control_cycle import ControlCycle, CycleState
-from robot_dynamics.control.laws import (
-    MODES,
-    TASK_MODES,
-    Measured,
-    Reference,
-    position_error,
-)
-from robot_dynamics.control.limits import effort_limits, saturate
+from robot_dynamics.control.laws import MODES, TASK_MODES, Measured, position_error
+from robot_dynamics.control.limits import effort_limits
 from robot_dynamics.control.model import Model, continuous_joints
 from robot_dynamics.control.setpoint import ReferenceSegment
 from robot_dynamics.control.settings import Settings
@@ -167,10 +161,11 @@ class LawController:
 
     Args:
         model: The arm and its gains.
-        mode: One of `control.MODES`.
+        mode: One of `control.MODES`, or of `control.laws.TASK_MODES` with a task.
         period: Time from one call to the next, s.
         effort_rate: Largest change of effort, N m/s or N/s, shape (n,) or one number.
         limit: Largest effort, shape (n,), N m or N; by default that of the URDF.
+        task: Of the modes in task space: its hand follows that of the desired motion.
 
     Raises:
         UnknownNameError: If there is no such mode.
@@ -184,14 +179,16 @@ class LawController:
         period: float,
         effort_rate: npt.ArrayLike = np.inf,
         limit: Array | None = None,
+        task: Task | None = None,
     ) -> None:
-        check_known("mode", mode, "robot_dynamics.control", MODES)
-        self.model, self.period = model, period
+        laws = MODES if task is None else TASK_MODES
+        check_known("mode", mode, "robot_dynamics.control", laws)
+        self.model, self.period, self._task = model, period, task
         robot = model.dynamics.robot
         settings = Settings(
             mode, effort_rate=np.asarray(effort_rate, dtype=np.float64), longest_cycle=period
         )
-        self._law, self._none = MODES[mode], np.zeros((2, robot.dof))
+        self._law, self._none = laws[mode], np.zeros((2, robot.dof))
         self._cycle = ControlCycle(robot.dof, model.continuous)
         self._cycle.use(settings, effort_limits(robot) if limit is None else limit)
         self._state: Array | None = None
@@ -203,34 +200,9 @@ class LawController:
         if state is None:  # the rate limit starts from the effort of gravity
             state = np.array(CycleState(model.gravity(desired.q), zero, zero, zero))
         motion = ReferenceSegment.at(desired.q, desired.qd, model.feedforward(*desired))
+        if self._task is not None:
+            self._task.follow(model, desired)
         self._state, _, _ = self._cycle.closed_loop(
-            self._law, model, motion, self._none, measured, state, self.period
+            self._law, model, motion, self._none, measured, state, self.period, task=self._task
         )
         return self._state[0]
-
-
-class HandController:
-    """A law in task space that leads the hand along the desired motion, within the effort limits.
-
-    Args:
-        model: The arm.
-        mode: One of `control.laws.TASK_MODES`.
-        task: The hand; its target is the pose of the hand in the desired motion.
-
-    Raises:
-        UnknownNameError: If there is no such mode.
-    """
-
-    def __init__(self, model: Model, mode: str, task: Task) -> None:
-        check_known("mode", mode, "task space", TASK_MODES)
-        self._law, self._model, self._task = TASK_MODES[mode], model, task
-        self._limit = effort_limits(model.dynamics.robot)
-
-    def __call__(self, _t: float, desired: State, measured: Measured) -> Array:
-        """Return the efforts of this cycle, shape (n,)."""
-        arm, hand = self._model.dynamics, self._task.hand
-        J, pose = arm.jacobian(desired.q, hand), arm.pose(desired.q, hand)
-        acceleration = J @ desired.qdd + arm.drift(desired.q, desired.qd, hand)
-        self._task.follow(pose.rotation, pose.position, J @ desired.qd, acceleration, desired.q)
-        reference = Reference(desired.q, desired.qd, np.zeros_like(desired.q), self._task)
-        return saturate(self._law.effort(self._model, reference, measured), self._limit).tau

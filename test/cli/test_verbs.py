@@ -192,6 +192,14 @@ def test_the_help_of_every_verb_has_examples_that_its_parser_takes(verb, capsys)
             ["simulate", "planar_2r", "--record", "run.bag"],
             "robot-dynamics simulate: run.bag: is to hold a recording; name it run.mcap",
         ),
+        (
+            ["simulate", "ur5", "--mode", "cartesian_impedance"],
+            "robot-dynamics simulate: frame: robot 'ur5' has 2 tips (ee_link, tool0); say which",
+        ),
+        (
+            ["simulate", "planar_2r", "--mode", "cartesian_impedance", "--record", "run.mcap"],
+            "robot-dynamics simulate: --mode prints a table; leave out --output and --record",
+        ),
     ],
 )
 def test_bad_input_is_answered_with_one_line(words, message, capsys):

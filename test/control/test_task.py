@@ -1,5 +1,6 @@
 """The hand under a controller: held, led to targets at limited speed, and stopped."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -112,6 +113,42 @@ def test_a_target_waits_while_the_arm_settles_and_ends_with_a_stop():
     assert np.linalg.norm(loop.run(0.5).pose.translation - rest) < 1e-3
 
 
+def test_targets_are_given_up_while_the_arm_may_not_follow_them():
+    loop = Loop(IMPEDANCE, resume_by_itself=False).run(0.4)
+    start, arm = loop.pose, loop.controller
+    goal = Pose(start.rotation, start.translation + [0.0, 0.1, 0.0])
+    push = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
+
+    def stays(begin, end):
+        loop.task.aim(goal, loop.now)
+        loop.task.exert(push, loop.now, lasts=np.inf)
+        begin()
+        loop.run(0.2)
+        end()
+        moved = loop.run(0.5).pose.translation - start.translation
+        assert np.abs(moved).max() < 1e-6
+        assert not loop.task.moves(loop.now)
+
+    stays(lambda: arm.refuse("states are too slow"), lambda: arm.refuse(""))
+    stays(lambda: arm.postpone(loop.now), lambda: None)
+    stays(lambda: arm.activate(arm.model.gravity(loop.q)), lambda: None)
+    # One after the other moves the hand, without `resume`
+    for place in (goal, start):
+        loop.task.aim(place, loop.now)
+        loop.run(2.0)
+        assert np.abs(loop.pose.translation - place.translation).max() < 2e-3
+    assert loop.controller.status is Status.HOLDING
+
+
+def test_a_wrench_pushes_while_it_lasts():
+    loop = Loop(IMPEDANCE).run(0.4)
+    start, settings = loop.pose.translation, loop.task.settings
+    loop.task.exert(np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0]), loop.now, lasts=1.0)
+    pushed = loop.run(0.99).pose.translation - start
+    assert abs(pushed[0] * settings.stiffness[0, 0] - 10.0) < 0.1  # N, once it has settled
+    assert np.abs(loop.run(1.5).pose.translation - start).max() < 1e-4
+
+
 def test_modes_and_stiffness_change_without_a_step():
     loop = Loop(IMPEDANCE).run(0.3, push=np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
     push = np.array([10.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -130,6 +167,22 @@ def test_modes_and_stiffness_change_without_a_step():
         last = loop.run(0.5, push).efforts[-1]
 
 
+@pytest.mark.parametrize(
+    "soft", [{"stiffness": np.zeros(6)}, {"controlled": ("free",) * 3 + ("motion",) * 3}]
+)
+def test_a_hand_that_was_led_away_while_soft_is_held_where_it_is(soft):
+    loop = Loop(IMPEDANCE).run(0.3)
+    usual = loop.task.settings
+    loop.task.use(replace(usual, **soft))
+    before = loop.pose.translation
+    loop.run(0.5, push=np.array([20.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    led = loop.run(0.5).pose.translation
+    assert led[0] - before[0] > 0.02
+    loop.task.use(usual)
+    loop.controller.change(model=loop.controller.model)
+    assert np.linalg.norm(loop.run(0.5).pose.translation - led) < 0.01  # it stops its drift
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_an_unreachable_target_stretches_the_arm_without_shaking(mode):
     loop = Loop(mode).run(0.5)
@@ -138,6 +191,8 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode):
     reach = np.linalg.norm(loop.pose.translation - [0.0, 0.0, 0.333])
     assert reach > 0.75
     assert loop.task.last.singularity > 0.5
+    loop.task.use(loop.task.settings)  # as after every change of the model
+    assert np.abs(loop.run(0.1).task.last.error).max() > 0.3
     late = np.array(loop.efforts[-1000:])
     assert np.ptp(late, axis=0).max() < 0.5  # N m: it rests
     assert max(loop.speeds[-1000:]) < 0.02

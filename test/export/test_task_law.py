@@ -81,5 +81,5 @@ def test_the_command_writes_a_file_and_refuses_what_is_no_hand(tmp_path, capsys)
     assert text.isascii()
     assert "input: of the target in the root link 'base_link'" in text
     capsys.readouterr()
-    assert main(["export", "law", "ur5", "--hand", "nix"]) == 1
+    assert main(["export", "law", "ur5", "--frame", "nix"]) == 1
     assert "no frame 'nix' in robot 'ur5'" in capsys.readouterr().err

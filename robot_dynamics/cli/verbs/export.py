@@ -3,7 +3,7 @@
     robot-dynamics export controller arm.urdf -o ~/ros2_ws/src
     robot-dynamics export controller panda --lock panda_finger_joint1=0.02 --payload 1.2
     robot-dynamics export controller arm.urdf --name my_arm_controllers --force
-    robot-dynamics export law ur5 --mode cartesian_impedance --hand tool0 --output impedance.c
+    robot-dynamics export law ur5 --mode cartesian_impedance --frame tool0 --output impedance.c
 
 `law` writes a law in task space and the motion of its target as two C99 functions. `controller`
 writes a package for colcon with a ros2_control controller of the robot. A package that was changed
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_robot(law)
     law.add_argument("--mode", choices=list(TASK_MODES), default=IMPEDANCE)
     law.add_argument(
-        "--hand", metavar="FRAME", help="link or frame that is controlled (default: the only tip)"
+        "--frame", help="the hand: link or frame that is controlled (default: the only tip)"
     )
     law.add_argument("--projector", choices=PROJECTORS, default=CONSISTENT)
     law.add_argument("--float", action="store_true", help="in single precision")
@@ -114,7 +114,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _law(arguments: argparse.Namespace) -> int:
     """Write a law in task space, or print it."""
     robot = locked(load_robot(arguments.robot), arguments.lock)
-    hand = only_tip(robot) if arguments.hand is None else arguments.hand
+    hand = only_tip(robot) if arguments.frame is None else arguments.frame
     scalar = "float" if arguments.float else "double"
     text = task_law_source(Dynamics(robot), hand, arguments.mode, arguments.projector, scalar)
     if arguments.output is None:

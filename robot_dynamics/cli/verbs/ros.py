@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics.cli.arguments import load_robot, number_list, positive, take_negative_lists
-from robot_dynamics.control import MODES
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.trajectory import Waypoints
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     echo.add_argument("--count", type=int, default=0, help="how many (default: until Ctrl-C)")
     actions.add_parser("topics", help="names and types of all topics")
     mode = actions.add_parser("mode", help="set the mode of controller_node")
-    mode.add_argument("mode", choices=list(MODES))
+    mode.add_argument("mode", choices=list(ALL_MODES))
     payload = actions.add_parser("payload", help="report a payload to the nodes; 0 for none")
     payload.add_argument("mass", type=float, help="kg")
     payload.add_argument("--com", default="0,0,0", help="centre of mass, m (default: 0,0,0)")

@@ -4,8 +4,8 @@ robot-dynamics simulate ur5
 robot-dynamics simulate panda --mass-error 10 --output out     a model too light; a picture
 robot-dynamics simulate arm.urdf --duration 20 --rate 500
 robot-dynamics simulate arm.urdf --motion excitation.csv --record run.mcap   for identify
-robot-dynamics simulate ur5 --mode cartesian_impedance         the hand by a law in task space
 robot-dynamics simulate panda --record run.mcap                for replay, plot, Foxglove, ros2 bag
+robot-dynamics simulate panda --mode cartesian_impedance --frame panda_hand    errors of the hand
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from robot_dynamics.cli.recordings import add_lock, lock_positions, locked, read
 from robot_dynamics.cli.tracking_report import CONTROL, Comparison, draw, tracking_table
 from robot_dynamics.control import (
     MODES,
-    TASK_MODES,
     Friction,
     Measured,
     Model,
@@ -40,16 +39,26 @@ from robot_dynamics.control import (
     gains_for,
     saturate,
 )
+from robot_dynamics.control.laws import TASK_MODES
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import DIRECTIONS, FREE
+from robot_dynamics.control.task_settings import DIRECTIONS
+from robot_dynamics.control.task_space import rotation_vector
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import only_tip
-from robot_dynamics.simulation import Controller, Plant, check_physical, simulate, with_mass_scaled
-from robot_dynamics.simulation.closed_loop import HandController
+from robot_dynamics.simulation import (
+    Controller,
+    LawController,
+    Log,
+    Plant,
+    check_physical,
+    simulate,
+    with_mass_scaled,
+)
 from robot_dynamics.trajectory import State, Trajectory, excitation, interpolate
 
 
@@ -64,6 +73,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a .csv or .yaml trajectory to follow, or a recording of one (default: an excitation)",
     )
     add_lock(parser, "joints that the motion leaves out, and where they stand (rad or m)")
+    parser.add_argument(
+        "--mode", choices=list(TASK_MODES), help="follow with the hand, and compare its errors"
+    )
+    parser.add_argument("--frame", help="the hand with --mode (default: the only tip)")
     parser.add_argument("--output", type=output_folder, help="folder for a picture (default: none)")
     parser.add_argument(
         "--record",
@@ -71,12 +84,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="an .mcap to write: the runs one behind the other, as `demo --record` has them",
     )
-    parser.add_argument(
-        "--mode",
-        choices=list(TASK_MODES),
-        help="lead the hand along the motion by a law in task space instead; prints its errors",
-    )
-    parser.add_argument("--hand", metavar="FRAME", help="of --mode (default: the only tip)")
     add_json(parser)
 
 
@@ -95,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         real = with_mass_scaled(robot, 1.0 + arguments.mass_error / 100.0)
     plant = Plant(real, step=1.0 / arguments.rate)
     if arguments.mode is not None:
-        return _simulate_hand(arguments, model, plant, motion)
+        return _follow_with_hand(arguments, model, plant, motion)
     progress = Console(stderr=True)
     modes = track(CONTROL, "following the motion", console=progress, transient=True,
                   disable=not progress.is_terminal)  # fmt: skip
@@ -123,50 +130,44 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _simulate_hand(
+def _follow_with_hand(
     arguments: argparse.Namespace, model: Model, plant: Plant, motion: Trajectory
 ) -> int:
-    """Lead the hand along a motion, and print how far it is off."""
-    for name in ("output", "record"):
-        if getattr(arguments, name) is not None:
-            raise ArgumentError(f"--{name} shows modes of joints; leave it out beside --mode")
-    robot = model.dynamics.robot
-    hand = arguments.hand or only_tip(robot)
-    task = Task(model, hand)
-    law = HandController(model, arguments.mode, task)
-    log = simulate(plant, law, motion, rate=arguments.rate)
-    desired, actual = (model.dynamics.pose(q, hand) for q in (log.q_d, log.q))
-    off = np.linalg.norm(desired.position - actual.position, axis=1)
-    turns = np.einsum("nij,nij->n", desired.rotation, actual.rotation)  # traces of R_d^T R
-    turned = np.arccos(np.clip((turns - 1.0) / 2.0, -1.0, 1.0))
-    share = np.max(log.peak_effort / effort_limits(robot))
-    numbers = {
-        "mode": arguments.mode,
-        "hand": hand,
-        "rms_position_error": float(np.sqrt(np.mean(off**2))),
-        "peak_position_error": float(off.max()),
-        "rms_rotation_error": float(np.sqrt(np.mean(turned**2))),
-        "peak_rotation_error": float(turned.max()),
-        "peak_effort_share": float(share),
-        "stiffness": np.diag(task.settings.stiffness),
-        "controlled": task.settings.controlled,
+    """Simulate a mode of the hand beside feedforward, and print the errors of the hand."""
+    if arguments.output is not None or arguments.record is not None:
+        raise ArgumentError("--mode prints a table; leave out --output and --record")
+    robot, mode, period = model.dynamics.robot, arguments.mode, 1.0 / arguments.rate
+    hand = arguments.frame or only_tip(robot)
+    robot.frame(hand)
+    tuner, gains = Tuner(model.dynamics), model.gains
+    model = tuner.model(model, gains, model.bandwidth, Sampling.of(period))
+    laws = {
+        "feedforward": LawController(model, "feedforward", period=period),
+        mode: LawController(model, mode, period=period, task=Task(model, hand)),
     }
+    errors = {
+        name: hand_errors(model, hand, simulate(plant, law, motion, rate=arguments.rate))
+        for name, law in laws.items()
+    }
+    rms = {name: np.sqrt(np.mean(error**2, axis=0)) for name, error in errors.items()}
+    peak = {name: np.abs(error).max(axis=0) for name, error in errors.items()}
     if arguments.json:
-        print_json(numbers)
+        print_json({"hand": hand, "directions": DIRECTIONS, "rms_error": rms, "peak_error": peak})
         return 0
-    console = wide_console()
-    free = [d for d, what in zip(DIRECTIONS, task.settings.controlled, strict=True) if what == FREE]
-    table = plain_table(f"{arguments.mode} of '{hand}', masses {arguments.mass_error:+g} %", [])
-    for heading in ("error of the hand", "RMS", "peak"):
-        table.add_column(heading, justify="left" if heading.startswith("error") else "right")
-    for name, error in (("position, mm", off), ("rotation, mrad", turned)):
-        rms = float(np.sqrt(np.mean(error**2)))
-        table.add_row(name, f"{1e3 * rms:.3f}", f"{1e3 * error.max():.3f}")
-    console.print(table)
-    if free:
-        console.print(f"not controlled: {', '.join(free)}")
-    console.print(f"peak effort: {100.0 * share:.0f} % of its limit")
+    headings = [f"{what}\n{name}" for name in errors for what in ("RMS", "peak")]
+    table = plain_table(f"{hand}, masses {arguments.mass_error:+g} %", ["error", ""], headings)
+    for k, direction in enumerate(DIRECTIONS):
+        cells = [1e3 * found[name][k] for name in errors for found in (rms, peak)]
+        table.add_row(direction, "mm" if k < 3 else "mrad", *(f"{cell:.3f}" for cell in cells))
+    wide_console().print(table)
     return 0
+
+
+def hand_errors(model: Model, hand: str, log: Log) -> Array:
+    """Return desired minus measured pose of the hand in the root link, shape (N, 6), m and rad."""
+    desired, measured = (model.dynamics.pose(q, hand) for q in (log.q_d, log.q))
+    turns = desired.rotation @ np.swapaxes(measured.rotation, -1, -2)
+    return np.hstack([desired.position - measured.position, [rotation_vector(R) for R in turns]])
 
 
 def _motion(arguments: argparse.Namespace, robot: Robot) -> Trajectory:

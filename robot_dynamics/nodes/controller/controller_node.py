@@ -18,7 +18,6 @@ from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 from robot_dynamics.control import (
-    MODES,
     Actuators,
     Command,
     Controller,
@@ -29,10 +28,13 @@ from robot_dynamics.control import (
     gains_for,
     position_error,
 )
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.control.rest import Rest
 from robot_dynamics.control.sampling.loop_tuning import LoopTuning
 from robot_dynamics.control.setpoint import ReferenceHistory, ReferenceSegment
-from robot_dynamics.control.settings import ZERO_EFFORT
+from robot_dynamics.control.settings import ZERO_EFFORT, Settings
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -44,6 +46,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
+from robot_dynamics.nodes.controller.hand_control import HandControl
 from robot_dynamics.nodes.controller.standby import Lease, Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
@@ -93,6 +96,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     Attributes:
         arm: The model with its loads.
+        hand: Control of the hand; None in a standby controller, which only holds the joints.
         tuning: Feedback that fits the sampling of the states.
         standby: Monitors the commands of another controller; None in the primary controller.
         lease: The right to command; None in a standby controller.
@@ -132,10 +136,12 @@ class ControllerNode(RobotNode[ControllerParameters]):
             CollisionParameters, "collision", changed=lambda _: self._use_settings()
         )
         self._joints.bound(lambda: self.arm.rotor_inertia)
+        self.hand = None if parameters.standby else HandControl(self)
         self._use_settings()
-        self._in_use = (self.arm.at, self._settings)
-        self.controller = Controller(self.arm.at(monotonic()), self._settings)
-        MODES[parameters.mode].prepare(self.controller.model)
+        self._prepare(parameters.mode, self.arm.base)
+        self._in_use = self._wanted
+        task = None if self.hand is None else self.hand.task
+        self.controller = Controller(self.arm.at(monotonic()), self._settings, task)
         self.reference = DirectReader("reference", names, ("position", "velocity", "effort"))
         self._history = ReferenceHistory(MAX_EXTRAPOLATION_S)
         self._reference_at = 0.0
@@ -170,6 +176,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         self.every(PUBLISHER_CHECK_PERIOD_S, self.report.look_for_others)
         self.every(RETUNE_PERIOD_S, self._retune)
         self.every(RETUNE_PERIOD_S, self.report.announce)
+        if self.hand is not None:
+            self.every(RETUNE_PERIOD_S, self.hand.report)
 
     def activate(self) -> None:
         """See `ManagedNode.activate`: the first command holds the arm where it is."""
@@ -191,6 +199,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         if self.lease is not None:
             self.lease.acquire()
             inputs.append(self.lease.revocations)
+        if self.hand is not None:
+            inputs += self.hand.inputs
         self.report.begin()
         self.start_task(self.tick, inputs=inputs, trigger=self._states_in)
 
@@ -272,7 +282,7 @@ class ControllerNode(RobotNode[ControllerParameters]):
         """See `RobotNode.update_robot`: efforts fade to the new equations."""
         self._check_effort_limits(robot)
         dynamics, output = Dynamics(robot, self.parameters.formulation), self._output_of(robot)
-        MODES[self.parameters.mode].prepare(replace(self.arm.base, dynamics=dynamics))
+        self._prepare(self.parameters.mode, replace(self.arm.base, dynamics=dynamics))
         self.robot = robot  # whose ranges the settings depend on
         self._use_settings()
         self.tuning.use(dynamics)
@@ -294,6 +304,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         answered = self._answer(now)
         if self._unmeasured and now >= self._measure_at:
             self._measure_states(now, answered)
+        if answered and self.hand is not None:
+            self.hand.publish(now)
 
     def _answer(self, now: float) -> bool:
         """Publish the command of this cycle, if any; return whether there was one."""
@@ -348,11 +360,13 @@ class ControllerNode(RobotNode[ControllerParameters]):
             return
         self._inhibited_at = now  # look again later
         q, reference = self.states.position, self.reference
+        if self.hand is not None and now - self.hand.asked_at < RETURN_AFTER_S:
+            return
         if self.controller.status in (Status.STOPPED, Status.PAUSED):
             return
         if np.abs(self.states.velocity).max() > AT_REST:
             return
-        if reference.complete:
+        if reference.complete and not self.controller.in_task_space:
             error = position_error(reference.position, q, self.arm.base.continuous)
             if max(np.abs(reference.velocity).max(), np.abs(error).max()) > AT_REST:
                 return
@@ -394,12 +408,20 @@ class ControllerNode(RobotNode[ControllerParameters]):
 
     def _take_up_changes(self, now: float) -> None:
         """Apply changed parameters and loads; loads are ramped, other changes fade."""
-        model, wanted = self.arm.at(now), (self.arm.at, self._settings)
-        if wanted != self._in_use:
-            self.controller.change(model, self._settings)
-            self._in_use = wanted
-        else:
+        model, wanted = self.arm.at(now), self._wanted
+        if wanted == self._in_use:
             self.controller.model = model
+            return
+        task, settings = wanted[2] or (None, None)
+        self.controller.change(model, wanted[1], task)
+        if task is not None and settings is not None:
+            task.use(settings)
+        self._in_use = wanted
+
+    @property
+    def _wanted(self) -> tuple[object, Settings, tuple[Task, TaskSettings] | None]:
+        """Model, settings and controlled hand for the loop from the next cycle on."""
+        return self.arm.at, self._settings, None if self.hand is None else self.hand.wanted
 
     def _reference_at_state(self) -> ReferenceSegment:
         """Return the reference at the time of the state, with the latest feedforward.
@@ -444,14 +466,22 @@ class ControllerNode(RobotNode[ControllerParameters]):
     def check(self, value: ControllerParameters) -> None:
         """See `RobotNode.check`."""
         check_gravity(value.gravity)
+        if self.configured and self.hand is not None and ALL_MODES[value.mode].in_task_space:
+            self.hand.frame(value.mode)
 
     def changed(self, value: ControllerParameters) -> None:
         """Use new settings from the next cycle on."""
         if value.mode != self._settings.mode:
             self.get_logger().info(f"mode '{value.mode}', before '{self._settings.mode}'")
-        MODES[value.mode].prepare(self.controller.model)
+        self._prepare(value.mode, self.controller.model)
         self.arm.changed()
         self._use_settings()
+
+    def _prepare(self, mode: str, model: Model) -> None:
+        """Compile a mode before the loop uses it."""
+        ALL_MODES[mode].prepare(model)
+        if self.hand is not None:
+            self.hand.prepare(mode, model)
 
     def _on_joint_changed(self, values: str) -> None:
         self.get_logger().info(values)

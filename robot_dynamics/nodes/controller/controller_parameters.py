@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from robot_dynamics.control import MODES, Gains, Settings, SoftLimits
+from robot_dynamics.control import Gains, Settings, SoftLimits
 from robot_dynamics.control.collision import REACTIONS, Collision, default_thresholds
 from robot_dynamics.control.gains import (
     DEFAULT_BANDWIDTH,
@@ -17,6 +17,7 @@ from robot_dynamics.control.gains import (
     feedback_rate,
     largest_integral_gain,
 )
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.limits import default_effort_rates, default_tracking_errors
 from robot_dynamics.control.sampling.stability import stability_limit
 from robot_dynamics.control.sampling.tuning import DEFAULT_PERIOD_S, Sampling
@@ -49,7 +50,7 @@ MAX_CYCLE_PERIODS = 5.0
 class ControllerParameters(ActuatorParameters, ModelParameters):
     """Parameters of controller_node."""
 
-    mode: str = parameter(Settings.mode, "Control law", one_of=MODES)
+    mode: str = parameter(Settings.mode, "Control law", one_of=ALL_MODES)
     bandwidth: float = parameter(
         DEFAULT_BANDWIDTH,
         "Natural frequency of each joint under the default gains, rad/s",
@@ -329,8 +330,11 @@ class JointParameters:
         collision: CollisionParameters,
     ) -> Settings:
         """Return the present settings; a damper acts above these velocities, by joint."""
+        shared = {name: getattr(parameters, name) for name in SHARED}
+        if parameters.standby and parameters.mode in TASK_MODES:
+            shared["mode"] = Settings.mode  # it only brings the joints to rest and holds them
         return Settings(
-            **{name: getattr(parameters, name) for name in SHARED},
+            **shared,
             effort_rate=self.limits("effort_rate"),
             soft_limits=self._soft_limits(robot, velocity),
             tracking_limit=self.limits("tracking_error"),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from diagnostic_msgs.msg import KeyValue
 
-from robot_dynamics.control import MODES, Status, position_error
+from robot_dynamics.control import Status, position_error
 from robot_dynamics.control.collision import NONE, hand_wrench
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.nodes.ros.diagnostics import Fault, Level
 from robot_dynamics.nodes.ros.messages import UNFOLLOWED_TOPIC
 from robot_dynamics.nodes.ros.topics import (
@@ -41,6 +42,13 @@ SATURATED_SHARE = 0.1
 
 NOTHING = "nothing"
 """Controllers that stand by where there are none."""
+
+OF_HAND = {
+    Status.SETTLING: "holding still for a moment before targets of the hand are followed",
+    Status.TRACKING: "moving the hand to its target",
+    Status.HOLDING: "holding the hand: no target asks for motion",
+}
+"""Words for a status in the modes that control the hand."""
 
 LEASE_REVOKED = "lease revoked: a standby controller commands"
 
@@ -115,7 +123,7 @@ class ControllerReport:
             return f"{status.value}; {resume}"
         if status in (Status.SILENT, Status.RESUMED):  # and not BLIND, after which a motion goes on
             return status.value
-        if not MODES[node.parameters.mode].feedback:
+        if not ALL_MODES[node.parameters.mode].feedback:
             return f"mode '{node.parameters.mode}' follows no reference"
         if not node.listened_to and monotonic() > self._began + DISCOVERY_S:
             return f"no node subscribes to {node.command.topic}"
@@ -188,7 +196,11 @@ class ControllerReport:
         elif status is Status.HOLDING and not self._node.listened_to:
             log.info(f"holding still: no node subscribes to {node.command.topic} yet")
         else:
-            log.info(status.value)
+            log.info(self._words_for(status))
+
+    def _words_for(self, status: Status) -> str:
+        in_task_space = self._node.controller.in_task_space
+        return OF_HAND.get(status, status.value) if in_task_space else status.value
 
     def _reason_of_stop(self) -> str:
         """Return what stopped the arm, with numbers, and the likely cause."""
@@ -247,6 +259,7 @@ class ControllerReport:
             "stands by": self._stand_by or NOTHING,
             "tracking error (rad or m)": error,
             **self._external(),
+            **({} if node.hand is None else node.hand.values()),
             "cycles saturated": {name: int(count) for name, count in cycles if count},
             "feedback": tuning.describe(),
             "actuator_space": node.parameters.actuator_space,
@@ -281,7 +294,7 @@ class ControllerReport:
             return "standing by: another node commands"
         if self._node.lease is not None and self._node.lease.ended:
             return LEASE_REVOKED
-        return (self.status or Status.WAITING).value
+        return self._words_for(self.status or Status.WAITING)
 
     def faults(self) -> list[Fault]:
         """Return the present faults."""

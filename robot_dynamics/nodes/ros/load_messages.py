@@ -35,7 +35,7 @@ def wrench_from_msg(msg: WrenchStamped) -> Array:
         ArgumentError: If a number is not finite, or too large.
     """
     wrench = [*_xyz(msg.wrench.force), *_xyz(msg.wrench.torque)]
-    _check_sizes([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
+    check_sizes([f"{part}.{axis}" for part in ("force", "torque") for axis in "xyz"], wrench)
     return np.array(wrench)
 
 
@@ -51,7 +51,7 @@ def body_from_msg(msg: InertiaStamped) -> tuple[float, list[float], list[float]]
     com = [*_xyz(body.com)]
     moments = [body.ixx, body.ixy, body.ixz, body.iyy, body.iyz, body.izz]
     names = ("m", "com.x", "com.y", "com.z", "ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-    _check_sizes(names, [body.m, *com, *moments])
+    check_sizes(names, [body.m, *com, *moments])
     if body.m < 0.0:
         raise ArgumentError(f"m is {body.m:g} kg; a mass must be zero or positive")
     return body.m, com, moments
@@ -78,7 +78,12 @@ def payload_msg(
     return msg
 
 
-def _check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
+def check_sizes(names: Sequence[str], values: Sequence[float]) -> None:
+    """Check numbers of a message.
+
+    Raises:
+        ArgumentError: If a number is not finite, or too large.
+    """
     for name, value in zip(names, values, strict=True):
         if not math.isfinite(value):
             raise ArgumentError(f"{name} is {value:g}; every number must be finite")

@@ -141,6 +141,8 @@ class Described:
     def _refusal(self, value: Any) -> ArgumentError:
         if isinstance(value, str):
             value = f"'{value}'"
+        elif _is_sequence(value):  # rclpy has arrays of its own
+            value = list(value)
         return ArgumentError(
             f"parameter '{self.name}' is {value}; give {self.allowed} ({self.spec.description})"
         )

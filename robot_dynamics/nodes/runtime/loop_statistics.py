@@ -169,14 +169,15 @@ class Input:
 
     Args:
         topic: Name of the topic.
+        rare: Whether the messages may end at any time.
 
     Attributes:
         count: Number of messages.
         at: Steady time of the last one, s.
     """
 
-    def __init__(self, topic: str) -> None:
-        self.topic = topic
+    def __init__(self, topic: str, *, rare: bool = False) -> None:
+        self.topic, self.rare = topic, rare
         self.count, self.at = 0, 0.0
 
     @property
@@ -190,7 +191,7 @@ def stale_inputs(inputs: Iterable[Input]) -> list[Fault]:
     return [
         Fault(Level.STALE, f"no {source.topic} for {source.age:.1f} s")
         for source in inputs
-        if source.age is not None and source.age > STALE_AFTER_S
+        if source.age is not None and source.age > STALE_AFTER_S and not source.rare
     ]
 
 

@@ -116,6 +116,8 @@ class OnlineModel:
 
     Attributes:
         at: Returns the model at a steady time, s; the same object while nothing changes.
+        prepare: Called with a model and the frame that is about to carry its load, before `at`
+            returns it.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class OnlineModel:
         motion: Callable[[], Trajectory | None] = lambda: None,
     ) -> None:
         self._node, self._motion = node, motion
+        self.prepare: Callable[[Model, str | None], None] = lambda model, endpoint: None
         self._drives = DriveParameters(node, self.change_friction, self.change_terms)
         self._imu_gravity: LowPass | None = None
         self._imu_at = self._imu_since = 0.0
@@ -185,6 +188,7 @@ class OnlineModel:
         base = self._with_terms(model)
         load = Load(robot, endpoint or None, self._gravity(robot))
         load.prepare(base)
+        self.prepare(base, load.endpoint)
         self._set_payload(self.payload.value, base, load)
         load.on(base, monotonic())  # the initial payload acts at once
         return base, load
@@ -307,6 +311,7 @@ class OnlineModel:
             if not payload.frame and not payload.mass:
                 return
             load.pose(payload.frame)  # refuses a payload without a frame, naming the tips
+            self.prepare(base, payload.frame)
             load.prepare(base, payload.frame)
         body = Inertia.from_com(payload.mass, *_com_and_inertia(payload))
         load.carry(body, payload.frame if payload.mass else "")

@@ -329,7 +329,7 @@ class RobotNode(ManagedNode, Generic[P]):
 
         By default a reader from `READERS` decodes the bytes; `bytes` passes them to the callback.
         """
-        self.inputs.append(Input(topic))
+        self.inputs.append(Input(topic, rare=period > 0.0))
         subscription = self.create_subscription(
             kind, topic, callback, qos, callback_group=self._fast, raw=True
         )

@@ -1,0 +1,437 @@
+"""The hand of controller_node in its modes in task space: parameters, targets and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+
+from robot_dynamics.control import Model
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.task import Task
+from robot_dynamics.control.task_settings import AXES, BASE, TaskSettings
+from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS
+from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.nodes.ros.hand_messages import (
+    pose_from_msg,
+    pose_msg,
+    twist_from_msg,
+    twist_msg,
+)
+from robot_dynamics.nodes.ros.load_messages import wrench_from_msg
+from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.topics import COMMAND_QOS, OUTPUT_QOS, publishers_of
+from robot_dynamics.robot.transforms import merge_fixed
+from robot_dynamics.spatial import Pose
+
+if TYPE_CHECKING:
+    from robot_dynamics.nodes.controller.controller_node import ControllerNode
+
+POSE, TWIST, WRENCH = "target_pose", "target_twist", "target_wrench"
+"""Topics of the targets."""
+
+TAKE_PERIOD_S = 2e-3
+"""Period of taking targets, after a cycle, s."""
+
+OUTPUT_PERIOD_S = 0.02
+"""Period of the outputs, s."""
+
+STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
+"""Singularity, distance from the target, m, and time at both, s, with which it is out of reach."""
+
+LARGEST = 1e9
+"""Largest stiffness, damping or inertia accepted, in SI units; a larger one is a mistake."""
+
+LOWER = 0.9
+"""Factor on the share of the stiffness in use from which a lower one is logged."""
+
+
+@dataclass(frozen=True)
+class TaskParameters:
+    """Control of the hand, in the modes in task space."""
+
+    frame: str = parameter(
+        "", "The hand, a link or frame; empty for payload.frame, or for the only tip"
+    )
+    axes: str = parameter(
+        BASE, "Axes of stiffness, errors and directions: of the root link, or of the hand's target",
+        one_of=AXES,
+    )  # fmt: skip
+    stiffness: tuple[float, ...] = parameter(
+        (),
+        "Stiffness in x, y, z, rx, ry, rz, or all 36 of a matrix row by row, N/m, N and N m/rad; "
+        "empty for the natural frequency bandwidth in usual poses",
+        low=-LARGEST,
+        high=LARGEST,
+    )
+    damping_ratio: float = parameter(
+        1.0, "Damping ratio of the hand in every direction", low=0.0, high=10.0
+    )
+    damping: tuple[float, ...] = parameter(
+        (),
+        "Damping in place of damping_ratio, 6 or 36, N s/m, N s and N m s/rad; empty for none",
+        low=-LARGEST,
+        high=LARGEST,
+    )
+    inertia: tuple[float, ...] = parameter(
+        (),
+        "Desired inertia of the mode operational_space, 6 or 36, kg, kg m and kg m^2; empty for "
+        "the usual one of the hand",
+        low=-LARGEST,
+        high=LARGEST,
+    )
+    largest_error: tuple[float, ...] = parameter(
+        (0.05, 0.05, 0.05, 0.3, 0.3, 0.3),
+        "Error that counts at most in every direction, m and rad",
+        length=6,
+        low=0.0,
+        high=LARGEST,
+    )
+    controlled: tuple[str, ...] = parameter(
+        (),
+        "What is controlled in the six directions: motion, force or free; empty for motion "
+        "wherever the arm can move",
+    )
+    free_axis: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0),
+        "Axis of the hand about which it may turn, a direction; zeros for none",
+        length=3,
+        low=-LARGEST,
+        high=LARGEST,
+    )
+    posture_frequency: float = parameter(
+        2.0,
+        "Natural frequency of the return to the posture in the null space, rad/s",
+        low=0.0,
+        high=1000.0,
+    )
+    settling: float = parameter(
+        10.0, "Rate at which motion in the null space dies out, 1/s", low=0.0, high=1000.0
+    )
+    projector: str = parameter(
+        CONSISTENT,
+        "Projector into the null space: consistent moves no hand; kinematic needs no inertia",
+        one_of=PROJECTORS,
+    )
+    speed: tuple[float, ...] = parameter(
+        (0.25, 0.5), "Largest speed of the target, m/s and rad/s", length=2, low=0.0, high=100.0
+    )
+    acceleration: tuple[float, ...] = parameter(
+        (0.5, 1.0),
+        "Largest acceleration of the target, m/s^2 and rad/s^2",
+        length=2,
+        low=0.0,
+        high=1000.0,
+    )
+    twist_timeout: float = parameter(
+        0.1, "Time after a target_twist at which the hand comes to rest, s", low=1e-3, high=10.0
+    )
+    wrench_timeout: float = parameter(
+        0.5, "Time after a target_wrench at which it fades to zero, s", low=1e-3, high=10.0
+    )
+
+    def settings(self, usual: TaskSettings) -> TaskSettings:
+        """Return the settings, with those of the arm where a parameter is empty.
+
+        Raises:
+            ArgumentError: One line that names the parameter and the remedy.
+        """
+        try:
+            return TaskSettings(
+                stiffness=_matrix(self.stiffness, usual.stiffness),
+                inertia=_matrix(self.inertia, usual.inertia),
+                axes=self.axes,
+                damping_ratio=self.damping_ratio,
+                damping=_matrix(self.damping, None),
+                largest_error=np.array(self.largest_error),
+                controlled=self.controlled or usual.controlled,
+                free_axis=np.array(self.free_axis),
+                posture_frequency=self.posture_frequency,
+                settling=self.settling,
+                projector=self.projector,
+                speed=self.speed,  # type: ignore[arg-type]  # checked: two
+                acceleration=self.acceleration,  # type: ignore[arg-type]
+            )
+        except RobotDynamicsError as error:
+            raise ArgumentError(f"task.{error}") from None
+
+
+def _matrix(given: tuple[float, ...], usual: Any) -> Any:
+    return np.array(given) if given else usual
+
+
+class HandControl:
+    """Targets, settings and reports of the hand of a controller.
+
+    The loop calls the callbacks of topics and `publish`; all else runs in other threads.
+
+    Args:
+        node: The controller, with its model.
+
+    Attributes:
+        wanted: The task of the hand and its settings from the next cycle on; None before the first
+            mode in task space.
+        inputs: Subscribers of the targets.
+        asked_at: Steady time of the last target, s.
+    """
+
+    def __init__(self, node: ControllerNode) -> None:
+        self._node = node
+        self.wanted: tuple[Task, TaskSettings] | None = None
+        self._tree = merge_fixed(node.robot)
+        self._usual = TaskSettings(np.ones(6), np.ones(6))
+        self._at_rate = {name: getattr(node.arm.base, name) for name in ("bandwidth", "fastest")}
+        self.declared = node.group(TaskParameters, "task", check=self._check, changed=self._changed)
+        self.asked_at = self._due = 0.0
+        self.inputs = [
+            node.create_loop_subscriber(kind, topic, callback, COMMAND_QOS, period=TAKE_PERIOD_S)
+            for kind, topic, callback in (
+                (PoseStamped, POSE, self._on_pose),
+                (TwistStamped, TWIST, self._on_twist),
+                (WrenchStamped, WRENCH, self._on_wrench),
+            )
+        ]
+        self._pose_out = node.create_publisher(PoseStamped, "cartesian_pose", OUTPUT_QOS)
+        self._error_out = node.create_publisher(TwistStamped, "cartesian_error", OUTPUT_QOS)
+        self._contested: dict[str, str] = {}  # topics, and the line about their publishers
+        self._driven = False  # by twists that have not come to rest
+        self._far: tuple[object, float] = (None, 0.0)  # a target not reached, and since when
+        self._share = 1.0
+        node.arm.prepare = self._prepare_load
+
+    @property
+    def task(self) -> Task | None:
+        """The task of the hand."""
+        return None if self.wanted is None else self.wanted[0]
+
+    # -- settings, in the executor's thread -----------------------------------------------------
+
+    def prepare(self, mode: str, model: Model) -> None:
+        """Compile a mode for a model before the loop uses them; a mode of joints needs nothing.
+
+        Raises:
+            RobotDynamicsError: If the robot has several tips and no parameter names the hand.
+        """
+        tree = merge_fixed(model.dynamics.robot)
+        if not ALL_MODES[mode].in_task_space:
+            self._tree = tree
+            return
+        parameters, task = self.declared.value, self.task
+        hand = self.frame(mode, parameters)
+        if task is None or (task.hand, task.dynamics) != (hand, model.dynamics):
+            # Defaults for states at the rate of the node, not for those of a busy moment
+            task = Task(replace(model, **self._at_rate), hand, before=task)
+        settings = parameters.settings(task.defaults)
+        task.prepare(model, mode, settings, self._node.arm.load.endpoint)
+        self.wanted, self._tree = (task, settings), tree
+
+    def _prepare_load(self, model: Model, endpoint: str | None) -> None:
+        if self.wanted is not None and self._in_use:
+            task, settings = self.wanted
+            task.prepare(model, self._mode, settings, endpoint)
+
+    def frame(self, mode: str, parameters: TaskParameters | None = None) -> str:
+        """Return the hand.
+
+        Raises:
+            ArgumentError: If the robot has several tips and no parameter names the hand.
+        """
+        parameters = parameters or self.declared.value
+        hand, tips = parameters.frame or self._node.arm.load.endpoint, self._tree.tips
+        if hand is None:
+            raise ArgumentError(
+                f"mode '{mode}' needs a hand, but robot '{self._tree.name}' has {len(tips)} tips "
+                f"({', '.join(tips)}); name one in the parameter task.frame"
+            )
+        return hand
+
+    @property
+    def _mode(self) -> str:
+        """The present mode in task space, or the one that it last had."""
+        mode = self._node.parameters.mode
+        return mode if mode in TASK_MODES else next(iter(TASK_MODES))
+
+    @property
+    def _in_use(self) -> bool:
+        return self._node.parameters.mode in TASK_MODES
+
+    def _check(self, value: TaskParameters) -> None:
+        """Refuse unknown frames and impossible settings."""
+        if value.frame:
+            self._tree.frame(value.frame)
+        value.settings(self._usual)
+        if self.wanted is not None and self._in_use:
+            self.frame(self._mode, value)
+
+    def _changed(self, value: TaskParameters) -> None:
+        if self._in_use and not self._node.parameters.standby:
+            self.prepare(self._mode, self._node.controller.model)
+
+    # -- targets, in the loop -------------------------------------------------------------------
+
+    def _task_for(self, topic: str, frame: str) -> tuple[Task, Pose, float]:
+        """Return the task, the pose of a frame in the root link, and the time of the message.
+
+        Raises:
+            RobotDynamicsError: One line on why a target is ignored.
+        """
+        node, now = self._node, monotonic()
+        mode = node.controller.settings.mode
+        task = node.controller.task
+        if task is None or not node.controller.in_task_space:
+            raise ArgumentError(
+                f"{topic} is ignored: mode '{mode}' controls the joints; set the parameter mode "
+                f"to {' or '.join(TASK_MODES)}"
+            )
+        self.asked_at = now
+        if node.inhibited:
+            raise ArgumentError(f"{topic} is ignored: another controller commands the arm")
+        if not self._has_one_publisher(task, topic):
+            raise ArgumentError(self._contested.get(topic, f"{topic} has several publishers"))
+        if not node.controller.sees(now):
+            raise ArgumentError(f"{topic} is ignored: no joint_states come")
+        try:
+            return task, self._pose_of(task, frame), now
+        except RobotDynamicsError as error:
+            raise ArgumentError(f"{topic} is ignored: {error}") from None
+
+    def _pose_of(self, task: Task, frame: str) -> Pose:
+        """Return the present pose of a frame in the root link."""
+        q = self._node.states.position
+        if frame in ("", self._tree.links[0].name):
+            return Pose.identity()
+        if frame == task.hand:
+            return task.pose(self._node.controller.model, q)
+        return Pose(*frame_pose(self._tree, q, frame))
+
+    def _on_pose(self, msg: PoseStamped) -> None:
+        task, X, now = self._task_for(POSE, msg.header.frame_id)
+        task.aim(X @ _read(POSE, pose_from_msg, msg), now)
+        self._driven = False
+
+    def _on_twist(self, msg: TwistStamped) -> None:
+        task, X, now = self._task_for(TWIST, msg.header.frame_id)
+        twist = _turned(X, _read(TWIST, twist_from_msg, msg))
+        task.drive(twist, now, self.declared.value.twist_timeout)
+        self._driven = bool(twist.any())
+
+    def _on_wrench(self, msg: WrenchStamped) -> None:
+        task, X, now = self._task_for(WRENCH, msg.header.frame_id)
+        wrench = _turned(X, _read(WRENCH, wrench_from_msg, msg))
+        task.exert(wrench, now, self.declared.value.wrench_timeout)
+
+    def publish(self, now: float) -> None:
+        """Publish pose and error of the hand if they are due."""
+        node = self._node
+        if now < self._due:
+            return
+        self._due = now + OUTPUT_PERIOD_S
+        task = node.controller.task
+        if task is None or not node.controller.in_task_space:
+            return
+        poses, errors = (p.get_subscription_count() for p in (self._pose_out, self._error_out))
+        if not (poses or errors):
+            return
+        root, stamp = self._tree.links[0].name, node.get_clock().now().to_msg()
+        pose = task.pose(node.controller.model, node.states.position)
+        if poses:
+            self._pose_out.publish(pose_msg(root, stamp, pose))
+        if errors:
+            self._error_out.publish(twist_msg(root, stamp, task.error(pose)))
+
+    # -- reports, in another thread -------------------------------------------------------------
+
+    def report(self) -> None:
+        """Log what ends or refuses a target, each fact once."""
+        node, task = self._node, self.task
+        if task is None or not self._in_use:
+            return
+        for topic in (POSE, TWIST, WRENCH):
+            self._has_one_publisher(task, topic)
+        now = monotonic()
+        if self._driven and not task.moves(now):
+            self._driven = False
+            node.get_logger().warning(f"{TWIST} has ended: the hand comes to rest")
+        self._look_at_distance(task, now)
+        share = self._stiffness_in_use(task)
+        if share < LOWER * self._share:
+            node.get_logger().warning(
+                f"the stiffness of the hand is too high for the rate of the joint_states: "
+                f"{100.0 * share:.2g} % of it is used"
+            )
+        elif share == 1.0 > self._share:
+            node.get_logger().info("the whole stiffness of the hand is used again")
+        if share < LOWER * self._share or share == 1.0:
+            self._share = share
+
+    def _stiffness_in_use(self, task: Task) -> float:
+        return task.share(task.settings, self._node.arm.base.fastest) ** 2
+
+    def _has_one_publisher(self, task: Task, topic: str) -> bool:
+        """Return whether to follow a topic: while one node publishes it; log changes."""
+        node = self._node
+        if node.count_publishers(topic) < 2:
+            if self._contested.pop(topic, None):
+                node.get_logger().info(f"{topic} has one publisher and is followed again")
+            return True
+        task.stop()
+        if topic not in self._contested:
+            names = publishers_of(node, [node.resolve_topic_name(topic)])
+            if len(names) < 2:  # one is not discovered yet
+                return False
+            self._contested[topic] = (
+                f"{topic} is published by {' and '.join(names)}: the hand follows none of them "
+                "until one is left"
+            )
+            node.throttled_log.warn(topic, self._contested[topic])
+        return False
+
+    def _look_at_distance(self, task: Task, now: float) -> None:
+        """Log once that a target is out of reach."""
+        last, target = task.last, task.target.pose
+        far = last is not None and last.singularity > STRETCHED
+        distance = float(np.linalg.norm(last.error[:3])) if last is not None else 0.0
+        if not far or distance < SHORT_M or task.target.twist.any():
+            self._far = (None, now)
+        elif self._far[0] is None:
+            self._far = (target, now)
+        elif now - self._far[1] > PATIENCE_S and np.isfinite(self._far[1]):
+            self._far = (target, np.inf)
+            self._node.get_logger().warning(
+                f"the hand stays {distance:.3g} m from its target, which is out of reach: the arm "
+                "is stretched towards it"
+            )
+
+    def values(self) -> dict[str, object]:
+        """Return hand, target, error and singularity."""
+        task = self.task
+        if task is None or not self._in_use:
+            return {}
+        given, last = task.given, task.last
+        kind = "none: held" if given is None else POSE if isinstance(given[0], Pose) else TWIST
+        return {
+            "hand": task.hand,
+            "target": kind,
+            "target: age (s)": None if given is None else monotonic() - given[1],
+            "target: error (m or rad)": None if last is None else last.error.tolist(),
+            "singularity": None if last is None else last.singularity,
+            "stiffness in use": self._stiffness_in_use(task),
+        }
+
+
+def _turned(X: Pose, vector: Array) -> Array:
+    """Return a twist or wrench about the hand, given in axes of a frame, in those of the root."""
+    return np.asarray((X.rotation @ vector.reshape(2, 3).T).T.ravel())
+
+
+def _read(topic: str, read: Callable[[Any], Any], msg: Any) -> Any:
+    try:
+        return read(msg)
+    except RobotDynamicsError as error:
+        raise ArgumentError(f"{topic} is ignored: {error}") from None
