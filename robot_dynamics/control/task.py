@@ -10,7 +10,7 @@ import numpy as np
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.target_motion import TargetMotion, way_between
 from robot_dynamics.control.task_kernel import task_kernel
-from robot_dynamics.control.task_settings import HAND, HandMobility, TaskSettings
+from robot_dynamics.control.task_settings import FRAME, HandMobility, TaskSettings
 from robot_dynamics.control.task_space import TaskNumbers
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.variant import payload_numbers
@@ -28,7 +28,7 @@ WRENCH_RAMP_S = 0.2
 STIFFER = 10.0
 """Factor on the stiffness of a direction from which it was too soft to hold the hand before."""
 
-BASE_AXES = frozen(np.eye(3))
+ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
 
 
@@ -247,7 +247,7 @@ class Task:
             target.twist,
             target.acceleration,
             self._exerted,
-            target.rotation if self.settings.axes == HAND else BASE_AXES,
+            target.rotation if self.settings.axes == FRAME else ROOT_AXES,
             *constants[:-1],
             self._posture,
             constants[-1],

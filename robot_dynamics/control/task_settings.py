@@ -15,8 +15,8 @@ from robot_dynamics.trajectory.motions import middle_pose, sample_poses
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
 
-BASE, HAND = "base", "hand"
-AXES = (BASE, HAND)
+ROOT, FRAME = "root", "frame"
+AXES = (ROOT, FRAME)
 """Axes of stiffness, errors and directions: those of the root link, or of the target."""
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
@@ -66,7 +66,7 @@ class TaskSettings:
 
     stiffness: Array
     inertia: Array
-    axes: str = BASE
+    axes: str = ROOT
     damping_ratio: float = 1.0
     damping: Array | None = None
     largest_error: Array = field(default_factory=lambda: frozen([0.05] * 3 + [0.3] * 3))

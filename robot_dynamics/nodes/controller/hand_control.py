@@ -13,7 +13,7 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from robot_dynamics.control import Model
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import AXES, BASE, TaskSettings
+from robot_dynamics.control.task_settings import AXES, ROOT, TaskSettings
 from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
@@ -60,7 +60,7 @@ class TaskParameters:
         "", "The hand, a link or frame; empty for payload.frame, or for the only tip"
     )
     axes: str = parameter(
-        BASE, "Axes of stiffness, errors and directions: of the root link, or of the hand's target",
+        ROOT, "Axes of stiffness, errors and directions: of the root link, or of the hand's target",
         one_of=AXES,
     )  # fmt: skip
     stiffness: tuple[float, ...] = parameter(

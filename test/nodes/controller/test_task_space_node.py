@@ -332,7 +332,7 @@ def test_modes_of_the_hand_change_while_it_moves(arm):
     goal = Pose(start.rotation, start.translation + [0.0, 0.1, 0.0])
     arm.use(mode="operational_space")
     arm.reaches(goal, within=0.01)
-    arm.use(mode="cartesian_impedance", task__axes="hand")
+    arm.use(mode="cartesian_impedance", task__axes="frame")
     arm.use(task__axes="base")
 
 
