@@ -478,6 +478,21 @@ def test_references_that_come_unevenly_are_followed_where_they_are(exported):
     assert late < 1e-4  # rad; 1.2 rad/s^2 for the longest pause, five cycles: 6e-5
 
 
+def test_after_a_pause_of_the_loop_the_reference_is_followed_where_it_is(exported):
+    pair, q, none, _, now = at_rest(exported, cycles=200)
+    first, t, planned = pair.core.updates, 0.0, []
+    for k in range(600):
+        step = 0.08 if k == 300 else 0.002
+        now, t = now + step, t + step
+        at, speed = q + 0.3 * (1.0 - np.cos(2.0 * t)), none + 0.6 * np.sin(2.0 * t)
+        planned.append(at)
+        pair.core.ask(3, now, at, speed, none, 0.0, none)
+        pair.core.update(now, at, speed)
+    head, rows = pair.core.answers()
+    assert {STATUSES[int(s)] for s in head[first:, 1]} == {Status.TRACKING}
+    assert np.abs(rows[first:, 2] - planned)[200:].max() < 1e-9
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_references_that_are_not_finite_count_as_none(exported, bad):
     pair, q, none, tau, now = at_rest(exported)
