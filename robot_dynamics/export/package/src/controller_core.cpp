@@ -19,9 +19,8 @@ constexpr double NEVER = -1e300;
 
 // Jumps of the position of a reference, beyond what its velocity explains. A late message makes
 // one and the next one takes it back; a sender that catches up makes many of them.
-constexpr double JUMP_WINDOW = 0.3;      // s in which they are summed
-constexpr double LARGEST_JUMP = 0.02;    // that is followed, per NEAREST
-constexpr double LARGEST_SUM = 0.1;      // of jumps that are followed, per NEAREST
+constexpr double JUMP_WINDOW = 0.3;   // s in which they are summed
+constexpr double LARGEST_SUM = 0.05;  // of jumps that are followed, per NEAREST
 
 bool finite(const Vector & values)
 {
@@ -154,12 +153,11 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
     const bool jumps = goes_on_elsewhere(motion, now);
     if (jumps && !jumps_) {
       jump_begin_ = desired_now(now);
-      renew_ = renew_ || !jumped_;
+      // An effort that came along may jump, too; jump after jump must not hold efforts still
+      renew_ = renew_ || now - fade_began_ > settings_.fade;
     }
     jumps_ = jumps_ || jumps;
-    jumped_ = jumps;
   } else {
-    jumped_ = false;
     jumped_by_ = {};
   }
   reference_ = reference;
@@ -179,18 +177,18 @@ bool ControllerCore::set_reference(const Reference & reference, double now)
 bool ControllerCore::goes_on_elsewhere(const Motion & motion, double now)
 {
   const double age = std::max(now - reference_at_, 0.0);
-  const double ahead = std::min(age, settings_.reference_timeout);
-  Vector due = reference_.motion.q;
-  for (std::size_t i = 0; i < N; ++i) {
-    due[i] += ahead * (reference_.motion.qd[i] + motion.qd[i]) / 2.0;
-  }
-  const Vector jump = position_error(motion.q, due);
+  const Vector moved = position_error(motion.q, reference_.motion.q);
   bool elsewhere = false;
   for (std::size_t i = 0; i < N; ++i) {
     // A sender of positions alone gives no velocity, and its motion is one jump after the other
-    const bool moves = std::abs(reference_.motion.qd[i]) + std::abs(motion.qd[i]) > 0.0;
-    jumped_by_[i] = moves ? std::max(1.0 - age / JUMP_WINDOW, 0.0) * jumped_by_[i] + jump[i] : 0.0;
-    elsewhere = elsewhere || std::abs(jump[i]) > (moves ? LARGEST_JUMP : 1.0) * NEAREST[i] ||
+    const double from = reference_.motion.qd[i];
+    const double to = motion.qd[i];
+    const bool moves = std::abs(from) + std::abs(to) > 0.0;
+    // Between both velocities any motion is possible
+    const double jump = moved[i] - std::min(
+      std::max(moved[i], age * std::min(from, to)), age * std::max(from, to));
+    jumped_by_[i] = moves ? std::max(1.0 - age / JUMP_WINDOW, 0.0) * jumped_by_[i] + jump : 0.0;
+    elsewhere = elsewhere || std::abs(jump) > NEAREST[i] ||
                 std::abs(jumped_by_[i]) > LARGEST_SUM * NEAREST[i];
   }
   return elsewhere;

@@ -224,8 +224,7 @@ private:
   Brakes brakes_;
   std::size_t braked_by_ = N;  // joint that does not move although it is pushed, or N
 
-  bool jumps_ = false;   // whether the reference goes on elsewhere
-  bool jumped_ = false;  // with the message before
+  bool jumps_ = false;  // whether the reference goes on elsewhere
   Motion jump_begin_;
   Vector jumped_by_{};  // summed jumps
 
