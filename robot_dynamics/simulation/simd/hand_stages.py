@@ -232,7 +232,7 @@ class SymbolicTask:
             **{name: how.matrix(x[f"task_{name}"]) for name in SETTINGS},
             "largest": x["task_largest"],
             "selection": np.array(how.selection),
-            "held": np.array(how.held),
+            "held": np.array(how.held, dtype=object),  # symbols are written into it
             "free_axis": np.array(how.free_axis),
             "posture": self.posture,
             "numbers": x["task_numbers"],
