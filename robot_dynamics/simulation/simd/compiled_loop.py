@@ -20,7 +20,7 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
-from robot_dynamics.simulation.simd.hand_stages import HAND_STATISTICS, hand_table
+from robot_dynamics.simulation.simd.hand_stages import HAND_STATISTICS, hand_table, in_units
 from robot_dynamics.simulation.simd.law_stages import LawStages, LoopStructure
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import fused
@@ -154,7 +154,7 @@ class CompiledLoop:
         )
         if record:
             kept["tau"] = kept.pop(self._tau)
-        results = {name: native.get(memory, name, count) for name in STATISTICS}
+        results = in_units({name: native.get(memory, name, count) for name in STATISTICS})
         return BatchResult(results, {name: values[:, :count] for name, values in kept.items()})
 
     def _check(self, parameters: Mapping[str, Any]) -> None:

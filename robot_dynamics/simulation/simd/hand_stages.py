@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robot_dynamics.algorithms import composite_body
-from robot_dynamics.compiler.graph.piecewise import maximum
 from robot_dynamics.control.friction import Friction, FrictionRows, friction_effort
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.task import Task
@@ -152,12 +151,28 @@ def hand_rows(row: Array) -> dict[str, Array]:
 
 
 def hand_error(rotation: Array, position: Array, R: Array, p: Array) -> tuple[Any, Any]:
-    """Return distance and angle between two poses, m and rad."""
+    """Return how far two poses are apart without roots, which would cost a tenth of a period.
+
+    Returns:
+        Square of their distance, m^2, and s = sin^2(angle / 2), accurate for small angles too.
+    """
     away, turned = position - p, (rotation - R).ravel()
-    # The sum of squares is 8 sin^2(angle / 2), which is accurate for small angles too
-    square = (turned @ turned) / 8.0
-    angle = 2.0 * np.arctan2(np.sqrt(square), np.sqrt(maximum(1.0 - square, 0.0)))
-    return np.sqrt(away @ away), angle
+    return away @ away, (turned @ turned) / 8.0
+
+
+def angle_square(s: Any) -> Any:
+    """Return the square of an angle by s = sin^2(angle / 2).
+
+    Four terms of the series of arcsin^2: within 3e-8 up to 0.3 rad, and 3e-4 up to 1 rad.
+    """
+    return 4.0 * s * (1.0 + s * (1.0 / 3.0 + s * (8.0 / 45.0 + s * (4.0 / 35.0))))
+
+
+def in_units(statistics: Mapping[str, Array]) -> dict[str, Array]:
+    """Return statistics with the largest errors of the hand in m and rad."""
+    position, s = (statistics[f"hand_peak_{part}"] for part in ("position", "rotation"))
+    angle = 2.0 * np.arcsin(np.sqrt(np.minimum(s, 1.0)))
+    return {**statistics, "hand_peak_position": np.sqrt(position), "hand_peak_rotation": angle}
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from robot_dynamics.simulation.simd.hand_stages import (
     HandStructure,
     SymbolicArm,
     SymbolicTask,
+    angle_square,
     hand_error,
     hand_rows,
 )
@@ -361,10 +362,13 @@ class LawStages:
             if hand is not None:
                 desired = hand_rows(x["reference"][4 * n + 2 :])
                 pose = frame_pose(self.inertias.tree, x["q"], hand.frame)
-                off = hand_error(desired["rotation"], desired["position"], *pose)
-                for part, size in zip(("position", "rotation"), off, strict=True):
-                    square, peak = f"hand_square_{part}", f"hand_peak_{part}"
-                    found[square] = x[square] + np.array([counts * (size * size)])
+                away, s = hand_error(desired["rotation"], desired["position"], *pose)
+                for part, size, square in (
+                    ("position", away, away),
+                    ("rotation", s, angle_square(s)),
+                ):
+                    total, peak = f"hand_square_{part}", f"hand_peak_{part}"
+                    found[total] = x[total] + np.array([counts * square])
                     found[peak] = _largest(x[peak], counts, [size])
             return found
 
