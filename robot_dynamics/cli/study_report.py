@@ -11,9 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from robot_dynamics.cli.output import save_picture
+from robot_dynamics.control.laws import TASK_MODES
+from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import plot_text
 from robot_dynamics.study import StudyTable, first_order, parts, quantiles
 from robot_dynamics.study.replay import Replay
+from robot_dynamics.study.study_table import HAND_PARTS, result_of
 from robot_dynamics.trajectory.trajectory_files import write_trajectory
 
 _WORST = 5
@@ -28,25 +31,30 @@ def print_study(table: StudyTable, console: Console) -> None:
         own = table.of_mode(mode)
         if not len(own):
             continue
+        leads, result = mode in TASK_MODES, result_of(mode)
         held = Table(title=f"{plan.robot.name}, {mode}: {len(own)} runs of {plan.duration:g} s")
         for heading in ("limit", "runs within, % (95 % interval)"):
             held.add_column(heading)
         meaning = {
-            "error": f"error within {plan.limits.error:g} rad or m",
+            "error": "" if leads else f"error within {plan.limits.error:g} rad or m",
             "saturation": f"saturated at most {100 * plan.limits.saturation:g} % of the time",
             "stability": "comes to rest",
             "stops": "no stop reached",
+            "hand": _hand_limit(own),
             "all": "all limits",
         }
         for name, value in parts(own).items():
-            held.add_row(meaning[name], str(value))
+            if meaning[name]:
+                held.add_row(meaning[name], str(value))
         console.print(held)
         _print_joints(own, console)
-        sensitivity = ", ".join(f"{k} {100 * v:.0f} %" for k, v in first_order(own).items())
-        console.print(f"variance of the largest error: {sensitivity or 'no quantity varies'}")
+        _print_hand(own, console)
+        sensitivity = ", ".join(f"{k} {100 * v:.0f} %" for k, v in first_order(own, result).items())
+        what = "error of the hand" if leads else "error"
+        console.print(f"variance of the largest {what}: {sensitivity or 'no quantity varies'}")
         worst = own.worst(_WORST)
-        runs = (f"{own['run'][k]} ({own['error'][k]:.3g}, seed {own['seed'][k]})" for k in worst)
-        console.print(f"worst runs (error, seed): {', '.join(runs)}")
+        runs = (f"{own['run'][k]} ({own[result][k]:.3g}, seed {own['seed'][k]})" for k in worst)
+        console.print(f"worst runs ({what}, seed): {', '.join(runs)}")
 
 
 def study_numbers(table: StudyTable) -> dict[str, object]:
@@ -56,14 +64,15 @@ def study_numbers(table: StudyTable) -> dict[str, object]:
         own = table.of_mode(mode)
         if not len(own):
             continue
-        worst = own.worst(_WORST)
+        worst, result = own.worst(_WORST), result_of(mode)
         found[mode] = {
             "runs": len(own),
             "held": parts(own),
-            "variance": first_order(own),
+            "variance": first_order(own, result),
             "levels": _LEVELS,
             **{kind: quantiles(own, kind, _LEVELS) for kind in _KINDS},
-            "worst": [{name: own[name][k] for name in ("run", "error", "seed")} for k in worst],
+            "hand": {"frame": own.plan.hand_frame, **_hand_quantiles(own)},
+            "worst": [{name: own[name][k] for name in ("run", result, "seed")} for k in worst],
         }
     return found
 
@@ -80,11 +89,37 @@ def _print_joints(table: StudyTable, console: Console) -> None:
     console.print(shown)
 
 
+def _hand_limit(table: StudyTable) -> str:
+    """Return the limits of the hand in words; empty without any."""
+    limits = {"mm": table.plan.limits.hand_position, "mrad": table.plan.limits.hand_rotation}
+    given = [f"{1e3 * x:g} {unit}" for unit, x in limits.items() if np.isfinite(x)]
+    return f"hand within {' and '.join(given)}" if given else ""
+
+
+def _hand_quantiles(table: StudyTable) -> dict[str, Array]:
+    """Return quantiles of the errors of the hand, m and rad, by kind and part."""
+    names = [f"{kind}_{part}" for kind in ("peak", "rms") for part in HAND_PARTS]
+    return {name: np.quantile(table[f"hand_{name}"], _LEVELS) for name in names}
+
+
+def _print_hand(table: StudyTable, console: Console) -> None:
+    shown = Table(title=f"hand '{table.plan.hand_frame}': median, 95 % and maximum of the runs")
+    found = _hand_quantiles(table)
+    for heading in ("error", "peak", "rms"):
+        shown.add_column(heading)
+    for part, unit in (("position", "mm"), ("rotation", "mrad")):
+        kinds = (found[f"{kind}_{part}"] for kind in ("peak", "rms"))
+        cells = (" / ".join(f"{1e3 * x:.3g}" for x in kind) for kind in kinds)
+        shown.add_row(f"{part}, {unit}", *cells)
+    console.print(shown)
+
+
 def draw_study(table: StudyTable, folder: Path) -> Path:
     """Draw the distribution of errors, and the error over each varying quantity, as PNG."""
     plan, robot = table.plan, table.plan.robot
     mode = plan.modes[0]
-    own = table.of_mode(mode)
+    own, result = table.of_mode(mode), result_of(mode)
+    limit = plan.limits.error if result == "error" else plan.limits.hand_position
     names = sorted({name.partition("[")[0] for name in plan.dimensions()})
     panels = 1 + len(names)
     figure = Figure(figsize=(4.2 * min(panels, 3), 3.4 * -(-panels // 3)), dpi=110)
@@ -98,12 +133,13 @@ def draw_study(table: StudyTable, folder: Path) -> Path:
         columns = [c for c in plan.dimensions() if c.partition("[")[0] == name]
         x = own[columns[0]] if len(columns) == 1 else np.mean([own[c] for c in columns], axis=0)
         good = ~own["failed"]
-        axis.plot(x[good], own["error"][good], ".", ms=2, color="#0072b2")
-        axis.plot(x[~good], own["error"][~good], ".", ms=2, color="#d55e00")
-        axis.axhline(plan.limits.error, color="#999999", lw=1)
+        axis.plot(x[good], own[result][good], ".", ms=2, color="#0072b2")
+        axis.plot(x[~good], own[result][~good], ".", ms=2, color="#d55e00")
+        if np.isfinite(limit):
+            axis.axhline(limit, color="#999999", lw=1)
         mean = " (mean)" if len(columns) > 1 else ""
         axis.set_xlabel(plot_text(f"{name}{mean}, {own.units[columns[0]]}"))
-        axis.set_ylabel("largest error")
+        axis.set_ylabel("largest error" if result == "error" else "largest error of the hand, m")
         axis.set_yscale("log")
     for axis in axes[panels:]:
         axis.set_axis_off()
@@ -126,7 +162,9 @@ def draw_run(replays: Sequence[Replay], folder: Path, console: Console) -> Path:
                 line = f"{column} = {table[column][0]:.6g} {table.units[column]}"
                 console.print(line, markup=False)
         console.print(
-            f"{mode}: largest error {table['error'][0]:.6g}, failed: {table['failed'][0]}"
+            f"{mode}: largest error {table['error'][0]:.6g}, of the hand "
+            f"{1e3 * table['hand_peak_position'][0]:.3g} mm and "
+            f"{1e3 * table['hand_peak_rotation'][0]:.3g} mrad, failed: {table['failed'][0]}"
         )
         row[0].plot(log.t, log.q_d - log.q)
         row[0].set_ylabel(f"{mode}\nerror, rad or m")

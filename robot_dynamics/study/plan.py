@@ -13,7 +13,8 @@ import numpy as np
 from robot_dynamics.compiler.native.loop.normals import mixed
 from robot_dynamics.control.friction import Friction
 from robot_dynamics.control.gains import Gains
-from robot_dynamics.control.laws import MODES
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.task_settings import TaskSettings
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
@@ -46,14 +47,21 @@ class RunLimits:
     Args:
         error: Largest position error of any joint, rad or m.
         saturation: Largest share of the periods in which the effort of a joint is cut.
+        hand_position: Largest position error of the hand, m.
+        hand_rotation: Largest rotation error of the hand, rad.
     """
 
     error: float = 0.05
     saturation: float = 1.0
+    hand_position: float = np.inf
+    hand_rotation: float = np.inf
 
     def __post_init__(self) -> None:
-        if not self.error > 0.0:
-            raise ArgumentError(f"error limit is {self.error}; give a positive number")
+        for name in ("error", "hand_position", "hand_rotation"):
+            if not getattr(self, name) > 0.0:
+                raise ArgumentError(
+                    f"{name} limit is {getattr(self, name)}; give a positive number"
+                )
         if not 0.0 <= self.saturation <= 1.0:
             raise ArgumentError(f"saturation limit is {self.saturation}; give a share from 0 to 1")
 
@@ -66,7 +74,7 @@ class StudyPlan:
         robot: The nominal robot.
         runs: Number of runs of every mode.
         motions: Names of `MOTIONS`, or the motions themselves; runs take them in turn.
-        modes: Names of `control.MODES`; every run is repeated with each.
+        modes: Names of `control.ALL_MODES`; every run is repeated with each.
         vary: Distributions by the names of `QUANTITIES`.
         sampling: One of `SAMPLINGS`.
         seed: The same seed gives the same study.
@@ -81,6 +89,9 @@ class StudyPlan:
             gains themselves.
         integral: Ratio ki / kp for "fitted" and "ideal", 1/s.
         effort_rate: Largest rate of change of the effort of a joint, N m/s or N/s.
+        hand: Link or frame whose error is measured and which modes in task space lead; by default
+            the first tip.
+        task: Settings of modes in task space; by default those of the bandwidth.
         frame: Frame that carries the payload; by default the first tip.
         known_payload: Load at that frame in the law's model, kg.
         friction_known: Whether the law compensates the friction of the URDF.
@@ -108,6 +119,8 @@ class StudyPlan:
     gains: str | Gains = "fitted"
     integral: float = 0.0
     effort_rate: float = np.inf
+    hand: str | None = None
+    task: TaskSettings | None = None
     frame: str | None = None
     known_payload: float = 0.0
     friction_known: bool = True
@@ -133,7 +146,7 @@ class StudyPlan:
         if not 0.0 <= self.rest < 1.0:
             raise ArgumentError(f"rest is {self.rest}; give a share of the run, from 0 to below 1")
         for mode in self.modes:
-            check_known("mode", mode, "robot_dynamics.control", MODES)
+            check_known("mode", mode, "robot_dynamics.control", ALL_MODES)
         for motion in self.motions:
             if isinstance(motion, str):
                 check_known("motion", motion, "robot_dynamics.study", MOTIONS)
@@ -146,8 +159,9 @@ class StudyPlan:
         self._check_gains()
         check_known("sampling", self.sampling, "robot_dynamics.study", SAMPLINGS)
         check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
-        if self.frame is not None:
-            self.robot.frame(self.frame)  # refuses an unknown name
+        for frame in (self.frame, self.hand):
+            if frame is not None:
+                self.robot.frame(frame)  # refuses an unknown name
         if self.steps < 1:
             raise ArgumentError(f"duration is {self.duration} s, shorter than a step of the plant")
 
@@ -166,6 +180,16 @@ class StudyPlan:
         """True if the law has an integral part."""
         own = isinstance(self.gains, Gains) and self.gains.has_integral
         return own or bool(self.integral)
+
+    @property
+    def hand_frame(self) -> str:
+        """Name of the frame whose error is measured."""
+        return self.robot.tips[0] if self.hand is None else self.hand
+
+    @property
+    def in_task_space(self) -> bool:
+        """True if a mode leads the hand."""
+        return any(mode in TASK_MODES for mode in self.modes)
 
     @property
     def payload_frame(self) -> str:
@@ -254,8 +278,8 @@ class StudyPlan:
                     m if isinstance(m, str) else [m.times.tolist(), m.positions.tolist()]
                     for m in value
                 ]
-            if isinstance(value, Gains):
-                value = [getattr(value, gain.name).tolist() for gain in fields(value)]
+            if isinstance(value, Gains | TaskSettings):
+                value = [np.asarray(getattr(value, part.name)).tolist() for part in fields(value)]
             if item.name != "robot":
                 parts.append((item.name, value))
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]

@@ -151,12 +151,18 @@ def _tilt(setting: Setting, values: Array) -> None:
 
 
 def _gain(setting: Setting, values: Array) -> None:
-    """Change the bandwidth: kd scales with it, kp with its square, ki with its cube."""
+    """Change the bandwidth: kd scales with it, kp with its square, ki with its cube.
+
+    The stiffness of the hand is a square of its root, and scales with that of the bandwidth.
+    """
     count, factor = len(values), 1.0 + values
     setting.rows("kp", count)[:] *= factor**2
     setting.rows("kd", count)[:] *= factor
     setting.rows("ki", count)[:] *= factor**3
     setting.rows("bandwidth", count)[:] *= factor
+    for name in ("task_root", "task_damping"):
+        if name in setting.parameters:
+            setting.rows(name, count)[:] *= factor
 
 
 def _one(_: Robot) -> list[str]:

@@ -10,9 +10,11 @@ import numpy as np
 
 from robot_dynamics.compiler.native.parallel import processors
 from robot_dynamics.control.friction import Friction
-from robot_dynamics.control.gains import Gains, ideal_gains
+from robot_dynamics.control.gains import DEFAULT_DAMPING_RATIO, Gains, ideal_gains
+from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.model import Model
-from robot_dynamics.control.sampling.tuning import gains_for
+from robot_dynamics.control.sampling.tuning import Sampling, Tuner, gains_for
+from robot_dynamics.control.task import Task
 from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.foundation.arrays import Array
@@ -24,6 +26,7 @@ from robot_dynamics.simulation.simd.compiled_loop import (
     plant_parameters,
     reference_table,
 )
+from robot_dynamics.simulation.simd.hand_stages import HandStructure, task_parameters
 from robot_dynamics.simulation.simd.law_stages import LoopStructure
 from robot_dynamics.spatial import Inertia
 from robot_dynamics.study.plan import StudyPlan
@@ -68,13 +71,19 @@ class Runner:
     """
 
     def __init__(self, plan: StudyPlan, mode: str) -> None:
-        self.plan, self.loop = plan, _loop(plan, mode)
+        self.plan, self.model = plan, model_of(plan)
+        task = Task(self.model, plan.hand_frame, plan.task) if mode in TASK_MODES else None
+        hand = HandStructure(plan.hand_frame)
+        if task is not None:
+            hand = HandStructure.of(self.model, task)
+        self.loop = _loop(plan, mode, hand)
         inertias = self.loop.inertias
         friction = Friction.of(plan.robot)
-        self.model = model_of(plan)
         h = plan.plant_step
         self._shared = plant_parameters(inertias, friction, stops=plan.stops, step=h)
         self._shared |= model_parameters(inertias, self.model)
+        if task is not None:
+            self._shared |= task_parameters(self.model, task, hand)
         self._shared["every"] = np.array([_periods(plan)])
         n = plan.robot.dof
         self._shared |= {
@@ -114,6 +123,8 @@ class Runner:
     def errors_at(self, points: Array) -> Array:
         """Return the largest error of runs with other values than the plan's, shape (N,).
 
+        It is that of the joints, or the position error of the hand, m, where a mode leads it.
+
         Args:
             points: Values along the plan's dimensions, shape (N, dimensions).
         """
@@ -123,7 +134,8 @@ class Runner:
             values[name] = points[:, at : at + size]
             at += size
         result = self._run(values, np.arange(len(points)), threads=processors())
-        return np.asarray(result.statistics["peak_error"].max(axis=1))
+        leads = self.loop.structure.in_task_space
+        return result.statistics["hand_peak_position" if leads else "peak_error"].max(axis=1)
 
     def _run(self, values: Mapping[str, Array], runs: Array, **how: Any) -> BatchResult:
         plan = self.plan
@@ -154,7 +166,19 @@ def model_of(plan: StudyPlan) -> Model:
         load = Inertia.from_com(plan.known_payload, np.zeros(3), np.zeros((3, 3)))
     friction = Friction.of(plan.robot) if plan.friction_known else None
     frame = plan.payload_frame if load is not None else None
-    return Model(dynamics, gains, friction, bandwidth=plan.bandwidth, payload=load, frame=frame)
+    fastest = np.inf
+    if plan.in_task_space and plan.gains == "fitted":
+        sampling = Sampling.of(1.0 / plan.rate)
+        fastest = Tuner(dynamics).bandwidth(np.inf, DEFAULT_DAMPING_RATIO, sampling)
+    return Model(
+        dynamics,
+        gains,
+        friction,
+        bandwidth=plan.bandwidth,
+        payload=load,
+        frame=frame,
+        fastest=fastest,
+    )
 
 
 def _periods(plan: StudyPlan) -> float:
@@ -175,7 +199,7 @@ def _cached(key: object, make: Callable[[], Any]) -> Any:
     return _cache[key]
 
 
-def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
+def _loop(plan: StudyPlan, mode: str, hand: HandStructure) -> CompiledLoop:
     """Return the compiled loop of a plan, cached per process."""
     friction, varies = Friction.of(plan.robot), set(plan.vary)
     structure = LoopStructure(
@@ -189,6 +213,7 @@ def _loop(plan: StudyPlan, mode: str) -> CompiledLoop:
         sent="command_delay" in varies,
         every="rate" in varies or _periods(plan) != 1.0,
         shared=len(plan.motions) == 1,
+        hand=hand,
     )
     key = robot_digest(plan.robot), structure
     loop: CompiledLoop = _cached(key, lambda: CompiledLoop(plan.robot, structure))

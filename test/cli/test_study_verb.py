@@ -32,6 +32,21 @@ def test_a_study_prints_its_limits_joints_and_worst_runs_and_leaves_a_table(tmp_
         assert read_trajectory(out / f"run_5_{mode}.csv", ["joint_1", "joint_2"]).times[-1] > 0.4
 
 
+def test_a_study_of_the_hand_prints_and_judges_its_error(capsys):
+    command = ["study", "planar_2r", "--payload", "0..2", *FEW, "--hand", "endpoint"]
+    command += ["--modes", "cartesian_impedance", "--max-hand-position", "0.02"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    for words in ("hand within 20 mm", "hand 'endpoint': median, 95 %", "position, mm"):
+        assert words in shown
+    assert "variance of the largest error of the hand: payload" in shown
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["modes"]["cartesian_impedance"]
+    assert found["hand"]["frame"] == "endpoint"
+    assert found["worst"][0]["hand_peak_position"] == found["hand"]["peak_position"][-1]
+    assert 0 < found["held"]["hand"]["held"] < 64
+
+
 def test_a_program_reads_what_a_study_says(capsys):
     assert main(["study", "planar_2r", "--payload", "0..2", *FEW, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["modes"]["feedforward"]

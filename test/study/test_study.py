@@ -7,6 +7,8 @@ import pytest
 from scipy import stats
 
 from robot_dynamics.control import Friction
+from robot_dynamics.control.task_settings import TaskSettings
+from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.simulation import (
     Imperfections,
@@ -105,6 +107,60 @@ def test_a_replayed_run_is_the_run_bit_for_bit(plan, table):
         assert error == table["error"][row]
 
 
+def test_the_error_of_the_hand_is_measured_and_judged(plan):
+    modes, limits = ("pd", "operational_space"), RunLimits(hand_position=0.02)
+    plan = dataclasses.replace(plan, modes=modes, limits=limits, runs=64)
+    table, arm = study(plan, in_process(1)), Dynamics(plan.robot)
+    for row in (5, 69):
+        again = replay(plan, int(table["run"][row]), str(table["mode"][row]))
+        desired, real = (arm.pose(q).position for q in (again.log.q_d, again.log.q))
+        off = np.linalg.norm(desired - real, axis=1)
+        # Round-off: both sides compute the same poses in another order
+        assert table["hand_peak_position"][row] == pytest.approx(off.max(), abs=1e-12)
+        assert table["hand_rms_position"][row] == pytest.approx(np.sqrt(np.mean(off**2)), abs=1e-12)
+    assert table.units["hand_peak_rotation"] == "rad"
+    within = table["hand_peak_position"] <= 0.02
+    assert 0 < within.sum() < len(table)
+    assert table["ok[hand]"].tolist() == within.tolist()
+    led = table.of_mode("operational_space")
+    assert led["ok[error]"].all()  # joints that nothing controls
+    assert led["hand_peak_position"][led.worst(1)[0]] == led["hand_peak_position"].max()
+
+
+def test_a_hand_gives_way_by_the_square_of_its_bandwidth(planar):
+    vary = {
+        "gain_error": distribution_of("gain_error", "-0.5..0.5"),
+        "payload": distribution_of("payload", "0.1"),
+    }
+    plan = StudyPlan(
+        planar,
+        runs=9,
+        sampling="grid",
+        motions=("hold",),
+        modes=("cartesian_impedance",),
+        vary=vary,
+        duration=3.0,
+    )
+    soft, usual, stiff = study(plan, in_process(1))["hand_peak_position"][::3]
+    # K = (w / w_0)^2 K_0. The hand sinks by up to 2 mm of an arm of a metre, so that the directions
+    # of K turn by a few thousandths
+    assert soft / usual == pytest.approx(4.0, rel=0.005)
+    assert usual / stiff == pytest.approx(2.25, rel=0.005)
+
+
+def test_settings_of_the_hand_are_part_of_the_study(planar):
+    settings = TaskSettings(np.full(6, 100.0), np.ones(6))
+    modes = ("cartesian_impedance",)
+    plan = StudyPlan(planar, modes=modes, hand="link_1", task=settings)
+    softer = dataclasses.replace(settings, stiffness=np.full(6, 100.0 - 1e-12))
+    digests = {
+        plan.digest(),
+        dataclasses.replace(plan, task=softer).digest(),
+        dataclasses.replace(plan, hand="endpoint").digest(),
+    }
+    assert len(digests) == 3
+
+
 def test_columns_have_units_and_become_an_arrow_table(table):
     arrow = pytest.importorskip("pyarrow")
     made = table.to_arrow()
@@ -170,6 +226,7 @@ def test_limits_decide_what_fails(plan):
         ),
         ({"modes": ("pid",)}, "no mode 'pid' in robot_dynamics.control"),
         ({"duration": -1.0}, "duration is -1.0; give a positive number"),
+        ({"hand": "gripper"}, "no frame 'gripper' in robot 'planar_2r'"),
     ],
 )
 def test_a_plan_that_makes_no_sense_is_refused(plan, change, message):

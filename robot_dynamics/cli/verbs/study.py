@@ -3,6 +3,7 @@
 robot-dynamics study panda --mass-error 20% --payload 0..3 --delay 0..5ms --runs 10000
 robot-dynamics study ur5 --modes feedforward,computed_torque --noise 1e-5 --output out
 robot-dynamics study ur5 --gains gains.yaml --delay 0..4ms   with the gains of controller_node
+robot-dynamics study ur5 --modes cartesian_impedance --payload 0..3 --max-hand-position 0.005
 robot-dynamics study out/study.yaml --resume          continue after Ctrl-C
 robot-dynamics study out/study.yaml --replay 4711     repeat one run and draw it
 robot-dynamics study out/study.yaml --replay 4711 --record run.mcap   for replay, plot, Foxglove
@@ -27,7 +28,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from robot_dynamics.cli.arguments import load_robot, new_recording, output_folder, text_of_robot
 from robot_dynamics.cli.output import add_json, print_json, wide_console
 from robot_dynamics.cli.study_report import draw_run, draw_study, print_study, study_numbers
-from robot_dynamics.control import MODES
+from robot_dynamics.control.laws import ALL_MODES
 from robot_dynamics.errors import ArgumentError, shown
 from robot_dynamics.foundation.numbers import number_from
 from robot_dynamics.robot import Robot
@@ -69,11 +70,14 @@ _DEFAULTS: dict[str, Any] = {
     "gains": "fitted",
     "integral": 0.0,
     "effort_rate": float("inf"),
+    "hand": None,
     "frame": None,
     "known_payload": 0.0,
     "lock": "",
     "max_error": 0.05,
     "max_saturation": 1.0,
+    "max_hand_position": float("inf"),
+    "max_hand_rotation": float("inf"),
 }
 """Options that a study file may set too, besides the robot and the distributions."""
 
@@ -87,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     texts = {
         "runs": "number of runs of every mode",
         "motion": f"one or several of {', '.join(MOTIONS)} or trajectory files, with commas",
-        "modes": f"one or several of {', '.join(MODES)}",
+        "modes": f"one or several of {', '.join(ALL_MODES)}",
         "duration": "duration of a run, s",
         "rest": "final share of the duration in which the arm must be at rest",
         "rate": "control rate, Hz, or a distribution",
@@ -97,6 +101,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "gains": "fitted to the sampled loop, ideal, or a .yaml with those of controller_node",
         "integral": "ki over kp, 1/s",
         "effort_rate": "largest rate of change of the effort of a joint, N m/s or N/s",
+        "hand": "frame whose error is measured and that laws in task space lead "
+        "(default: the first tip)",
         "frame": "frame that carries the payload (default: the first tip)",
         "known_payload": "load in the law's model, kg",
         "lock": "joints to lock, NAME=POSITION with commas",
@@ -114,6 +120,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits = parser.add_argument_group("limits of a run")
     _option(limits, "max_error", "largest position error, rad or m")
     _option(limits, "max_saturation", "largest share of the time with saturated effort")
+    _option(limits, "max_hand_position", "largest position error of the hand, m")
+    _option(limits, "max_hand_rotation", "largest rotation error of the hand, rad")
     limits.add_argument(
         "--keep", type=float, help="find the largest bandwidth that this share of runs survives"
     )
@@ -252,12 +260,17 @@ def _plan(options: dict[str, Any]) -> StudyPlan:
         gains=read_gains(gains, robot.joint_names) if Path(gains).suffix else gains,
         rate=max(rate.numbers),
         step=None if options["step"] is None else _number("step", str(options["step"])),
-        limits=RunLimits(float(options["max_error"]), float(options["max_saturation"])),
+        limits=RunLimits(
+            float(options["max_error"]),
+            float(options["max_saturation"]),
+            float(options["max_hand_position"]),
+            float(options["max_hand_rotation"]),
+        ),
         **{
             name: options[name]
             for name in (
                 *("sampling", "seed", "duration", "rest", "integrator", "bandwidth"),
-                *("integral", "effort_rate", "frame", "known_payload"),
+                *("integral", "effort_rate", "hand", "frame", "known_payload"),
             )
         },
     )

@@ -20,29 +20,33 @@ from robot_dynamics.control.model import Model
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.robot import Robot
+from robot_dynamics.simulation.simd.hand_stages import HAND_STATISTICS, hand_table, in_units
 from robot_dynamics.simulation.simd.law_stages import LawStages, LoopStructure
 from robot_dynamics.simulation.simd.plant_stages import PlantStages
 from robot_dynamics.simulation.simd.stage import fused
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
 from robot_dynamics.spatial import inertial_parameters
-from robot_dynamics.trajectory.trajectory import Trajectory
+from robot_dynamics.trajectory.trajectory import State, Trajectory
 
 PARAMETERS = (
     *("body", "gravity", "h", "viscous", "coulomb", "stiction", "stribeck", "lower", "upper"),
     *("rotor", "model_body", "model_gravity", "model_rotor", "kp", "kd", "ki", "i_clamp"),
     *("bandwidth", "damping_ratio", "limit", "effort_rate", "every", "sensor_delay"),
     *("command_delay", "deviation", "resolution", "last", "q", "qd", "load", "offset"),
+    *("task_root", "task_damping", "task_mobility", "task_largest", "task_numbers"),
+    *("model_viscous", "model_coulomb", "model_width"),
 )
-"""Parameters of a batch: one row per member, or one for all."""
+"""Parameters of a batch: one row per member, or one for all. Those of the last two lines belong to
+laws in task space."""
 
 PER_JOINT = ("square_error", "peak_error", "peak_effort", "saturated", "stopped")
 
-STATISTICS = (*PER_JOINT, "counted", "early", "late", "lived", "alive")
+STATISTICS = (*PER_JOINT, "counted", "early", "late", "lived", "alive", *HAND_STATISTICS)
 """Results of a member: sums and maxima over the control cycles, computed by `LawStages`.
 
 `counted` is the number of cycles; `early` and `late` are the squared joint speeds, summed with the
 two weights of `reference_table`; `lived` is the number of steps before the member diverged, and
-`alive` is 0 if it diverged."""
+`alive` is 0 if it diverged. Those of the hand are zero without one."""
 
 OPTIONAL: Mapping[str, Mapping[str, float]] = {
     "sensed": {"sensor_delay": 0.0, "deviation": 0.0, "resolution": 0.0},
@@ -110,7 +114,7 @@ class CompiledLoop:
 
         Args:
             parameters: By the names of `PARAMETERS`: shape (N, size), (size,) or a number.
-            references: Tables of motions (`ROWS` and two weights), shape (m, steps, 4 n + 2).
+            references: Tables of motions, shape (m, steps, columns); see `reference_table`.
             motion: Index of the motion that each member follows, shape (N,).
             keys: Streams of noise, shape (N,), 64-bit integers.
             steps: Number of steps; by default all of the tables.
@@ -150,7 +154,7 @@ class CompiledLoop:
         )
         if record:
             kept["tau"] = kept.pop(self._tau)
-        results = {name: native.get(memory, name, count) for name in STATISTICS}
+        results = in_units({name: native.get(memory, name, count) for name in STATISTICS})
         return BatchResult(results, {name: values[:, :count] for name, values in kept.items()})
 
     def _check(self, parameters: Mapping[str, Any]) -> None:
@@ -229,11 +233,11 @@ def plant_parameters(
 def reference_table(
     model: Model, structure: LoopStructure, motion: Trajectory, t: Array, windows: Array
 ) -> Array:
-    """Return the reference of the law in every step, shape (N, 4 n + 2).
+    """Return the reference of the law in every step, shape (N, 4 n + 2), or (N, 4 n + 26).
 
     Args:
         model: The law's model of the robot.
-        structure: Only its mode is used.
+        structure: Its mode is used, and its hand, if it has one.
         motion: Desired motion.
         t: Times of the steps, shape (N,), s.
         windows: Weights of the squared speed in `early` and `late` of `STATISTICS`, shape (N, 2).
@@ -246,7 +250,9 @@ def reference_table(
     effort = friction
     if structure.mode == "feedforward":
         effort = model.feedforward(q, qd, qdd)
-    return np.concatenate([q, qd, qdd, effort, windows], axis=1)
+    hand = structure.hand
+    of_hand = [] if hand is None else [hand_table(model, hand.frame, State(q, qd, qdd))]
+    return np.concatenate([q, qd, qdd, effort, windows, *of_hand], axis=1)
 
 
 def first_efforts(model: Model, motions: Sequence[Trajectory]) -> Array:

@@ -6,7 +6,7 @@ numbers of the model are inputs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +22,24 @@ from robot_dynamics.compiler.native.loop.loop_steps import (
     When,
 )
 from robot_dynamics.control.control_cycle import JointSettings, Scalars, cycle_equations
-from robot_dynamics.control.laws import MODES, Measured, Reference, position_error
+from robot_dynamics.control.laws import ALL_MODES, Measured, Reference, position_error
 from robot_dynamics.control.limits import LARGEST
 from robot_dynamics.control.model import continuous_joints
-from robot_dynamics.errors import check_known
+from robot_dynamics.errors import ArgumentError, check_known
 from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.kinematics import frame_pose
 from robot_dynamics.reduction.augmented_body_columns import inverse_dynamics
+from robot_dynamics.robot.robot import Robot
+from robot_dynamics.simulation.simd.hand_stages import (
+    HAND_SIZE,
+    HAND_STATISTICS,
+    HandStructure,
+    SymbolicArm,
+    SymbolicTask,
+    angle_square,
+    hand_error,
+    hand_rows,
+)
 from robot_dynamics.simulation.simd.plant_stages import where
 from robot_dynamics.simulation.simd.stage import Item, Stage
 from robot_dynamics.simulation.simd.symbolic_inertias import SymbolicInertias
@@ -36,7 +48,8 @@ BATCH_INTEGRATORS = ("semi_implicit_euler", "runge_kutta")
 """Integrators of a compiled loop."""
 
 ROWS = ("q", "qd", "qdd", "effort")
-"""Columns of a reference table for every joint, in this order; two weights follow."""
+"""Columns of a reference table for every joint, in this order; two weights follow,
+and `hand_stages.HAND_ROWS` if there is a hand."""
 
 AT_STOP = 1e-9
 """Distance from a position limit within which a joint lies at its stop, rad or m."""
@@ -47,7 +60,7 @@ class LoopStructure:
     """The compiled-in choices of a loop.
 
     Args:
-        mode: One of `control.MODES`.
+        mode: One of `control.laws.ALL_MODES`.
         integrator: One of `BATCH_INTEGRATORS`.
         coupled: As of `Model`.
         integral: Whether the law has an integral part.
@@ -58,6 +71,7 @@ class LoopStructure:
         sent: Whether commands are on their way for a time.
         every: Whether the control period may be longer than a step of the plant.
         shared: Whether all members follow one motion.
+        hand: The hand, whose error is measured and which modes in task space lead.
     """
 
     mode: str = "feedforward"
@@ -71,10 +85,18 @@ class LoopStructure:
     sent: bool = True
     every: bool = True
     shared: bool = False
+    hand: HandStructure | None = None
 
     def __post_init__(self) -> None:
-        check_known("mode", self.mode, "robot_dynamics.control", MODES)
+        check_known("mode", self.mode, "robot_dynamics.control", ALL_MODES)
         check_known("integrator", self.integrator, "a compiled loop", BATCH_INTEGRATORS)
+        if self.in_task_space and self.hand is None:
+            raise ArgumentError(f"mode '{self.mode}' leads a hand; give the structure one")
+
+    @property
+    def in_task_space(self) -> bool:
+        """Return whether the law leads the hand."""
+        return ALL_MODES[self.mode].in_task_space
 
 
 @dataclass(frozen=True)
@@ -103,9 +125,14 @@ class SymbolicModel:
         """Damping ratio, 1."""
         return self.x["damping_ratio"][0]
 
+    @property
+    def tree(self) -> Robot:
+        """The robot with the model's inertias and gravity."""
+        return self.inertias.robot_with(self.x["model_body"], self.x["model_gravity"])
+
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Return efforts of a motion without friction, shape (n,)."""
-        tree = self.inertias.robot_with(self.x["model_body"], self.x["model_gravity"])
+        tree = self.tree
         joints = tree.coupling
         motion = joints.positions(q), joints.rates(qd), joints.rates(qdd)
         tau = joints.efforts(inverse_dynamics(tree, *motion, {}))
@@ -142,7 +169,7 @@ class LawStages:
 
     def __init__(self, inertias: SymbolicInertias, structure: LoopStructure) -> None:
         self.inertias, self.how = inertias, structure
-        self.integral = structure.integral and MODES[structure.mode].feedback
+        self.integral = structure.integral and ALL_MODES[structure.mode].feedback
         self.n = inertias.tree.dof
         self._continuous = continuous_joints(inertias.robot)
 
@@ -160,14 +187,21 @@ class LawStages:
         return {
             "model_body": len(self.inertias),
             "model_gravity": 3,
-            "reference": 4 * n + 2,
+            "reference": 4 * n + 2 + (HAND_SIZE if self.how.hand else 0),
             "noise": 2 * n,
             "deviation": 2 * n,
             "resolution": 2 * n,
             "fineness": 2 * n,
             **dict.fromkeys((*parameters, *state, *statistics), n),
-            **dict.fromkeys(single, one),
+            **dict.fromkeys((*single, *HAND_STATISTICS), one),
+            **(self._task_sizes if self.how.in_task_space else {}),
         }
+
+    @property
+    def _task_sizes(self) -> dict[str, int]:
+        """Parameters of a law in task space and their numbers of entries."""
+        own = self.how.hand.sizes if self.how.hand else {}
+        return {**own, **dict.fromkeys(("model_viscous", "model_coulomb", "model_width"), self.n)}
 
     def before(self) -> tuple[Item, ...]:
         """Return the steps from the state to the efforts that act on the plant."""
@@ -222,19 +256,24 @@ class LawStages:
 
     def _law(self) -> Stage:
         """Compute the command of a control period."""
-        n, law, none = self.n, MODES[self.how.mode], np.zeros(self.n)
+        n, law, none = self.n, ALL_MODES[self.how.mode], np.zeros(self.n)
         more = ("integral",) if self.integral else ()
 
         def function(**x: Array) -> dict[str, Any]:
             rows = [x["reference"][i * n : (i + 1) * n] for i in range(len(ROWS))]
             x |= {"desired_qdd": rows[2], "desired_effort": rows[3]}
-            reference = Reference(rows[0], rows[1], rows[3])
             measured = Measured(x["measured_q"], x["measured_qd"])
             model: Any = SymbolicModel(self.inertias, x, self.how.coupled, self._continuous)
+            task = None
+            if self.how.in_task_space and self.how.hand is not None:
+                arm = SymbolicArm(model.tree, self.inertias.tree, self.how.hand.frame)
+                target = hand_rows(x["reference"][4 * n + 2 :])
+                task = SymbolicTask(self.how.hand, arm, x, rows[0], target)
+            reference = Reference(rows[0], rows[1], rows[3], task)
             state = np.array((x["last"], x["cut"], x.get("integral", none), none))
             cycle = {
-                "before": np.array(reference[:2]),
-                "after": np.array(reference[:2]),
+                "before": np.array(rows[:2]),
+                "after": np.array(rows[:2]),
                 "offset": np.zeros((2, n)),
                 "asked": law.asked(model, reference, measured),
                 **measured._asdict(),
@@ -255,6 +294,7 @@ class LawStages:
             *("model_rotor", "kp", "kd", "ki", "i_clamp", "bandwidth", "damping_ratio", "limit"),
             *("effort_rate", "last", "cut", "every", "h"),
             *more,
+            *(self._task_sizes if self.how.in_task_space else ()),
             *(("due",) if self.how.every else ()),
             *(("turn",) if self.how.sensed else ()),
         )
@@ -296,13 +336,13 @@ class LawStages:
 
     def _observe(self) -> Stage:
         """Add the true state to the statistics in every control period."""
-        n = self.n
+        n, hand = self.n, self.how.hand
 
         def function(**x: Array) -> dict[str, Any]:
             counts = x["alive"][0] * (x["due"][0] if self.how.every else 1.0)
             e = position_error(x["reference"][:n], x["q"], self._continuous)
             speed = x["qd"] @ x["qd"]
-            early, late = x["reference"][4 * n :]
+            early, late = x["reference"][4 * n : 4 * n + 2]
             found = {
                 "square_error": x["square_error"] + counts * (e * e),
                 "peak_error": _largest(x["peak_error"], counts, e),
@@ -319,11 +359,23 @@ class LawStages:
                     for q, low, high in zip(x["q"], x["lower"], x["upper"], strict=True)
                 ]
                 found["stopped"] = x["stopped"] + counts * np.array(at_stop)
+            if hand is not None:
+                desired = hand_rows(x["reference"][4 * n + 2 :])
+                pose = frame_pose(self.inertias.tree, x["q"], hand.frame)
+                away, s = hand_error(desired["rotation"], desired["position"], *pose)
+                for part, size, square in (
+                    ("position", away, away),
+                    ("rotation", s, angle_square(s)),
+                ):
+                    total, peak = f"hand_square_{part}", f"hand_peak_{part}"
+                    found[total] = x[total] + np.array([counts * square])
+                    found[peak] = _largest(x[peak], counts, [size])
             return found
 
         stops = ("stopped",) if self.how.passive else ()
         statistics = ("square_error", "peak_error", "peak_effort", "saturated", "counted")
-        sums = (*statistics, "early", "late", "lived", *stops)
+        of_hand = HAND_STATISTICS if hand is not None else ()
+        sums = (*statistics, "early", "late", "lived", *stops, *of_hand)
         reads = (
             *("reference", "q", "qd", "tau", "cut", "alive"),
             *(("due",) if self.how.every else ()),
@@ -338,7 +390,7 @@ def quantised(x: Any, resolution: Any, fineness: Any) -> Any:
     return select(0.0, resolution, resolution * steps, x)
 
 
-def _largest(so_far: Array, counts: Any, x: Array) -> Array:
+def _largest(so_far: Array, counts: Any, x: Sequence[Any] | Array) -> Array:
     return np.array(
         [maximum(most, counts * abs(value)) for most, value in zip(so_far, x, strict=True)]
     )
