@@ -12,7 +12,7 @@ from robot_dynamics.algorithms import composite_body
 from robot_dynamics.control.friction import Friction, FrictionRows, friction_effort
 from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import BASE, HAND
+from robot_dynamics.control.task_settings import FRAME, ROOT
 from robot_dynamics.control.task_space import CONSISTENT, TaskNumbers, input_shapes, task_equations
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array
@@ -60,7 +60,7 @@ class HandStructure:
     """
 
     frame: str
-    axes: str = BASE
+    axes: str = ROOT
     projector: str = CONSISTENT
     selection: tuple[float, ...] = (1.0,) * 6
     held: tuple[float, ...] = (1.0,) * 6
@@ -243,7 +243,7 @@ class SymbolicTask:
             **measured._asdict(),
             **self.target,
             "wrench": np.zeros(6),
-            "axes": self.target["rotation"] if how.axes == HAND else np.eye(3),
+            "axes": self.target["rotation"] if how.axes == FRAME else np.eye(3),
             **{name: how.matrix(x[f"task_{name}"]) for name in SETTINGS},
             "largest": x["task_largest"],
             "selection": np.array(how.selection),

@@ -21,7 +21,6 @@ from robot_dynamics.simulation import (
     perturbed,
     simulate,
 )
-from robot_dynamics.simulation.closed_loop import HandController
 from robot_dynamics.simulation.simd.compiled_loop import (
     CompiledLoop,
     first_efforts,
@@ -123,12 +122,14 @@ def scalar_motion(robot, model, mode, motion, member, integrator, settings=None)
         )
     )
     limit = member.limit_share * robot.limits.effort
-    if mode in TASK_MODES:
-        law = HandController(model, mode, Task(model, robot.tips[0], settings))
-    else:
-        law = LawController(
-            model, mode, period=member.every * STEP, effort_rate=member.effort_rate, limit=limit
-        )
+    law = LawController(
+        model,
+        mode,
+        period=member.every * STEP,
+        effort_rate=member.effort_rate,
+        limit=limit,
+        task=Task(model, robot.tips[0], settings) if mode in TASK_MODES else None,
+    )
     return simulate(
         plant,
         law,
@@ -203,7 +204,6 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
     members = [member for member in MEMBERS if not member.stops or name != "planar_2r"]
     hand = HandStructure(robot.tips[0])
     if mode in TASK_MODES:
-        members = MEMBERS[1:5]  # within the limits of the URDF, which alone a HandController has
         model = model_of(dynamics, members[0], coupled)
         hand = HandStructure.of(model, Task(model, robot.tips[0]))
     structure = LoopStructure(mode, integrator, coupled, integral=True, hand=hand)
