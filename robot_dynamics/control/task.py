@@ -250,7 +250,7 @@ class Task:
         self._asked, self._exerts_until = np.asarray(wrench, dtype=np.float64), now + lasts
 
     def follow(self, model: Model, desired: State) -> None:
-        """Put target and posture on a motion of the joints, whatever its speed."""
+        """Put target and posture on a motion of the joints, without limits of speed."""
         arm, target = model.dynamics, self.target
         J = arm.jacobian(desired.q, self.hand)
         Jd = arm.jacobian_derivative(desired.q, desired.qd, self.hand)
