@@ -146,7 +146,7 @@ class Task:
         self._asked, self._exerts_until = np.asarray(wrench, dtype=np.float64), now + lasts
 
     def follow(self, model: Model, desired: State) -> None:
-        """Put target and posture on a motion of the joints, at any speed."""
+        """Put target and posture on a motion of the joints, without limits of speed."""
         arm = model.dynamics
         J, pose = arm.jacobian(desired.q, self.hand), arm.pose(desired.q, self.hand)
         acceleration = J @ desired.qdd + arm.drift(desired.q, desired.qd, self.hand)

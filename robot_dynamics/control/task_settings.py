@@ -26,9 +26,9 @@ MOTION, FORCE, FREE = "motion", "force", "free"
 CONTROLLED = (MOTION, FORCE, FREE)
 """What is controlled in a direction."""
 
-HEAVIEST = 5.0
-"""Sum of the apparent masses of the hand at which a direction counts as singular, as a multiple of
-that in the middle of the joint ranges."""
+HEAVIEST = 3.0
+"""Sum of the apparent masses of the hand from which directions count as singular, as a multiple of
+its median over the joint ranges."""
 
 OUT_OF_REACH = 1e-4
 """Smallest mobility of the hand in a set of directions, as a share of the largest, below which it
@@ -180,13 +180,23 @@ class HandMobility:
         self._masses = np.repeat(
             [np.median(part[part > 0.0]) if part.any() else 0.0 for part in np.split(masses, 2)], 3
         )
+        self.heaviest = HEAVIEST * self._usual_sum()
+
+    def _usual_sum(self) -> float:
+        """Return the median of the sum of the apparent masses of the hand, kg."""
+        A, within = self._scaled(), np.flatnonzero(self._within)
+        squares = np.linalg.eigvalsh(A[:, within][:, :, within])
+        least = 1e-9 * np.maximum(squares[:, -1:], 1e-300)
+        return float(np.median((1.0 / np.maximum(squares, least)).sum(axis=1)))
+
+    def _scaled(self) -> Array:
+        """Return the mobilities with lengths in place of angles, shape (N, 6, 6)."""
         scale = np.repeat([1.0, self.length], 3)
-        self.heaviest = HEAVIEST * float((masses / scale**2).sum())
+        return np.asarray(self._mobilities * np.outer(scale, scale))
 
     def _independent(self) -> Array:
         """Return which directions an arm moves independently, shape (6,), positions first."""
-        scale = np.repeat([1.0, self.length], 3)
-        A = self._mobilities * np.outer(scale, scale)
+        A = self._scaled()
         chosen: list[int] = []
         for k in range(6):
             rows = [*chosen, k]

@@ -46,7 +46,7 @@ from robot_dynamics.nodes.controller.controller_parameters import (
     JointParameters,
 )
 from robot_dynamics.nodes.controller.controller_report import ControllerReport
-from robot_dynamics.nodes.controller.hand_control import HandControl
+from robot_dynamics.nodes.controller.hand_control import HandControl, TaskParameters
 from robot_dynamics.nodes.controller.standby import Lease, Standby
 from robot_dynamics.nodes.ros.diagnostics import Fault
 from robot_dynamics.nodes.ros.joint_values import ALL, JointValues, run_of
@@ -137,6 +137,8 @@ class ControllerNode(RobotNode[ControllerParameters]):
         )
         self._joints.bound(lambda: self.arm.rotor_inertia)
         self.hand = None if parameters.standby else HandControl(self)
+        if self.hand is None:
+            self.group(TaskParameters, "task")  # unused: one file may serve both controllers
         self._use_settings()
         self._prepare(parameters.mode, self.arm.base)
         self._in_use = self._wanted

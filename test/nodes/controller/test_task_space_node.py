@@ -344,6 +344,7 @@ def test_a_standby_takes_over_from_a_killed_controller_and_gives_the_hand_back(
     options = {**CONTROL, "standby": True, "standby_timeout": 0.5}
     standby = start_for_module(NODE, options, ["-r", "__node:=controller_standby"])
     standby.wait_for_log("standing by: another node commands")
+    assert "ignores parameters" not in standby.log
     start = arm.rests()
     goal = Pose(start.rotation, start.translation + [0.0, 0.2, 0.0])
 
