@@ -26,7 +26,7 @@ MOTION, FORCE, FREE = "motion", "force", "free"
 CONTROLLED = (MOTION, FORCE, FREE)
 """What is controlled in a direction."""
 
-HEAVIEST = 3.0
+HEAVIEST = 2.0
 """Sum of the apparent masses of the hand from which directions count as singular, as a multiple of
 its median over the joint ranges."""
 
