@@ -125,6 +125,7 @@ class System:
         self.domain = own_domain()
         self.log_file, self.nan_file = folder / "plant.log", folder / "nan"
         self.programs: dict[str, Program] = {}
+        self._publishers: dict[str, Any] = {}
         self.began, self.event_at = 0.0, 0.0  # system times of a motion and of an event, s
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=self.domain)
@@ -233,7 +234,11 @@ class System:
             motion: Sent as it is.
             begin: System time of its start, s after that of the publication.
         """
-        publisher = self.node.create_publisher(JointTrajectory, topic, TRAJECTORY_QOS)
+        if topic not in self._publishers:  # a reader may not know a new one yet, and misses it
+            self._publishers[topic] = self.node.create_publisher(
+                JointTrajectory, topic, TRAJECTORY_QOS
+            )
+        publisher = self._publishers[topic]
         wait_until(publisher.get_subscription_count, f"a subscriber of {topic}", 20.0)
         msg = trajectory_msg(motion)
         self.began = time.time() + begin
