@@ -64,7 +64,7 @@ def tracking(found: dict[str, Any]) -> list[Table]:
             f"RMS of the position error of every joint and overall, mrad, at {found['rate']:g} Hz, "
             "with the default gains of that rate; the ratio to the exported controller; processors "
             f"in use. Measured on {found['machine']}, load average {found['load average']:.1f}."
-        )
+        ) + found.get("remarks", {}).get(robot, "")
         header = ["wiring", "joints", "overall", "ratio", "CPU"]
         tables.append(Table(f"Tracking, {robot}", about, header, rows))
     return tables
