@@ -10,6 +10,7 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
+from robot_dynamics.viewer.hand_gizmo import HandGizmo
 from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
 from robot_dynamics.viewer.page import Page
 
@@ -49,7 +50,11 @@ class LiveView:
         self.page.open(robot, find_robot(name), arm.dynamics, arm.limit)
         self.name, self.arm = name, arm
         pose = arm.snapshot().q
-        self.controls = LiveControls(self.page.server, self._robots, name, robot, arm.motions, pose)
+        server = self.page.server
+        self.controls = LiveControls(
+            server, self._robots, name, robot, arm.motions, arm.hands, pose
+        )
+        self.gizmo = HandGizmo(server, self.page.size)
         self._record()
 
     def _record(self) -> None:
@@ -67,6 +72,8 @@ class LiveView:
         if controls.take_reset():
             self.arm.reset()
             self.page.restart()
+        if (dragged := self.gizmo.take()) is not None:
+            self.arm.aim(dragged)
         settings = controls.settings
         if settings.motion == BY_HAND and self.arm.motion != BY_HAND:
             controls.sliders.move(self.arm.snapshot().q)
@@ -77,6 +84,7 @@ class LiveView:
             controls.message.say(str(error))
         if self._recording is not None:
             self._recording.flush()
+        self.gizmo.show(self.arm.target)
         self.page.show(
             self.arm.snapshot(),
             residual=controls.residual.value,

@@ -94,6 +94,12 @@ class Page:
         """Log line with the address of the page and who can open it."""
         return announcement(self.host, self.server.get_port(), self._token)
 
+    @property
+    def size(self) -> float:
+        """Diameter of the workspace of the robot, m."""
+        assert self._shown is not None
+        return self._shown.scene.size
+
     def open(self, robot: Robot, source: str | os.PathLike[str], dynamics: Dynamics,
              limit: Array) -> None:  # fmt: skip
         """Show another robot; `source` is its URDF.
