@@ -31,25 +31,26 @@ class HandGizmo:
         self._handle = server.scene.add_transform_controls(
             NAME, SHARE_OF_SIZE * size, depth_test=False, visible=False
         )
-        self._taken = self._handle.update_timestamp
+        self._handle.on_update(self._on_drag)
+        self._dragged: Pose | None = None
         self._dragged_at = -np.inf
+
+    async def _on_drag(self, event: viser.TransformControlsEvent) -> None:
+        """Keep the pose, which `show` may change at any time; in the thread of the server."""
+        rotation = Rotation.from_quat(np.roll(event.target.wxyz, -1)).as_matrix()
+        place = np.array(event.target.position, dtype=np.float64)
+        self._dragged, self._dragged_at = Pose(rotation, place), monotonic()
 
     def take(self) -> Pose | None:
         """Return the pose to which it was dragged since the last call; None if it was not."""
-        handle = self._handle
-        stamp = handle.update_timestamp
-        if stamp == self._taken or not handle.visible:
-            self._taken = stamp
-            return None
-        self._taken, self._dragged_at = stamp, monotonic()
-        rotation = Rotation.from_quat(np.roll(handle.wxyz, -1)).as_matrix()
-        return Pose(rotation, np.array(handle.position, dtype=np.float64))
+        dragged, self._dragged = self._dragged, None
+        return dragged
 
     def show(self, pose: Pose | None) -> None:
         """Show it at a pose in the root link, except while it is dragged; None hides it."""
         handle = self._handle
         if pose is None:
-            handle.visible, self._dragged_at = False, -np.inf
+            handle.visible, self._dragged = False, None
             return
         if monotonic() - self._dragged_at > QUIET_S:
             handle.wxyz = np.roll(Rotation.from_matrix(pose.rotation).as_quat(), 1)
