@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -39,7 +40,7 @@ class HandRequests:
         say: Shows a line on the page.
     """
 
-    def __init__(self, node: RobotNode, say: Callable[[str], None]) -> None:
+    def __init__(self, node: RobotNode[Any], say: Callable[[str], None]) -> None:
         self._node, self._say = node, say
         self._measured, self._at = Pose.identity(), -np.inf
         self._goal: Pose | None = None

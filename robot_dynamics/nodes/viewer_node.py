@@ -8,11 +8,15 @@ from time import monotonic
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.observer_node import ObserverNode
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.observer_node import SILENCE_S, ObserverNode
+from robot_dynamics.nodes.ros.messages import EXTERNAL_TOPIC, JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
 from robot_dynamics.nodes.ros.topics import COMMAND_QOS
 from robot_dynamics.nodes.runtime.process import run
@@ -60,6 +64,9 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._enabled, self._commanded, self._visits = False, False, self._page.visits
         self._open(self.robot, self._description.source, self.robot.name)
         self._requests = ViewerRequests(self, tool_frame(self.robot), self._say)
+        self._external = JointReader(EXTERNAL_TOPIC, self.robot.joint_names, required=())
+        self._external_in: Subscription | None = None
+        self._external_at = -np.inf
         self._hand = HandRequests(self, self._say)
         self._inputs.append(
             self.create_loop_subscriber(PoseStamped, MEASURED, self._on_hand, COMMAND_QOS)
@@ -103,7 +110,12 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._move(driven)
         self._lead_hand()
         now = self._measured() if driven else self._placed()
-        self._page.show(now, residual=controls.residual.value, ellipsoid=controls.ellipsoid.value)
+        self._page.show(
+            now,
+            residual=controls.residual.value,
+            ellipsoid=controls.ellipsoid.value,
+            contact=self._contact(driven and controls.contact.value),
+        )
 
     def _watch_enabling(self, driven: bool) -> None:
         """Take up that motion is enabled; disable it where another person may not expect it."""
@@ -191,6 +203,25 @@ class ViewerNode(ObserverNode[ViewerParameters]):
 
     def _on_hand(self, msg: PoseStamped) -> None:
         self._take(MEASURED, self._hand.read, msg)
+
+    def _contact(self, wanted: bool) -> Array | None:
+        """Return external efforts, shape (n,), which a controller publishes only if they are read.
+
+        None while they are not wanted, or none come.
+        """
+        if wanted and self._external_in is None:
+            self._external_in = self.create_subscription(
+                JointState, EXTERNAL_TOPIC, self._on_external, COMMAND_QOS
+            )
+        elif not wanted and self._external_in is not None:
+            self.destroy_subscription(self._external_in)
+            self._external_in, self._external_at = None, -np.inf
+        silent = monotonic() - self._external_at > SILENCE_S
+        return None if silent or not self._external.complete else self._external.effort.copy()
+
+    def _on_external(self, msg: JointState) -> None:
+        if self._take(EXTERNAL_TOPIC, self._external.read, msg):
+            self._external_at = monotonic()
 
     def _say(self, line: str) -> None:
         self._controls.message.say(line)

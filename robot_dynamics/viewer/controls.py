@@ -231,6 +231,9 @@ class StackControls:
             self.residual = gui.add_checkbox(
                 "colour by residual", False, hint="measured effort less that of the model"
             )
+            self.contact = gui.add_checkbox(
+                "colour by external effort", False, hint="that controller_node observes"
+            )
             self.ellipsoid = gui.add_checkbox("ellipsoid of velocities", False)
         self.sliders = JointSliders(server, robot, pose)
         self._pressed: list[str] = []

@@ -119,6 +119,7 @@ class LiveArm:
         self.motion = ""
         self.hands = tuple(dict.fromkeys((*robot.tips, self.frame)))
         self._task: Task | None = None
+        self._compiled: set[tuple[str, str]] = set()
         self._settings = ArmSettings()
         self.time = 0.0
 
@@ -157,6 +158,14 @@ class LiveArm:
         self.motion = ""
         if self._task is not None:
             self._task.forget()
+
+    def prepared(self, settings: ArmSettings) -> bool:
+        """Return whether the law of some settings is compiled, which takes seconds for a hand."""
+        return settings.mode not in TASK_MODES or self._law_of(settings) in self._compiled
+
+    def _law_of(self, settings: ArmSettings) -> tuple[str, str]:
+        """Return mode and hand."""
+        return settings.mode, settings.frame or self.hands[0]
 
     def aim(self, pose: Pose) -> None:
         """Lead the hand to a pose in the root link, at limited speed; joint modes ignore it."""
@@ -223,16 +232,17 @@ class LiveArm:
 
     def _prepare(self, settings: ArmSettings) -> None:
         """Have a task of the chosen hand, held where it is if mode or hand has changed."""
-        before, hand = self._task, settings.frame or self.hands[0]
+        before, (mode, hand) = self._task, self._law_of(settings)
         if before is None or before.hand != hand:
             self._task = Task(self._model, hand, before=before)
-        elif self._settings.mode == settings.mode:
+        elif self._settings.mode == mode:
             return
         assert self._task is not None
         self._task.forget()
-        self._task.prepare(self._model, settings.mode, endpoint=self.frame)
+        self._task.prepare(self._model, mode, endpoint=self.frame)
+        self._compiled.add((mode, hand))
         measured = Measured(self._plant.q, self._plant.qd)
-        self._task.effort(self._model, settings.mode, measured)  # begins at the present pose
+        self._task.effort(self._model, mode, measured)  # begins at the present pose
 
     def _begin(self, motion: str) -> None:
         if BY_HAND in (motion, self.motion):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # needs rosbags
     from robot_dynamics.recordings.simulated_runs import SimulatedRecording
 
 
+COMPILING = "the equations of the hand are being compiled"
+
+
 class LiveView:
     """The page of a simulated robot.
 
@@ -78,8 +81,12 @@ class LiveView:
         if settings.motion == BY_HAND and self.arm.motion != BY_HAND:
             controls.sliders.move(self.arm.snapshot().q)
             settings = controls.settings
+        if compiles := not self.arm.prepared(settings):
+            controls.message.say(COMPILING)
         try:
             self.arm.advance(0.0 if controls.pause.value else seconds, settings)
+            if compiles:
+                controls.message.say("")
         except RobotDynamicsError as error:
             controls.message.say(str(error))
         if self._recording is not None:

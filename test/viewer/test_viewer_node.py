@@ -321,6 +321,20 @@ def test_drag_while_motion_is_off_or_in_a_mode_of_joints_publishes_nothing(nodes
         assert viewer._hand._out is None
 
 
+def test_external_efforts_are_read_only_while_links_are_coloured_by_them(nodes, viewer):
+    asked = viewer._controls.contact
+    assert nodes.controller.external.subscriber_count == 0
+    asked.value = True
+    wait_for(lambda: viewer._external_in is not None, "a subscription")
+    wait_for(lambda: viewer._contact(True) is not None, "external efforts")
+    np.testing.assert_allclose(
+        viewer._contact(True), nodes.controller.controller.contacts.effort, atol=MEASURED
+    )
+    asked.value = False
+    wait_for(lambda: viewer._external_in is None, "no subscription")
+    wait_for(lambda: nodes.controller.external.subscriber_count == 0, "no subscriber")
+
+
 def test_pose_of_the_hand_in_another_frame_is_refused_by_name(viewer):
     msg = PoseStamped()
     msg.header.frame_id = "camera"
