@@ -73,6 +73,11 @@ class HandRequests:
             self._goal = goal = None
         return self._measured if goal is None else goal
 
+    @property
+    def leads(self) -> bool:
+        """True from the first pose that the page gives until it has stopped the hand."""
+        return self._out is not None
+
     def lead(self, pose: Pose) -> None:
         """Lead the hand to a pose in the root link."""
         self._goal, self._close_at = pose, np.inf

@@ -141,9 +141,10 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._enabled = False
         self.get_logger().info(f"the page may not move the arm: {why}")
         self._say(f"motion is off: {why}")
+        if self._hand.leads:
+            self._hand.stop()
         if driven and self._commanded:
             self._requests.stop(self._states.position, self._states.qd, self.robot)
-            self._hand.stop()
             self._requests.choose(STILL, self.robot, self._controls.sliders.positions)
             self._controls.motion.value, self._doing = STILL, (STILL, driven)
         self._commanded = False

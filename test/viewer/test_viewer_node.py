@@ -281,7 +281,8 @@ def drag(viewer, pose):
     wxyz = np.roll(Rotation.from_matrix(pose.rotation).as_quat(), 1)
     handle = viewer._gizmo._handle
     handle.wxyz, handle.position = wxyz, pose.translation
-    asyncio.run(viewer._gizmo._on_drag(SimpleNamespace(target=handle)))
+    dragging = viewer._gizmo._on_drag(SimpleNamespace(target=handle))
+    asyncio.run_coroutine_threadsafe(dragging, viewer._page.server._event_loop).result()
 
 
 def test_hand_is_led_where_its_handle_is_dragged_until_motion_is_switched_off(
