@@ -7,19 +7,27 @@ from dataclasses import dataclass
 from time import monotonic
 
 import numpy as np
+from geometry_msgs.msg import PoseStamped
+from rclpy.subscription import Subscription
+from sensor_msgs.msg import JointState
 
 from robot_dynamics.control import effort_limits
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError
-from robot_dynamics.nodes.observer_node import ObserverNode
+from robot_dynamics.foundation.arrays import Array
+from robot_dynamics.nodes.observer_node import SILENCE_S, ObserverNode
+from robot_dynamics.nodes.ros.messages import EXTERNAL_TOPIC, JointReader
 from robot_dynamics.nodes.ros.node_parameters import parameter
+from robot_dynamics.nodes.ros.topics import COMMAND_QOS
 from robot_dynamics.nodes.runtime.process import run
 from robot_dynamics.nodes.runtime.robot_description import RobotParameters, moved
+from robot_dynamics.nodes.viewer_hand import MEASURED, HandRequests
 from robot_dynamics.nodes.viewer_requests import ViewerRequests
 from robot_dynamics.robot import Inertia, Robot, known_robots, read_urdf
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.address import LOOPBACK, PORT
 from robot_dynamics.viewer.controls import MOVING, UNCHANGED, StackControls
+from robot_dynamics.viewer.hand_gizmo import HandGizmo
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL
 from robot_dynamics.viewer.page import Page
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
@@ -56,11 +64,19 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._enabled, self._commanded, self._visits = False, False, self._page.visits
         self._open(self.robot, self._description.source, self.robot.name)
         self._requests = ViewerRequests(self, tool_frame(self.robot), self._say)
+        self._external = JointReader(EXTERNAL_TOPIC, self.robot.joint_names, required=())
+        self._external_in: Subscription | None = None
+        self._external_at = -np.inf
+        self._hand = HandRequests(self, self._say)
+        self._inputs.append(
+            self.create_loop_subscriber(PoseStamped, MEASURED, self._on_hand, COMMAND_QOS)
+        )
         self.get_logger().info(self._page.announcement())
 
     def _open(self, robot: Robot, source: str, name: str) -> None:
         limit, dynamics = effort_limits(robot), Dynamics(robot)
         self._page.open(robot, source, dynamics, limit)
+        self._gizmo = HandGizmo(self._page.server, self._page.size)
         self._shown, self._name, self._limit, self._dynamics = robot, name, limit, dynamics
         names = dict.fromkeys((self._own.name, *sorted(known_robots())))
         pose = middle_pose(robot)
@@ -92,8 +108,14 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._commanded |= "send" in changes or controls.chosen_motion in MOVING
         self._requests.apply(changes)
         self._move(driven)
+        self._lead_hand()
         now = self._measured() if driven else self._placed()
-        self._page.show(now, residual=controls.residual.value, ellipsoid=controls.ellipsoid.value)
+        self._page.show(
+            now,
+            residual=controls.residual.value,
+            ellipsoid=controls.ellipsoid.value,
+            contact=self._contact(driven and controls.contact.value),
+        )
 
     def _watch_enabling(self, driven: bool) -> None:
         """Take up that motion is enabled; disable it where another person may not expect it."""
@@ -119,6 +141,8 @@ class ViewerNode(ObserverNode[ViewerParameters]):
         self._enabled = False
         self.get_logger().info(f"the page may not move the arm: {why}")
         self._say(f"motion is off: {why}")
+        if self._hand.leads:
+            self._hand.stop()
         if driven and self._commanded:
             self._requests.stop(self._states.position, self._states.qd, self.robot)
             self._requests.choose(STILL, self.robot, self._controls.sliders.positions)
@@ -160,6 +184,7 @@ class ViewerNode(ObserverNode[ViewerParameters]):
                 sliders.move(states.position)
             if driven and motion in (STILL, BY_HAND):
                 self._requests.stop(states.position, states.qd, self.robot)
+                self._hand.stop()
             self._requests.choose(motion, self.robot, sliders.positions)
             self._doing = motion, driven
         sliders.visible = by_hand or not driven
@@ -167,6 +192,37 @@ class ViewerNode(ObserverNode[ViewerParameters]):
             self._requests.go_to(sliders.positions, states.position, self.robot)
         if driven:
             self._requests.keep_moving(states.position, self.robot)
+
+    def _lead_hand(self) -> None:
+        """Lead the hand where its handle is dragged, while the page may and a controller would."""
+        dragged, pose = self._gizmo.take(), self._hand.pose if self._enabled else None
+        if dragged is not None and pose is not None:
+            self._hand.lead(dragged)
+            self._commanded, pose = True, dragged
+        self._hand.tick()
+        self._gizmo.show(pose)
+
+    def _on_hand(self, msg: PoseStamped) -> None:
+        self._take(MEASURED, self._hand.read, msg)
+
+    def _contact(self, wanted: bool) -> Array | None:
+        """Return external efforts, shape (n,), which a controller publishes only if they are read.
+
+        None while they are not wanted, or none come.
+        """
+        if wanted and self._external_in is None:
+            self._external_in = self.create_subscription(
+                JointState, EXTERNAL_TOPIC, self._on_external, COMMAND_QOS
+            )
+        elif not wanted and self._external_in is not None:
+            self.destroy_subscription(self._external_in)
+            self._external_in, self._external_at = None, -np.inf
+        silent = monotonic() - self._external_at > SILENCE_S
+        return None if silent or not self._external.complete else self._external.effort.copy()
+
+    def _on_external(self, msg: JointState) -> None:
+        if self._take(EXTERNAL_TOPIC, self._external.read, msg):
+            self._external_at = monotonic()
 
     def _say(self, line: str) -> None:
         self._controls.message.say(line)

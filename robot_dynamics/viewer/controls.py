@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import viser
 
-from robot_dynamics.control import MODES
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Robot
 from robot_dynamics.viewer.live_arm import BY_HAND, EXCITATION, POSES, STILL, ArmSettings
@@ -95,6 +95,7 @@ class LiveControls:
         name: Name of the robot on the page.
         robot: That robot.
         motions: Names of the selectable motions.
+        hands: Names of the selectable hands in task space.
         pose: Initial positions of the sliders, shape (n,), rad or m.
     """
 
@@ -105,6 +106,7 @@ class LiveControls:
         name: str,
         robot: Robot,
         motions: Sequence[str],
+        hands: Sequence[str],
         pose: Array,
     ) -> None:
         gui = server.gui
@@ -116,7 +118,10 @@ class LiveControls:
             self.pause = gui.add_checkbox("pause", False)
             self.reset = gui.add_button("reset", hint="rest in the middle of the ranges")
         with gui.add_folder("Control"):
-            self.mode = gui.add_dropdown("mode", tuple(MODES), initial_value="feedforward")
+            self.mode = gui.add_dropdown("mode", tuple(ALL_MODES), initial_value="feedforward")
+            self.hand = gui.add_dropdown(
+                "hand", tuple(hands), visible=False, hint="drag its handle in the scene"
+            )
             self.feedforward = gui.add_checkbox(
                 "feedforward", True, hint="of the mode feedforward; without it is PD alone"
             )
@@ -141,7 +146,9 @@ class LiveControls:
     @property
     def settings(self) -> ArmSettings:
         """Return the present values of the controls."""
-        self.sliders.visible = self.motion.value == BY_HAND
+        in_task_space = self.mode.value in TASK_MODES
+        self.motion.visible, self.hand.visible = not in_task_space, in_task_space
+        self.sliders.visible = self.motion.value == BY_HAND and not in_task_space
         return ArmSettings(
             self.motion.value,
             self.mode.value,
@@ -151,6 +158,7 @@ class LiveControls:
             self.mass_error.value / 100.0,
             self.push.value,
             self.sliders.positions,
+            self.hand.value,
         )
 
     def take_reset(self) -> bool:
@@ -209,7 +217,7 @@ class StackControls:
             )
             send = gui.add_button("send the motion", hint="of trajectory_node")
         with gui.add_folder("Control"):
-            self.mode = gui.add_dropdown("mode", (UNCHANGED, *MODES), hint="of controller_node")
+            self.mode = gui.add_dropdown("mode", (UNCHANGED, *ALL_MODES), hint="of controller_node")
             self.feedforward = gui.add_checkbox("feedforward", True, hint="without it is PD alone")
             self.payload = gui.add_slider(
                 "payload, kg", 0.0, 10.0, 0.1, 0.0, hint="sent to feedforward and controller"
@@ -222,6 +230,9 @@ class StackControls:
         with gui.add_folder("Show"):
             self.residual = gui.add_checkbox(
                 "colour by residual", False, hint="measured effort less that of the model"
+            )
+            self.contact = gui.add_checkbox(
+                "colour by external effort", False, hint="that controller_node observes"
             )
             self.ellipsoid = gui.add_checkbox("ellipsoid of velocities", False)
         self.sliders = JointSliders(server, robot, pose)

@@ -48,6 +48,18 @@ CAMERA = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3, "fov": 0, "
           "image_height": 0, "image_width": 0}  # fmt: skip
 """Fields of the message with which a browser reports its camera, with their lengths."""
 
+DRAG = {"wxyz": 4, "position": 3}
+"""Fields of the message with which a browser drags a handle in the scene, with their lengths."""
+
+DRAG_ENDS = ("TransformControlsDragStartMessage", "TransformControlsDragEndMessage")
+"""Messages around a drag, of which the page has no use."""
+
+UNIT_LENGTH = 1e-3
+"""Deviation of the length of a quaternion from 1 that is taken for rounding."""
+
+FARTHEST_M = 1e3
+"""Farthest place of a handle along an axis, m."""
+
 POLICY_VIOLATION = 1008
 
 logger = logging.getLogger(__name__)
@@ -80,6 +92,7 @@ class Gate:
         self._names = {"localhost", machine, f"{machine}.local", host.lower()}
         self.visits = 0
         self._gui: viser.GuiApi | None = None
+        self._scene: viser.SceneApi | None = None
         self._serves = False
 
     def server(self, host: str, port: int) -> viser.ViserServer:
@@ -102,7 +115,7 @@ class Gate:
                 f"viser {viser.__version__} serves in a way that cannot be guarded; "
                 "install viser 1.1"
             )
-        self._gui = server.gui
+        self._gui, self._scene = server.gui, server.scene
         return server
 
     def _serve(self, serve: Callable[..., Any], handler: Any, *args: Any, **options: Any) -> Any:
@@ -178,7 +191,9 @@ class Gate:
         while True:
             raw = await receive()
             try:
-                return msgspec.msgpack.encode(self._checked(raw))
+                message = self._checked(raw)
+                if message["type"] not in DRAG_ENDS:
+                    return msgspec.msgpack.encode(message)
             except _RefusedError as refused:
                 logger.warning("the page refused a message of a browser: %s", refused)
                 if refused.ends:
@@ -190,6 +205,13 @@ class Gate:
         kind = message.get("type")
         if kind == "ViewerCameraMessage":
             return {"type": kind, **{name: _field(message, name) for name in CAMERA}}
+        if kind in DRAG_ENDS:
+            return {"type": kind}
+        if kind == "TransformControlsUpdateMessage":
+            name = message.get("name")
+            known = {} if self._scene is None else self._scene._handle_from_transform_controls_name
+            handle = known.get(name) if isinstance(name, str) else None
+            return {"type": kind, "name": name, **valid_drag(handle, message)}
         updates, uuid = message.get("updates"), message.get("uuid")
         if kind != "GuiUpdateMessage":
             raise _RefusedError(f"its type {shown(kind)} is none that the page sends")
@@ -226,6 +248,32 @@ def valid_value(handle: Any, value: Any) -> object:
         problem = f"{shown(handle.label)} cannot be {shown(value)}"
         raise _RefusedError(problem, ends=False)
     return value
+
+
+def valid_drag(handle: Any, message: Mapping[str, object]) -> dict[str, object]:
+    """Return the pose to which a handle in the scene is dragged.
+
+    Raises:
+        _RefusedError: If the handle is not there, or the message holds no pose.
+    """
+    if handle is None or not handle.visible:
+        raise _RefusedError("its handle is not on the page", ends=False)
+    pose = {name: _numbers(message.get(name), length) for name, length in DRAG.items()}
+    turn, place = pose["wxyz"], pose["position"]
+    if turn is None or abs(math.hypot(*turn) - 1.0) > UNIT_LENGTH:
+        problem = f"the hand cannot be turned to {shown(message.get('wxyz'))}"
+        raise _RefusedError(problem, ends=False)
+    if place is None or max(map(abs, place)) > FARTHEST_M:
+        problem = f"the hand cannot be moved to {shown(message.get('position'))}"
+        raise _RefusedError(problem, ends=False)
+    return {**pose}
+
+
+def _numbers(value: object, length: int) -> list[float] | None:
+    """Return a list of finite numbers; None if a value is none of this length."""
+    if not isinstance(value, list) or len(value) != length or not all(map(_finite, value)):
+        return None
+    return [float(number) for number in value]
 
 
 def _decoded(raw: str | bytes) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.control import (
-    MODES,
     Friction,
     Measured,
     Model,
@@ -18,11 +17,14 @@ from robot_dynamics.control import (
     gains_for,
     saturate,
 )
+from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
+from robot_dynamics.control.task import Task
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import SimulationError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot import Inertia, Robot
 from robot_dynamics.simulation import Plant, check_physical
+from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory import Follower, Waypoints, excitation, random_poses
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.snapshot import Snapshot, tool_frame
@@ -51,14 +53,15 @@ class ArmSettings:
     """Command and settings of the arm.
 
     Args:
-        motion: One of `LiveArm.motions`.
-        mode: One of `control.MODES`.
+        motion: One of `LiveArm.motions`; in task space only what `LiveArm.aim` asks for moves it.
+        mode: One of `control.laws.ALL_MODES`.
         feedforward: Whether the mode feedforward adds its efforts to PD.
         payload: Mass at the tool, kg.
         payload_known: Whether the controller knows the payload.
         mass_error: Relative error in the mass of every link.
         push: Force on the tool, shape (3,), N, axes of the root link.
         hand: Positions by hand, shape (n,), rad or m.
+        frame: Hand in task space, one of `LiveArm.hands`; empty for the first.
     """
 
     motion: str = EXCITATION
@@ -69,6 +72,7 @@ class ArmSettings:
     mass_error: float = 0.0
     push: tuple[float, float, float] = (0.0, 0.0, 0.0)
     hand: Array | None = None
+    frame: str = ""
 
 
 class LiveArm:
@@ -84,6 +88,7 @@ class LiveArm:
     Attributes:
         frame: Link or frame that carries the payload and is pushed.
         motions: Valid values of `ArmSettings.motion`.
+        hands: Frames that can be the hand in task space.
         motion: The current motion; empty before the first.
         time: Time since creation, s.
         observe: Called in every `OBSERVED_EVERY`-th cycle with the snapshot, desired velocities and
@@ -97,7 +102,7 @@ class LiveArm:
         self.robot = robot
         self.dynamics = Dynamics(robot)
         self.frame = tool_frame(robot)
-        self.limit = effort_limits(robot)
+        self.limit, self._none = effort_limits(robot), np.zeros(robot.dof)
         self._model = Model(self.dynamics, gains_for(self.dynamics), Friction.of(robot))
         self._loaded = _LoadedArm(self.dynamics, self.frame)
         middle = middle_pose(robot)
@@ -112,6 +117,9 @@ class LiveArm:
             self._motions = {FROM_FILE: waypoints, **self._motions}
         self.motions = (*self._motions, STILL, BY_HAND)
         self.motion = ""
+        self.hands = tuple(dict.fromkeys((*robot.tips, self.frame)))
+        self._task: Task | None = None
+        self._compiled: set[tuple[str, str]] = set()
         self._settings = ArmSettings()
         self.time = 0.0
 
@@ -136,7 +144,8 @@ class LiveArm:
             for k in range(cycles):
                 reference = self._cycle()
                 if self.observe is not None and k % OBSERVED_EVERY == 0:
-                    self.observe(self.snapshot(), reference.qd, reference.tau)
+                    led = (None, None) if reference is None else (reference.qd, reference.tau)
+                    self.observe(self.snapshot(), *led)
         except SimulationError:
             self.reset()
             raise
@@ -147,6 +156,36 @@ class LiveArm:
         self._plant.reset(middle)
         self._follower.hold(middle)
         self.motion = ""
+        if self._task is not None:
+            self._task.forget()
+
+    def prepared(self, settings: ArmSettings) -> bool:
+        """Return whether the law of some settings is compiled, which takes seconds for a hand."""
+        return settings.mode not in TASK_MODES or self._law_of(settings) in self._compiled
+
+    def _law_of(self, settings: ArmSettings) -> tuple[str, str]:
+        """Return mode and hand."""
+        return settings.mode, settings.frame or self.hands[0]
+
+    def aim(self, pose: Pose) -> None:
+        """Lead the hand to a pose in the root link, at limited speed; joint modes ignore it."""
+        if self._led is not None:
+            self._led.aim(pose, self.time)
+
+    @property
+    def target(self) -> Pose | None:
+        """Pose in the root link to which the hand is led, or at which it is held; None without."""
+        if self._led is None:
+            return None
+        given = self._led.given
+        if given is not None and isinstance(given[0], Pose):
+            return given[0]
+        return self._led.target.pose
+
+    @property
+    def _led(self) -> Task | None:
+        """The task in a mode of task space."""
+        return self._task if self._settings.mode in TASK_MODES else None
 
     @property
     def payload(self) -> Inertia:
@@ -156,18 +195,26 @@ class LiveArm:
     def snapshot(self) -> Snapshot:
         """Return the present state."""
         plant, by_hand = self._plant, self.motion == BY_HAND
+        followed = not by_hand and self._led is None
         return Snapshot(
             self.time,
             plant.q,
             plant.qd,
             plant.qdd,
             self._loaded.bias(plant.q, plant.qd) if by_hand else plant.tau,
-            None if by_hand else self._follower.sample(self.time).q,
+            self._follower.sample(self.time).q if followed else None,
             self.payload,
             np.array(self._settings.push),
         )
 
     def _take_up(self, settings: ArmSettings) -> None:
+        in_task_space = settings.mode in TASK_MODES
+        if in_task_space:
+            settings = replace(settings, motion=STILL)
+            self._prepare(settings)
+        if in_task_space or self._led is not None:  # the motion later begins where the arm is
+            self._follower.hold(self._plant.q)
+            self.motion = ""
         self._settings = settings
         self._loaded.load(1.0 + settings.mass_error, self.payload)
         known = settings.payload > 0.0 and settings.payload_known
@@ -177,11 +224,25 @@ class LiveArm:
             frame=self.frame if known else None,
         )
         law = "pd" if settings.mode == "feedforward" and not settings.feedforward else settings.mode
-        self._law = MODES[law].effort
+        self._law = ALL_MODES[law].effort
         if settings.motion != self.motion:
             self._begin(settings.motion)
         if settings.motion == BY_HAND and settings.hand is not None:
             self._plant.reset(settings.hand)
+
+    def _prepare(self, settings: ArmSettings) -> None:
+        """Have a task of the chosen hand, held where it is if mode or hand has changed."""
+        before, (mode, hand) = self._task, self._law_of(settings)
+        if before is None or before.hand != hand:
+            self._task = Task(self._model, hand, before=before)
+        elif self._settings.mode == mode:
+            return
+        assert self._task is not None
+        self._task.forget()
+        self._task.prepare(self._model, mode, endpoint=self.frame)
+        self._compiled.add((mode, hand))
+        measured = Measured(self._plant.q, self._plant.qd)
+        self._task.effort(self._model, mode, measured)  # begins at the present pose
 
     def _begin(self, motion: str) -> None:
         if BY_HAND in (motion, self.motion):
@@ -195,17 +256,25 @@ class LiveArm:
         if self.motion in self._motions:
             self._follower.accept(self._motions[self.motion].delayed(APPROACH_S), self.time)
 
-    def _cycle(self) -> Reference:
+    def _cycle(self) -> Reference | None:
+        measured, task = Measured(self._plant.q, self._plant.qd), self._led
+        if task is not None:
+            task.step(self.time, may_move=True)
+            reference = Reference(*measured, self._none, task)
+            self._drive(reference, measured)
+            return None
         if not self._follower.moving(self.time):
             self._send()
         desired = self._follower.sample(self.time)
-        measured = Measured(self._plant.q, self._plant.qd)
         reference = Reference(desired.q, desired.qd, self._known.feedforward(*desired))
+        self._drive(reference, measured)
+        return reference
+
+    def _drive(self, reference: Reference, measured: Measured) -> None:
         command = saturate(self._law(self._known, reference, measured), self.limit).tau
         self._loaded.push(np.array(self._settings.push), self._plant.q)
         self._plant.step(command)
         self.time += CYCLE_S
-        return reference
 
 
 class _LoadedArm:

@@ -10,11 +10,15 @@ from robot_dynamics.errors import RobotDynamicsError
 from robot_dynamics.robot import Robot, find_robot, known_robots, read_urdf
 from robot_dynamics.trajectory import Waypoints
 from robot_dynamics.viewer.controls import LiveControls
+from robot_dynamics.viewer.hand_gizmo import HandGizmo
 from robot_dynamics.viewer.live_arm import BY_HAND, LiveArm
 from robot_dynamics.viewer.page import Page
 
 if TYPE_CHECKING:  # needs rosbags
     from robot_dynamics.recordings.simulated_runs import SimulatedRecording
+
+
+COMPILING = "the equations of the hand are being compiled"
 
 
 class LiveView:
@@ -49,7 +53,11 @@ class LiveView:
         self.page.open(robot, find_robot(name), arm.dynamics, arm.limit)
         self.name, self.arm = name, arm
         pose = arm.snapshot().q
-        self.controls = LiveControls(self.page.server, self._robots, name, robot, arm.motions, pose)
+        server = self.page.server
+        self.controls = LiveControls(
+            server, self._robots, name, robot, arm.motions, arm.hands, pose
+        )
+        self.gizmo = HandGizmo(server, self.page.size)
         self._record()
 
     def _record(self) -> None:
@@ -67,16 +75,23 @@ class LiveView:
         if controls.take_reset():
             self.arm.reset()
             self.page.restart()
+        if (dragged := self.gizmo.take()) is not None:
+            self.arm.aim(dragged)
         settings = controls.settings
         if settings.motion == BY_HAND and self.arm.motion != BY_HAND:
             controls.sliders.move(self.arm.snapshot().q)
             settings = controls.settings
+        if compiles := not self.arm.prepared(settings):
+            controls.message.say(COMPILING)
         try:
             self.arm.advance(0.0 if controls.pause.value else seconds, settings)
+            if compiles:
+                controls.message.say("")
         except RobotDynamicsError as error:
             controls.message.say(str(error))
         if self._recording is not None:
             self._recording.flush()
+        self.gizmo.show(self.arm.target)
         self.page.show(
             self.arm.snapshot(),
             residual=controls.residual.value,

@@ -40,7 +40,7 @@ DRAW_EVERY = 3
 """Updates per drawing of the plots, because a curve of ten seconds hardly changes in one update."""
 
 RESIDUAL_SHARE = 0.1
-"""Residual over the effort limit at which a link is fully red."""
+"""Residual or external effort over the effort limit at which a link is fully red."""
 
 
 class _Shown(NamedTuple):
@@ -94,6 +94,12 @@ class Page:
         """Log line with the address of the page and who can open it."""
         return announcement(self.host, self.server.get_port(), self._token)
 
+    @property
+    def size(self) -> float:
+        """Diameter of the workspace of the robot, m."""
+        assert self._shown is not None
+        return self._shown.scene.size
+
     def open(self, robot: Robot, source: str | os.PathLike[str], dynamics: Dynamics,
              limit: Array) -> None:  # fmt: skip
         """Show another robot; `source` is its URDF.
@@ -132,7 +138,14 @@ class Page:
         camera.position = tuple(scene.middle + scene.size * np.array([0.78, 0.62, 0.32]))
         self.server.scene.set_up_direction("+z")
 
-    def show(self, now: Snapshot, *, residual: bool = False, ellipsoid: bool = False) -> None:
+    def show(
+        self,
+        now: Snapshot,
+        *,
+        residual: bool = False,
+        ellipsoid: bool = False,
+        contact: Array | None = None,
+    ) -> None:
         """Show a moment.
 
         Args:
@@ -140,6 +153,8 @@ class Page:
             residual: Whether colours show the difference from the efforts of the model, instead of
                 the share of the limits.
             ellipsoid: Whether to show the ellipsoid of the tool's velocities.
+            contact: Efforts that push the joints from outside, shape (n,), to be shown by colours
+                in place of the others; by default none.
         """
         assert self._shown is not None
         scene, plots, splitter, limit = self._shown
@@ -150,7 +165,9 @@ class Page:
             plots.take_apart(now, splitter.split(now))
         if not self.watched:
             return
-        if residual:
+        if contact is not None:
+            share = np.abs(contact) / (RESIDUAL_SHARE * limit)
+        elif residual:
             share = np.abs(now.tau - splitter.model_effort(now)) / (RESIDUAL_SHARE * limit)
         else:
             share = np.abs(now.tau) / limit

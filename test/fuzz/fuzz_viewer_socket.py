@@ -33,6 +33,15 @@ HOSTILE = (
 )  # fmt: skip
 
 
+DRAG = {
+    "type": "TransformControlsUpdateMessage",
+    "name": "/hand",
+    "wxyz": [1.0, 0.0, 0.0, 0.0],
+    "position": [0.5, 0.0, 0.5],
+    "owner": "",
+}
+
+
 class Arm:
     """An arm that real nodes hold, with the page of a viewer_node beside it."""
 
@@ -127,7 +136,7 @@ def valid(rng, arm):
         value = rng.choice(handle.options)
     elif hasattr(handle, "min") and isinstance(value, float):
         value = rng.uniform(handle.min, handle.max)
-    return rng.choice([CAMERA, update(handle, value)])
+    return rng.choice([CAMERA, DRAG, update(handle, value)])
 
 
 def message(rng, arm):

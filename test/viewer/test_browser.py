@@ -139,6 +139,69 @@ def drag_a_joint(view, tab) -> None:
     np.testing.assert_array_equal(view.arm.snapshot().q[0], before[0])
 
 
+def pixel(view, tab, point) -> np.ndarray:
+    """Return where the initial camera shows a point of the scene, shape (2,), pixels of the tab."""
+    x, y, width, height = tab.locator("canvas").first.evaluate(
+        "canvas => { const r = canvas.getBoundingClientRect(); "
+        "return [r.x, r.y, r.width, r.height]; }"
+    )
+    camera = view.page.server.initial_camera
+    eye = np.array(camera.position)
+    ahead = np.array(camera.look_at) - eye
+    ahead /= np.linalg.norm(ahead)
+    right = np.cross(ahead, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    way = point - eye
+    scale = height / (2.0 * np.tan(camera.fov / 2.0) * (way @ ahead))
+    across, up = scale * (way @ right), scale * (way @ np.cross(right, ahead))
+    return np.array([x + width / 2.0 + across, y + height / 2.0 - up])
+
+
+@pytest.mark.thorough  # the browser draws a drag slowly
+def test_hand_follows_the_handle_that_is_dragged_in_the_scene(view, tab):
+    view.controls.motion.value = BY_HAND
+    until(lambda: view.arm.motion == BY_HAND, "sliders of the joints")
+    bent = np.array([-1.2, 2.4])  # the hand is beside the base, in the middle of the scene
+    view.controls.sliders.move(bent)
+    until(lambda: far(view.arm.snapshot().q, bent) < 0.1, "a bent arm")
+    tab.set_viewport_size({"width": 1200, "height": 560})  # room between the panels
+    view.controls.mode.value = "cartesian_impedance"
+    until(lambda: view.arm.target is not None, "a mode of the hand")
+    at = view.arm.target
+    upwards = int(np.argmax(np.abs(at.rotation[2])))
+    arrow = at.rotation[:, upwards] * 0.08 * view.page.size
+    seen = view.arm.time
+    until(lambda: view.arm.time > seen + 1.0, "a handle that is drawn")
+    hand, tip = pixel(view, tab, at.translation), pixel(view, tab, at.translation + arrow)
+    tab.mouse.move(*tip)
+    drawn(tab)
+    tab.mouse.down()
+    for share in (0.2, 0.4, 0.6, 0.8, 1.0):
+        tab.mouse.move(*(tip + share * (tip - hand)))
+        drawn(tab)
+    tab.mouse.up()
+    if folder := os.environ.get("SCREENSHOTS"):
+        Image.fromarray(picture(tab)).save(Path(folder) / "hand.png")
+    arm, axis = view.arm, at.rotation[:, upwards]
+
+    def dragged() -> np.ndarray:
+        return arm.target.translation - at.translation
+
+    until(lambda: dragged() @ axis > 0.05, "a target that was dragged")
+    np.testing.assert_allclose(np.cross(dragged(), axis), 0.0, atol=1e-6)  # along its arrow
+    until(
+        lambda: (
+            far(arm.dynamics.pose(arm.snapshot().q, arm.hands[0]).position, arm.target.translation)
+            < 0.01
+        ),
+        "a hand that follows",
+    )
+
+
+def far(a, b) -> float:
+    return float(np.linalg.norm(a - b))
+
+
 @pytest.mark.thorough
 def test_browser_that_comes_back_and_a_second_one_see_the_same(view, browser):
     view.controls.payload.value = 2.5

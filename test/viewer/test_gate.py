@@ -4,6 +4,7 @@ import logging
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import numpy as np
 import pytest
 
 pytest.importorskip("viser")
@@ -14,10 +15,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from browser import unused_port
 from page_client import CAMERA, deliver, message_bytes, page_socket, update
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
+from robot_dynamics.spatial import Pose
 from robot_dynamics.viewer import gate
 from robot_dynamics.viewer.address import TOKEN_VARIABLE, announcement, page_token
 from robot_dynamics.viewer.controls import MessageLine
 from robot_dynamics.viewer.gate import valid_value
+from robot_dynamics.viewer.hand_gizmo import HandGizmo
 from robot_dynamics.viewer.page import Page
 from ros_system import wait_for
 
@@ -70,6 +73,21 @@ def sent(page, *messages):
     """Send messages and wait until the page has handled them."""
     with page_socket(page.address) as browser:
         deliver(page, browser, messages)
+
+
+def drag(wxyz=(1.0, 0.0, 0.0, 0.0), position=(0.1, 0.0, 0.0)):
+    """Return the message of a browser that drags the hand."""
+    return {
+        "type": "TransformControlsUpdateMessage",
+        "name": "/hand",
+        "wxyz": wxyz,
+        "position": position,
+        "owner": "",
+    }
+
+
+def drag_bound(end):
+    return {"type": f"TransformControlsDrag{end}Message", "name": "/hand", "owner": ""}
 
 
 # -- who may open the page -------------------------------------------------------------------------
@@ -267,6 +285,60 @@ def test_message_that_no_page_sends_ends_its_connection_with_one_line(page, mess
     assert page.server._share_tunnel is None
     with page_socket(page.address) as browser:  # others go on
         assert browser.recv(30.0)
+
+
+@pytest.fixture
+def gizmo(page):
+    """A handle at the hand of an arm, shown at a pose."""
+    page.server.scene.reset()
+    gizmo = HandGizmo(page.server, 1.0)
+    gizmo.show(Pose.identity())
+    yield gizmo
+    page.server.scene.reset()
+
+
+def test_drag_of_a_browser_is_taken_once(page, gizmo, logged):
+    sent(page, drag_bound("Start"), drag(), drag([0.0, 0.6, 0.8, 0.0], [1.0, 2, -3.0]))
+    sent(page, drag_bound("End"))
+    dragged = gizmo.take()
+    np.testing.assert_array_equal(dragged.translation, [1.0, 2.0, -3.0])
+    half_turn = 2.0 * np.outer([0.6, 0.8, 0.0], [0.6, 0.8, 0.0]) - np.eye(3)
+    np.testing.assert_allclose(dragged.rotation, half_turn, atol=1e-15)
+    assert gizmo.take() is None
+    assert logged() == []
+
+
+TURNED, MOVED = "the hand cannot be turned to ", "the hand cannot be moved to "
+ELSEWHERE = "its handle is not on the page"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        *(("wxyz", [0.0, 0.0, 0.0, x], TURNED) for x in (NAN, INF, 0.0, 2.0, True)),
+        *(("wxyz", x, TURNED) for x in ([1.0], [], None, "abcd", {}, [[1.0], 0, 0, 0])),
+        *(("position", [0.0, 0.0, x], MOVED) for x in (NAN, -INF, 1e308, 1001.0, None, "1")),
+        *(("position", x, MOVED) for x in ([1.0] * 4, [], None, 1.0, "abc")),
+        *(("name", x, ELSEWHERE) for x in ("/robot", "", None, ["/hand"], {}, 1)),
+    ],
+)
+def test_drag_to_what_is_no_pose_gives_one_line_and_moves_nothing(
+    page, gizmo, field, value, problem, logged
+):
+    sent(page, CAMERA, {**drag(), field: value})
+    assert gizmo.take() is None
+    np.testing.assert_array_equal(gizmo._handle.position, 0.0)
+    np.testing.assert_array_equal(gizmo._handle.wxyz, [1.0, 0.0, 0.0, 0.0])
+    (line,) = logged()
+    assert line.startswith(f"the page refused a message of a browser: {problem}")
+
+
+def test_hidden_handle_is_not_dragged(page, gizmo, logged):
+    gizmo.show(None)
+    sent(page, drag())
+    gizmo.show(Pose.identity())
+    assert gizmo.take() is None
+    assert logged() == ["the page refused a message of a browser: its handle is not on the page"]
 
 
 def test_log_line_of_a_refused_message_is_one_line_without_control_characters(page, logged):

@@ -8,6 +8,7 @@ import pytest
 from robot_dynamics import Dynamics, read_urdf
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import with_mass_scaled
+from robot_dynamics.spatial import Pose
 from robot_dynamics.trajectory.motions import middle_pose
 from robot_dynamics.viewer.live_arm import BY_HAND, STILL, ArmSettings, LiveArm, _LoadedArm, ball
 
@@ -98,3 +99,78 @@ def test_reset_puts_the_arm_at_rest_in_the_middle(robot):
     now = arm.snapshot()
     np.testing.assert_array_equal(now.q, middle_pose(robot))
     np.testing.assert_array_equal(now.qd, 0.0)
+
+
+# -- in task space ---------------------------------------------------------------------------------
+
+HAND = ArmSettings(mode="cartesian_impedance")
+
+NEAR_M = 1e-3  # of a target that the hand has reached: friction over the default stiffness
+
+
+@pytest.fixture
+def bent(robot):
+    """An arm away from its stretched pose, whose hand is controlled."""
+    arm = LiveArm(robot)
+    arm.advance(STEP, ArmSettings(motion=BY_HAND, hand=np.array([0.4, 0.9])))
+    arm.advance(STEP, HAND)
+    return arm
+
+
+def place(arm: LiveArm) -> np.ndarray:
+    return arm.dynamics.pose(arm.snapshot().q, arm.hands[0]).position
+
+
+def led_to(arm: LiveArm, way: list[float]) -> float:
+    """Lead the hand along a way, m, and return its largest speed, m/s."""
+    fastest, target = 0.0, arm.target
+    arm.aim(Pose(target.rotation, target.translation + way))
+    for _ in range(60):
+        before = place(arm)
+        arm.advance(STEP, HAND)
+        fastest = max(fastest, float(np.linalg.norm(place(arm) - before)) / STEP)
+    return fastest
+
+
+def test_hand_is_held_where_it_is_until_it_is_led_somewhere_else(bent):
+    at = place(bent)
+    for motion in bent.motions:
+        bent.advance(STEP, replace(HAND, motion=motion))
+    np.testing.assert_allclose(place(bent), at, atol=NEAR_M)
+    assert bent.snapshot().q_d is None
+
+
+def test_hand_follows_its_target_at_limited_speed(bent):
+    at, way = place(bent), [-0.1, 0.0, 0.15]
+    assert led_to(bent, way) < 1.1 * bent._task.settings.speed[0]  # the spring lags a little
+    np.testing.assert_allclose(place(bent) - at, way, atol=NEAR_M)
+    np.testing.assert_allclose(bent.target.translation, at + way, atol=NEAR_M)
+
+
+def test_push_on_the_hand_displaces_it_as_its_spring_says(bent):
+    at, push = place(bent), 10.0
+    for _ in range(40):
+        bent.advance(STEP, replace(HAND, push=(0.0, 0.0, push)))
+    stiffness = bent._task.settings.stiffness[2, 2]
+    moved = place(bent) - at
+    assert moved[2] == pytest.approx(push / stiffness, rel=0.05)  # the hand turns a little, too
+    assert abs(moved[0]) < NEAR_M
+
+
+def test_joints_take_over_where_the_hand_has_left_the_arm(bent):
+    led_to(bent, [-0.1, 0.0, 0.15])
+    at = bent.snapshot().q
+    bent.advance(STEP, ArmSettings())
+    np.testing.assert_allclose(bent.snapshot().q_d, at, atol=1e-2)  # 40 ms of a soft start
+    assert bent.target is None
+    bent.aim(Pose.identity())  # too late
+    bent.advance(STEP, HAND)
+    assert np.linalg.norm(bent.target.translation - place(bent)) < 1e-2
+
+
+def test_reset_holds_the_hand_in_the_middle(bent, robot):
+    led_to(bent, [-0.1, 0.0, 0.15])
+    bent.reset()
+    bent.advance(STEP, HAND)
+    np.testing.assert_allclose(bent.snapshot().q, middle_pose(robot), atol=1e-3)
+    np.testing.assert_allclose(bent.target.translation, place(bent), atol=NEAR_M)

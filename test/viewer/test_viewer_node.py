@@ -1,5 +1,8 @@
 """The page of running nodes: what it shows is theirs, and its controls reach them."""
 
+import asyncio
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,8 +10,9 @@ pytest.importorskip("viser")
 pytest.importorskip("rclpy", reason="rclpy comes with ROS 2 or the extra 'ros'")
 
 import rclpy
-from geometry_msgs.msg import InertiaStamped, WrenchStamped
+from geometry_msgs.msg import InertiaStamped, PoseStamped, WrenchStamped
 from rclpy.parameter import Parameter
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 from websockets.exceptions import InvalidStatus
@@ -16,11 +20,13 @@ from websockets.exceptions import InvalidStatus
 from browser import unused_port
 from page_client import CAMERA, message_bytes, page_socket, update
 from robot_dynamics import Dynamics
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.nodes.runtime.composition import composed
 from robot_dynamics.nodes.runtime.process import Process
 from robot_dynamics.nodes.viewer_node import ViewerNode
 from robot_dynamics.nodes.viewer_requests import SHARE, ViewerRequests
 from robot_dynamics.robot import find_robot, read_urdf, urdf_text
+from robot_dynamics.spatial import Pose
 from robot_dynamics.viewer.controls import OFF, UNCHANGED
 from robot_dynamics.viewer.effort_causes import CAUSES
 from robot_dynamics.viewer.live_arm import BY_HAND, EXCITATION, STILL, ball
@@ -255,6 +261,87 @@ def test_sliders_lead_the_arm_while_it_is_moved_by_hand(nodes, viewer, enabled):
     wait_for(lambda: np.abs(desired.position - aim).max() < SLIDER_STEP, "arrival")
     viewer._controls.motion.value = UNCHANGED
     wait_for(lambda: not sliders.visible, "no sliders")
+
+
+@pytest.fixture
+def leading(nodes, viewer):
+    """The same viewer_node beside a controller in a mode of the hand."""
+    enable(viewer)
+    viewer._controls.mode.value = "cartesian_impedance"
+    wait_for(lambda: viewer._gizmo._handle.visible, "a handle at the hand")
+    yield viewer
+    viewer._controls.mode.value = "feedforward"
+    wait_for(lambda: not viewer._gizmo._handle.visible, "no handle in a mode of joints")
+    viewer._controls.enable.value = False
+    wait_for(lambda: viewer._hand._out is None, "no publisher of targets")
+
+
+def drag(viewer, pose):
+    """Drag the hand to a pose, as a browser does."""
+    wxyz = np.roll(Rotation.from_matrix(pose.rotation).as_quat(), 1)
+    handle = viewer._gizmo._handle
+    handle.wxyz, handle.position = wxyz, pose.translation
+    dragging = viewer._gizmo._on_drag(SimpleNamespace(target=handle))
+    asyncio.run_coroutine_threadsafe(dragging, viewer._page.server._event_loop).result()
+
+
+def test_hand_is_led_where_its_handle_is_dragged_until_motion_is_switched_off(
+    nodes, viewer, leading
+):
+    task = nodes.controller.controller.task
+    assert viewer.count_publishers("target_pose") == 0  # of others alone, until the first drag
+    at = viewer._hand._measured
+    np.testing.assert_allclose(viewer._gizmo._handle.position, at.translation, atol=1e-2)
+    drag(viewer, Pose(at.rotation, at.translation + [-0.4, 0.0, 0.2]))
+    wait_for(lambda: np.any(task.target.twist), "a target that moves")
+    viewer._controls.enable.value = False
+    wait_for(lambda: not viewer._enabled, "motion that is disabled")
+    wait_for(lambda: task.given is None and not task.target.twist.any(), "rest")
+    assert np.linalg.norm(task.target.position - at.translation) < 0.3  # short of its goal
+    assert not viewer._gizmo._handle.visible
+    enable(viewer)
+    wait_for(lambda: viewer._gizmo._handle.visible, "a handle at the hand")
+
+
+def test_hold_still_holds_the_hand_that_the_page_leads(nodes, viewer, leading):
+    task, at = nodes.controller.controller.task, viewer._hand._measured
+    drag(viewer, Pose(at.rotation, at.translation + [-0.2, 0.0, 0.2]))
+    wait_for(lambda: np.any(task.target.twist), "a target that moves")
+    viewer._controls.motion.value = STILL
+    wait_for(lambda: task.given is None and not task.target.twist.any(), "rest")
+    viewer._controls.motion.value = UNCHANGED
+
+
+def test_drag_while_motion_is_off_or_in_a_mode_of_joints_publishes_nothing(nodes, viewer, enabled):
+    wait_for(lambda: viewer._hand.pose is None, "no poses of the hand")
+    for enable_motion in (True, False):
+        viewer._controls.enable.value = enable_motion
+        wait_for(lambda wanted=enable_motion: viewer._enabled == wanted, "the switch")
+        drag(viewer, Pose.identity())
+        wait_for(lambda: viewer._gizmo._dragged is None, "a drag that is dropped")
+        assert viewer._hand._out is None
+
+
+def test_external_efforts_are_read_only_while_links_are_coloured_by_them(nodes, viewer):
+    asked = viewer._controls.contact
+    assert nodes.controller.external.subscriber_count == 0
+    asked.value = True
+    wait_for(lambda: viewer._external_in is not None, "a subscription")
+    wait_for(lambda: viewer._contact(True) is not None, "external efforts")
+    np.testing.assert_allclose(
+        viewer._contact(True), nodes.controller.controller.contacts.effort, atol=MEASURED
+    )
+    asked.value = False
+    wait_for(lambda: viewer._external_in is None, "no subscription")
+    wait_for(lambda: nodes.controller.external.subscriber_count == 0, "no subscriber")
+
+
+def test_pose_of_the_hand_in_another_frame_is_refused_by_name(viewer):
+    msg = PoseStamped()
+    msg.header.frame_id = "camera"
+    with pytest.raises(ArgumentError) as error:
+        viewer._hand.read(msg)
+    assert str(error.value) == "cartesian_pose is ignored: it is in 'camera', not in 'base_link'"
 
 
 def test_new_description_of_the_robot_is_shown_while_it_moves(viewer):
