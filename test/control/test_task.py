@@ -198,6 +198,22 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode):
     assert max(loop.speeds[-1000:]) < 0.02
 
 
+def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
+    """Its target is given up too: it would move an arm long after it was given."""
+    for aims in (False, True):
+        loop = Loop(IMPEDANCE).run(0.5)
+        if aims:
+            loop.task.aim(Pose(loop.pose.rotation, loop.pose.translation + 0.2), loop.now)
+            loop.run(0.2)
+        loop.now += 5.0
+        loop.q, loop.qd = loop.q + 0.1, np.zeros(7)  # moved meanwhile, and braked
+        found = loop.pose.translation
+        moved = loop.run(1.0).pose.translation - found
+        assert np.abs(moved).max() < 1e-3  # m; 0.1 where it goes back
+        assert loop.controller.status is Status.HOLDING
+        assert loop.task.given is None
+
+
 def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
     settings = HandMobility(model().dynamics, HAND).defaults(20.0, np.inf)
     target = TargetMotion(settings.speed, settings.acceleration)
