@@ -214,6 +214,15 @@ def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
         assert loop.task.given is None
 
 
+def test_a_target_comes_to_rest_within_a_second_at_any_acceleration():
+    loop = Loop(IMPEDANCE).run(0.4)
+    loop.task.drive(np.array([0.0, 0.2, 0.0, 0.0, 0.0, 0.5]), loop.now, lasts=0.9)
+    loop.run(0.8)
+    loop.task.use(replace(loop.task.settings, acceleration=(5e-324, 1e-3)))
+    loop.run(1.2)
+    assert not loop.task.target.twist.any()
+
+
 def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
     settings = HandMobility(model().dynamics, HAND).defaults(20.0, np.inf)
     target = TargetMotion(settings.speed, settings.acceleration)
