@@ -394,9 +394,11 @@ class HandControl:
 
     def _look_at_distance(self, task: Task, now: float) -> None:
         """Log once that a target is out of reach."""
-        last, target = task.last, task.target.pose
+        last, given, target = task.last, task.given, task.target.pose
         far = last is not None and last.singularity > STRETCHED
-        distance = float(np.linalg.norm(last.error[:3])) if last is not None else 0.0
+        goal = target if given is None or not isinstance(given[0], Pose) else given[0]
+        hand = task.pose(self._node.controller.model, self._node.states.position)
+        distance = float(np.linalg.norm(goal.translation - hand.translation))
         if not far or distance < SHORT_M or task.target.twist.any():
             self._far = (None, now)
         elif self._far[0] is None:
