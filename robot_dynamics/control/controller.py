@@ -511,6 +511,8 @@ class Controller:
         self._renew = True
         if Status.STOPPED in (status, before) or before in (Status.BLIND, Status.SILENT):
             self._begin_task()
+            if self.in_task_space:
+                self._supervisor.references.forget()  # of the target that is given up
         self._go_on_from(at, now)
 
     def _at(self, start: Start, measured: Measured, now: float) -> State:

@@ -201,13 +201,14 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode):
 def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
     """Its target is given up too: it would move an arm long after it was given."""
     for aims in (False, True):
-        loop = Loop(IMPEDANCE).run(0.5)
+        loop = Loop(IMPEDANCE, settle=0.05).run(0.5)
         if aims:
             loop.task.aim(Pose(loop.pose.rotation, loop.pose.translation + 0.2), loop.now)
             loop.run(0.2)
         loop.now += 5.0
         loop.q, loop.qd = loop.q + 0.1, np.zeros(7)  # moved meanwhile, and braked
         found = loop.pose.translation
+        assert loop.run(0.1).controller.status is Status.HOLDING
         moved = loop.run(1.0).pose.translation - found
         assert np.abs(moved).max() < 1e-3  # m; 0.1 where it goes back
         assert loop.controller.status is Status.HOLDING
