@@ -440,11 +440,12 @@ class Controller:
 
         Closed brakes are none, nor is a hand that leads the arm.
         """
-        supervisor = self._supervisor
+        supervisor, law = self._supervisor, self._law
         tracks = supervisor.status is Status.TRACKING
         judged = tracks or supervisor.status in (Status.HOLDING, Status.STOPPED)
         braked = tracks and not supervisor.brakes.answers
-        if not judged or braked or supervisor.braked_by is not None or not self._law.feedback:
+        led = not (law.feedback or law.in_task_space)
+        if not judged or braked or supervisor.braked_by is not None or led:
             return None
         return self.contacts.joint
 
@@ -510,6 +511,8 @@ class Controller:
         self._renew = True
         if Status.STOPPED in (status, before) or before in (Status.BLIND, Status.SILENT):
             self._begin_task()
+            if self.in_task_space:
+                self._supervisor.references.forget()  # of the target that is given up
         self._go_on_from(at, now)
 
     def _at(self, start: Start, measured: Measured, now: float) -> State:
@@ -559,11 +562,11 @@ class Controller:
     def _law(self) -> ControlLaw:
         """The present control law."""
         law = ALL_MODES[self.settings.mode]
+        if self.stopped_by_collision and self.settings.collision.reaction == FLOAT:
+            return FLOATING
         if law.in_task_space:  # a stopped arm is held joint by joint
             return HELD if self._supervisor.status is Status.STOPPED else law
         unled = self._supervisor.status is Status.HOLDING and self._reference is not None
-        if self.stopped_by_collision and self.settings.collision.reaction == FLOAT:
-            return FLOATING
         if unled and not self._supervisor.halted and self.settings.on_reference_timeout == GRAVITY:
             return MODES[GRAVITY]
         return law

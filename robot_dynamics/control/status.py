@@ -34,6 +34,9 @@ class Status(enum.Enum):
     RESUMED = "holding still until the reference comes to the arm"
 
 
+UNSEEING = (Status.WAITING, Status.BLIND, Status.SILENT)
+"""Statuses of a controller that has no present state."""
+
 AT_REST = (Status.SETTLING, Status.HOLDING, Status.STOPPED, Status.PAUSED, Status.RESUMED)
 """Statuses in which the arm is held or comes to rest."""
 
@@ -110,21 +113,35 @@ def start_of(before: Status, after: Status, *, by_hand: bool) -> Start:
     return Start.MEASURED
 
 
+MISSED = 2.0
+"""Gap between two messages, as a multiple of the timeout, that counts although no cycle saw it."""
+
+
 class Watchdog:
     """Detects that messages have stopped. Reads no clock.
 
     Args:
         timeout: Age at which the last message is stale, s; infinite for never.
+
+    Attributes:
+        missed: Whether messages had stopped for `MISSED` timeouts before the last one, since the
+            last `take_missed`: the process itself may have stood still.
     """
 
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self._last = -np.inf
-        self._was_stale = True
+        self._was_stale, self.missed = True, False
 
     def feed(self, now: float) -> None:
         """Note a message."""
+        self.missed |= MISSED * self.timeout < now - self._last < np.inf
         self._last = now
+
+    def take_missed(self) -> bool:
+        """Return `missed`, and reset it."""
+        missed, self.missed = self.missed, False
+        return missed
 
     def forget(self) -> None:
         """Forget the last message."""
@@ -355,6 +372,8 @@ class Supervisor:
             near: Whether the reference is where the arm is.
         """
         blind, commanded = self.states.stale(now), not self.references.stale(now)
+        if self.states.take_missed() and self.status not in UNSEEING:
+            blind = True  # the process stood still: for one cycle, so that the arm is held anew
         in_task_space = ALL_MODES[self.settings.mode].in_task_space  # where targets are reached
         if self.status is Status.TRACKING and (blind or not (commanded or in_task_space)):
             self.paused = not self.settings.resume_by_itself

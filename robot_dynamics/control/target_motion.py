@@ -27,6 +27,9 @@ LONGEST_STEP_S = 0.1
 NEAR = 1e-6
 """Distance from which the goal is reached at once, m and rad."""
 
+LONGEST_STOP_S = 1.0
+"""Longest time to come to rest, s, also where the acceleration is smaller."""
+
 STREAM_S, LATE = 0.25, 1.5
 """Longest time between two poses of one motion, s; multiple of the last one for which the motion
 goes on."""
@@ -144,6 +147,7 @@ class TargetMotion:
         self.rotation, self.position = self._goal = rotation, position
         self._none = self.twist = self.acceleration = self._flow = self._asked = np.zeros(6)
         self._lasts, self._follows = 0.0, np.zeros(1)
+        self._braking: Array | None = None  # largest acceleration of the present stop
         self._given: tuple[float, Pose] | None = None
         self.arrived = self._rests = True
 
@@ -191,11 +195,19 @@ class TargetMotion:
             if self._lasts <= 0.0 and self._given is not None:  # the stream has ended
                 last = self._given[1]
                 self._goal, self._flow = (last.rotation, last.translation), self._none
+        speed, acceleration = self._limits
+        if follows or self._asked.any():
+            self._braking = None
+        else:
+            if self._braking is None:
+                speeds = np.linalg.norm(self.twist.reshape(2, 3), axis=1)
+                self._braking = np.maximum(acceleration, speeds / LONGEST_STOP_S)
+            acceleration = self._braking
         (
             self.rotation, self.position, twist, self.acceleration, *goal, gap
         ) = self._kernel(
             self.rotation, self.position, self.twist, *self._goal, self._flow, self._asked,
-            self._follows, *self._limits, np.array([dt]),
+            self._follows, speed, acceleration, np.array([dt]),
         )  # fmt: skip
         self.twist, self._goal = twist, (goal[0], goal[1])
         if follows and not self._flow.any() and np.abs(gap).max() < NEAR:

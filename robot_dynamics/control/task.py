@@ -28,6 +28,9 @@ WRENCH_RAMP_S = 0.2
 STIFFER = 10.0
 """Factor on the stiffness of a direction from which it was too soft to hold the hand before."""
 
+LEAD = 2.0
+"""Error, relative to the largest that counts, from which the target waits for the hand."""
+
 ROOT_AXES = frozen(np.eye(3))
 """Axes of the root link."""
 
@@ -83,6 +86,7 @@ class Task:
         self.last: HandState | None = None
         self._posture: Array | None = None
         self._taken: object = None
+        self._waits = False
         self._asked = self._exerted = self._aimed = self._nothing = np.zeros(6)
         self._until, self._exerts_until, self._stepped_at = -np.inf, -np.inf, -np.inf
         self._none = self.velocity = np.zeros(model.dynamics.robot.dof)
@@ -177,16 +181,51 @@ class Task:
         if given is None or not may_move or now >= self._until:
             target.rest()
             self._taken = None
-        elif given is not self._taken:
-            self._taken = given
-            asked, at = given
-            if isinstance(asked, Pose):
-                target.aim(asked, at)
-            else:
-                target.drive(asked)
-        elif isinstance(given[0], Pose) and target.arrived:
-            self.given = None
+        else:
+            self._lead(given)
         target.step(dt)
+
+    def _lead(self, given: tuple[Pose | Array, float]) -> None:
+        """Move the target as it was asked to, but not away from a hand that does not follow.
+
+        Otherwise a target that an obstacle or the reach of the arm keeps the hand from would have
+        to come back all the way before the hand moves again.
+        """
+        target, (asked, at) = self.target, given
+        new, self._taken = given is not self._taken, given
+        if not isinstance(asked, Pose):
+            target.drive(self._within_lead(asked))
+        elif new or (self._waits and not self._behind(1.0).any()):
+            self._waits = False
+            target.aim(asked, at)
+        elif not self._waits and self._within_lead(target.twist) is not target.twist:
+            self._waits = True
+            target.rest()
+        elif target.arrived:
+            self.given = None
+
+    def _behind(self, share: float) -> Array:
+        """Return the directions in which the hand is a share of `largest_error` or more behind."""
+        if self.last is None:
+            return np.zeros(6, dtype=bool)
+        return np.asarray(np.abs(self.last.error) > share * self.settings.largest_error)
+
+    def _within_lead(self, twist: Array) -> Array:
+        """Return a twist without the directions in which it leaves the hand too far behind."""
+        behind = self._behind(LEAD)
+        if self.last is None or not behind.any():
+            return twist
+        S = self._axes
+        along = (twist.reshape(2, 3) @ S).ravel()
+        ends = behind & (along * self.last.error > 0.0)
+        if not ends.any():
+            return twist
+        return np.asarray((np.where(ends, 0.0, along).reshape(2, 3) @ S.T).ravel())
+
+    @property
+    def _axes(self) -> Array:
+        """Axes of the task in the root link, as columns."""
+        return self.target.rotation if self.settings.axes == FRAME else ROOT_AXES
 
     def prepare(
         self,
@@ -247,7 +286,7 @@ class Task:
             target.twist,
             target.acceleration,
             self._exerted,
-            target.rotation if self.settings.axes == FRAME else ROOT_AXES,
+            self._axes,
             *constants[:-1],
             self._posture,
             constants[-1],

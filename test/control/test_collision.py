@@ -21,6 +21,7 @@ from robot_dynamics.control.collision import (
     observer_kernel,
 )
 from robot_dynamics.control.laws import FLOAT_DAMPING
+from robot_dynamics.control.task import Task
 from robot_dynamics.errors import ArgumentError, UnknownNameError
 from robot_dynamics.robot import find_robot
 from robot_dynamics.simulation import with_mass_scaled
@@ -404,3 +405,27 @@ def test_wrong_masses_are_no_contact(model, arm):
         bench.move(0.0, 0.9)
         bench.run(1.2)
         assert bench.statuses[-1] is Status.TRACKING
+
+
+@pytest.mark.parametrize("reaction", ["report", "stop", "float", "retreat"])
+def test_a_hand_that_is_pushed_reacts_as_an_arm_in_modes_of_joints(reaction, model):
+    task = Task(model, model.dynamics.robot.tips[0])
+    settings = Settings("cartesian_impedance", collision=Collision(reaction))
+    bench = PushedBench(model, settings, task=task).run(READY + 0.1)
+    bench.push = np.array([-15.0, 0.0])
+    bench.run(0.1)
+    if reaction == "report":
+        assert bench.controller.touched == 0
+        assert bench.statuses[-1] is Status.HOLDING
+        return
+    assert bench.statuses[-1] is Status.STOPPED
+    bench.push = np.array([-3.0, 0.0])
+    begin = bench.plant.q.copy()
+    way = np.abs(bench.run(0.5).plant.q - begin)[0]
+    assert (way > 0.1) == (reaction == "float")  # rad: 3 N m are 0.06 rad of the gains
+    bench.push = np.zeros(2)
+    bench.run(2.0)
+    where = bench.plant.q.copy()
+    bench.controller.resume()
+    bench.run(0.5)
+    assert np.abs(bench.plant.q - where).max() < 0.05

@@ -201,6 +201,71 @@ def test_an_unreachable_target_stretches_the_arm_without_shaking(mode):
     assert max(loop.speeds[-1000:]) < 0.02
 
 
+def test_a_process_that_stood_still_holds_the_arm_where_it_finds_it():
+    """Its target is given up too: it would move an arm long after it was given."""
+    for aims in (False, True):
+        loop = Loop(IMPEDANCE, settle=0.05).run(0.5)
+        if aims:
+            loop.task.aim(Pose(loop.pose.rotation, loop.pose.translation + 0.2), loop.now)
+            loop.run(0.2)
+        loop.now += 5.0
+        loop.q, loop.qd = loop.q + 0.1, np.zeros(7)  # moved meanwhile, and braked
+        found = loop.pose.translation
+        assert loop.run(0.1).controller.status is Status.HOLDING
+        moved = loop.run(1.0).pose.translation - found
+        assert np.abs(moved).max() < 1e-3  # m; 0.1 where it goes back
+        assert loop.controller.status is Status.HOLDING
+        assert loop.task.given is None
+
+
+@pytest.mark.parametrize("kind", ["twist", "pose"])
+def test_a_target_that_the_hand_cannot_follow_waits_for_it(kind):
+    """After ten seconds beyond its reach the hand comes back at once."""
+    loop = Loop(IMPEDANCE).run(0.5)
+    start = loop.pose
+    if kind == "twist":
+        loop.task.drive(np.array([0.25, 0.0, 0.0, 0.0, 0.0, 0.0]), loop.now, lasts=10.0)
+    else:
+        loop.task.aim(Pose(start.rotation, start.translation + [500.0, 0.0, 0.0]), loop.now)
+    stretched = loop.run(10.0).pose.translation
+    lead = loop.task.target.position - stretched
+    largest = loop.task.settings.largest_error[0]
+    assert largest < lead[0] < 5.0 * largest  # m; 2 without the time that the target takes to stop
+    assert loop.task.moves(loop.now - 0.1)
+    if kind == "twist":
+        loop.task.drive(np.array([-0.25, 0.0, 0.0, 0.0, 0.0, 0.0]), loop.now, lasts=2.0)
+    else:
+        loop.task.aim(start, loop.now)
+    assert loop.run(2.0).pose.translation[0] < stretched[0] - 0.2
+
+
+def test_a_hand_that_is_held_goes_on_to_its_target_when_it_is_released():
+    loop = Loop(IMPEDANCE).run(0.4)
+    goal = Pose(loop.pose.rotation, loop.pose.translation + [0.0, 0.3, 0.0])
+    loop.task.aim(goal, loop.now)
+    wall, against, speed = loop.pose.translation[1] + 0.05, np.zeros(6), 0.0
+    for _ in range(3000):
+        y, speed = loop.pose.translation[1], loop.speeds[-1]
+        against[1] = -max(0.0, 5000.0 * (y - wall) + 200.0 * speed) if y > wall else 0.0  # N
+        loop.run(PERIOD, push=against)
+    assert loop.task.moves(loop.now)
+    assert loop.pose.translation[1] < wall + 0.03  # m: 67 N of the spring on 5 kN/m
+    assert loop.task.target.position[1] < goal.translation[1] - 0.05
+    loop.run(4.0)
+    assert max(loop.speeds[-3000:]) < 0.6  # m/s: not as a spring that was drawn by 0.25 m
+    assert np.abs(loop.pose.translation - goal.translation).max() < 2e-3
+    assert loop.controller.status is Status.HOLDING
+
+
+def test_a_target_comes_to_rest_within_a_second_at_any_acceleration():
+    loop = Loop(IMPEDANCE).run(0.4)
+    loop.task.drive(np.array([0.0, 0.2, 0.0, 0.0, 0.0, 0.5]), loop.now, lasts=0.9)
+    loop.run(0.8)
+    loop.task.use(replace(loop.task.settings, acceleration=(5e-324, 1e-3)))
+    loop.run(1.2)
+    assert not loop.task.target.twist.any()
+
+
 def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
     settings = HandMobility(model().dynamics, HAND).defaults(20.0, np.inf)
     target = TargetMotion(settings.speed, settings.acceleration)

@@ -25,8 +25,19 @@ from bounded import main
 
 NODES = ("simulator", "feedforward", "controller", "monitor", "recorder", "viewer", "trajectory")
 NUMBERS = (nan, inf, -inf, 1.7e308, -1.7e308, 5e-324, 1e154, 1e-300, -0.0, 0.0, 1.0, -1.0, 1e9)
+QUATERNIONS = ((0.0, 0.0, 0.0, 1.0), (0.6, 0.0, 0.8, 0.0), (0.5, -0.5, 0.5, -0.5))
 WHOLES = (0, 1, -1, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1, -(2**63))
 TEXTS = ("", "joint_1", "joint_2", "endpoint", "nowhere", "\u00e9\u2603\n", "x" * 70_000, "\x00")
+CHOICES = {
+    "mode": ("feedforward", "pd", "cartesian_impedance", "operational_space"),
+    "collision.reaction": ("none", "report", "stop", "float", "retreat"),
+    "task.axes": ("root", "frame"),
+    "task.projector": ("consistent", "kinematic"),
+    "task.controlled": (["motion"] * 2 + ["free"] * 4, ["force", "motion"] + ["free"] * 4, []),
+    "task.frame": ("", "endpoint", "link_1"),
+}
+"""Valid values of parameters of controller_node that change its law or its reaction."""
+
 LATCHED = ("robot_description", "lease", "revoked", "unfollowed")
 TYPES = (*range(10), 10, 99, 255)
 EVERY = 50
@@ -106,7 +117,8 @@ class Arm:
         for publisher in self.publishers.values():
             self.peer.node.destroy_publisher(publisher)
         self.publishers.clear()
-        for name, value in {"payload.mass": 0.0, "mode": "feedforward"}.items():
+        usual = {"payload.mass": 0.0, "mode": "feedforward", "collision.reaction": "report"}
+        for name, value in usual.items():
             self.peer.set_parameter("controller_node", name, value)
         self.peer.set_parameter("feedforward_node", "payload.mass", 0.0)
         self.peer.call(Trigger, "/simulator_node/reset", Trigger.Request())
@@ -149,6 +161,8 @@ def filled(rng, kind):
     msg = kind()
     for name, form in msg.get_fields_and_field_types().items():
         setattr(msg, name, value_of(rng, form, getattr(msg, name)))
+    if kind.__name__ == "Quaternion" and rng.random() < 0.5:
+        msg.x, msg.y, msg.z, msg.w = rng.choice(QUATERNIONS)
     return msg
 
 
@@ -220,7 +234,11 @@ def ask(rng, name):
 
 def one(rng):
     it = arm()
-    if rng.random() < 0.3:
+    if (kind := rng.random()) < 0.05:
+        name = rng.choice(sorted(CHOICES))
+        answer = it.peer.set_parameter("controller_node", name, rng.choice(CHOICES[name]))
+        accepted = answer is None or answer.successful
+    elif kind < 0.3:
         accepted = ask(rng, rng.choice(it.names))
     else:
         topic, kind = rng.choice(it.known)

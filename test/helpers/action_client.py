@@ -22,10 +22,10 @@ EXACT = 1e-9  # doubles survive messages; torques below 100 N m
 
 
 class EchoingArm:
-    """An arm that is where `reference` says, but for `error`; mute while not `talking`."""
+    """An arm at `reference` plus `error`, or where it is `led`; mute while not `talking`."""
 
     def __init__(self, peer, prefix=""):
-        self.error, self.talking = np.zeros(2), True
+        self.error, self.talking, self.led = np.zeros(2), True, None
         self.references = peer.listen(JointState, f"{prefix}reference")
         self._states = peer.node.create_publisher(JointState, f"{prefix}joint_states", 1)
         peer.node.create_timer(0.005, self._publish)
@@ -34,6 +34,8 @@ class EchoingArm:
         q, qd = START, np.zeros(2)
         if self.references:
             q, qd = self.references[-1].position, self.references[-1].velocity
+        if self.led is not None:
+            q, qd = self.led, np.zeros(2)
         if self.talking:
             self._states.publish(
                 JointState(name=NAMES, position=list(q + self.error), velocity=list(qd))

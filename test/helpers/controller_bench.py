@@ -17,11 +17,11 @@ class Bench:
     The first command comes before the first reference.
     """
 
-    def __init__(self, model, settings=None, robot=None, q=Q0):
+    def __init__(self, model, settings=None, robot=None, q=Q0, task=None):
         robot = robot or model.dynamics.robot
         self.model = model
         self.plant = fastest_plant(robot, q, dynamics=model.dynamics, limit_effort=False)
-        self.controller = Controller(model, settings)
+        self.controller = Controller(model, settings, task)
         self.follower = Follower(robot.joint_names, q)
         self.now = 100.0  # the clock need not begin at zero
         self.efforts, self.statuses = [], []

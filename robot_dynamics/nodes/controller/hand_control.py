@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 
-from robot_dynamics.control import Model
+from robot_dynamics.control import Model, Status
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.task import Task
 from robot_dynamics.control.task_settings import AXES, ROOT, TaskSettings
@@ -41,6 +41,9 @@ TAKE_PERIOD_S = 2e-3
 
 OUTPUT_PERIOD_S = 0.02
 """Period of the outputs, s."""
+
+FOLLOWING = (Status.TRACKING, Status.HOLDING)
+"""Statuses in which the arm may be stretched towards a target."""
 
 STRETCHED, SHORT_M, PATIENCE_S = 0.5, 0.01, 1.0
 """Singularity, distance from the target, m, and time at both, s, with which it is out of reach."""
@@ -394,9 +397,12 @@ class HandControl:
 
     def _look_at_distance(self, task: Task, now: float) -> None:
         """Log once that a target is out of reach."""
-        last, target = task.last, task.target.pose
-        far = last is not None and last.singularity > STRETCHED
-        distance = float(np.linalg.norm(last.error[:3])) if last is not None else 0.0
+        last, given, target = task.last, task.given, task.target.pose
+        asked = given is not None and self._node.controller.status in FOLLOWING
+        far = asked and last is not None and last.singularity > STRETCHED
+        goal = target if given is None or not isinstance(given[0], Pose) else given[0]
+        hand = task.pose(self._node.controller.model, self._node.states.position)
+        distance = float(np.linalg.norm(goal.translation - hand.translation))
         if not far or distance < SHORT_M or task.target.twist.any():
             self._far = (None, now)
         elif self._far[0] is None:

@@ -58,6 +58,10 @@ JOINT_STATES_OVERDUE_S = 2.0
 IDLE_STATES_PERIOD_S = 0.05
 """Period of reading the states while no goal is active, s."""
 
+STRAYED = 0.01
+"""Distance of the arm from a reference that it does not follow at which the reference comes to it,
+rad or m."""
+
 
 class FeedforwardNode(RobotNode[FeedforwardParameters]):
     """Publishes the desired motion and its feedforward efforts."""
@@ -176,6 +180,8 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._with_effort.update(follower, steady)
         if self._reference_refusals.refusal != self._unfollowed:
             self._on_unfollowed(follower, now)
+        elif self._unfollowed and reads_states and not follower.moving(now):
+            self._come_to_arm(follower, now)
         state = follower.sample(now)
         if self._wrench.received:
             self._wrench.check(steady)
@@ -217,6 +223,13 @@ class FeedforwardNode(RobotNode[FeedforwardParameters]):
         self._handover.forget()
         if moving:
             self.get_logger().warning(f"motion cancelled: {why}")
+
+    def _come_to_arm(self, follower: Follower, now: float) -> None:
+        """Keep the reference where the arm is, or it would move an arm that follows it again."""
+        q = self._states.position
+        error = position_error(follower.sample(now).q, q, self._continuous)
+        if self._states.complete and np.abs(error).max() > STRAYED:
+            follower.go_to(q.copy(), now)
 
     def _judge(self, follower: Follower, now: float, state: State, tau: Array) -> None:
         """Update the goal, and stop if the arm has missed it."""

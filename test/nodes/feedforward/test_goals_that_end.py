@@ -194,6 +194,18 @@ def test_a_goal_is_aborted_once_no_controller_follows_the_reference(client, arm,
     arm.rests()
 
 
+def test_a_reference_that_is_not_followed_stays_where_the_arm_is_led(client, arm, refuse):
+    """Another mode of the controller would otherwise bring the arm back."""
+    goal = client.goal((0.2, arm.at()))
+    refuse("mode 'cartesian_impedance' follows no reference")
+    wait_for(lambda: not client.send(goal).accepted, "a goal that is rejected")
+    for _ in range(2):
+        arm.led = arm.rests().position + np.array([0.3, -0.2])
+        wait_for(lambda: np.abs(arm.at() - arm.led).max() < 0.01, "the reference at the arm")
+    arm.rests()
+    arm.led = None
+
+
 def test_a_clock_that_jumps_back_aborts_the_goal(action, start, peer):
     clock = peer.node.create_publisher(Clock, "/clock", 10)
     time = [100.0]
