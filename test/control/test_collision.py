@@ -85,7 +85,7 @@ def simulated(robot, seed, period, push):
     return np.array(found), np.abs(ends[2]).max() + np.abs(speed).max() ** 2
 
 
-@settings(max_examples=15)  # each compiles a robot
+@settings(max_examples=6)  # each compiles a robot
 @given(robots(max_joints=5), seeds())
 def test_without_a_push_only_the_error_of_the_trapezoidal_rule_is_left(robot, seed):
     """It falls with the square of the period, down to round-off."""
@@ -98,7 +98,7 @@ def test_without_a_push_only_the_error_of_the_trapezoidal_rule_is_left(robot, se
     assert np.abs(fine).max() < 0.3 * worst + 1e-11 * size / 1e-3
 
 
-@settings(max_examples=15)  # each compiles a robot
+@settings(max_examples=6)  # each compiles a robot
 @given(robots(max_joints=4), seeds())
 def test_a_push_adds_to_the_external_efforts_as_a_low_pass_has_it(robot, seed):
     push = np.random.default_rng(seed).uniform(-20.0, 20.0, robot.dof)

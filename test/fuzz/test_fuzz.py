@@ -13,9 +13,18 @@ FOLDER = Path(__file__).parent
 NEEDS = {"fuzz_viewer_socket.py": "viser", "fuzz_topics.py": "rclpy"}
 """Modules that a script needs instead of pinocchio."""
 
+SLOW = {"fuzz_names.py"}
+"""Scripts of which one trial takes long."""
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the timers of POSIX")
-@pytest.mark.parametrize("script", sorted(path.name for path in FOLDER.glob("fuzz_*.py")))
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(name, marks=[pytest.mark.thorough] if name in SLOW else [])
+        for name in sorted(path.name for path in FOLDER.glob("fuzz_*.py"))
+    ],
+)
 def test_a_short_run_finds_nothing(script):
     needs = NEEDS.get(script, "pinocchio")
     pytest.importorskip(needs, reason=f"{needs} is not installed")
