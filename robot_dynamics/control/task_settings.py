@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS
-from robot_dynamics.errors import ArgumentError, unknown_name
+from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, frozen
 from robot_dynamics.trajectory.motions import middle_pose, sample_poses
 
@@ -85,7 +85,7 @@ class TaskSettings:
             *(("controlled", value, CONTROLLED) for value in self.controlled),
         ):
             if value not in choices:
-                raise unknown_name(name, value, "task space", choices)
+                raise ArgumentError(f"{name} is {value!r}; give one of {', '.join(choices)}")
         if len(self.controlled) != 6:
             raise ArgumentError(f"controlled has {len(self.controlled)} entries; give six")
         for name in ("stiffness", "inertia", "damping"):

@@ -294,8 +294,11 @@ def test_twisting_targets_move_on_the_shorter_way_and_stop_there():
         ({"free_axis": np.ones(2)}, "free_axis is [1. 1.]; give 3 finite numbers"),
         ({"damping_ratio": -1.0}, "damping_ratio is -1.0; give zero or more"),
         ({"controlled": ("motion",) * 5}, "controlled has 5 entries; give six"),
-        ({"controlled": ("motion",) * 5 + ("mition",)}, "no controlled 'mition' in task space"),
-        ({"axes": "tool"}, "no axes 'tool' in task space"),
+        (
+            {"controlled": ("motion",) * 5 + ("mition",)},
+            "controlled is 'mition'; give one of motion, force, free",
+        ),
+        ({"axes": "tool"}, "axes is 'tool'; give one of root, frame"),
         ({"speed": (0.0, 1.0)}, "speed is 0, 1; give two positive numbers"),
     ],
 )

@@ -335,7 +335,7 @@ def test_modes_of_the_hand_change_while_it_moves(arm):
     arm.use(mode="operational_space")
     arm.reaches(goal, within=0.01)
     arm.use(mode="cartesian_impedance", task__axes="frame")
-    arm.use(task__axes="base")
+    arm.use(task__axes="root")
 
 
 @pytest.mark.thorough

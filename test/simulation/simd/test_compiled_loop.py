@@ -204,6 +204,7 @@ def test_every_lane_moves_as_the_scalar_simulation_does(name, mode, integrator, 
     members = [member for member in MEMBERS if not member.stops or name != "planar_2r"]
     hand = HandStructure(robot.tips[0])
     if mode in TASK_MODES:
+        members = MEMBERS[1:5]  # whose hands turn little: the RMS of rotations is a series
         model = model_of(dynamics, members[0], coupled)
         hand = HandStructure.of(model, Task(model, robot.tips[0]))
     structure = LoopStructure(mode, integrator, coupled, integral=True, hand=hand)
@@ -248,7 +249,7 @@ def test_a_lane_takes_all_settings_of_the_hand(mode):
     settings = TaskSettings(
         coupled,
         np.array([3.0, 2.0, 4.0, 0.1, 0.2, 0.1]),
-        axes="hand",
+        axes="frame",
         damping=np.array([60.0, 70.0, 50.0, 1.0, 2.0, 1.0]),
         controlled=("motion", "motion", "force", "motion", "motion", "motion"),
         free_axis=np.array([0.0, 0.0, 1.0]),
