@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from robot_dynamics.algorithms.change_of_frame import ChangeOfFrame
+from robot_dynamics.algorithms.energy import link_velocities
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.robot.endpoint import Wrenches
 from robot_dynamics.robot.robot import Robot
@@ -37,21 +38,13 @@ def momentum(robot: Robot, q: Array, qd: Array, wrenches: Wrenches) -> tuple[Arr
     """
     n, zero = len(robot.joints), np.zeros(3)
     X_PL = [ChangeOfFrame(joint, q[k]) for k, joint in enumerate(robot.joints)]
-    w, v = [zero], [zero]  # angular velocity; linear velocity of the link origin; axes of the link
+    w, v = link_velocities(robot, X_PL, qd)
     gravity = [robot.gravity]
     # Of a link and all that is outward of it, about the origin of the link, in its axes
     P, L = [zero], [zero]  # linear and angular momentum
-    for k, joint in enumerate(robot.joints):
-        X, parent, body = X_PL[k], robot.parents[k], robot.links[k + 1].inertia
-        w_k = X.vector_to_child(w[parent])
-        v_k = X.vector_to_child(v[parent] + cross(w[parent], X.p))
-        if joint.type.rotates:
-            w_k = w_k + joint.axis * qd[k]
-        else:
-            v_k = v_k + joint.axis * qd[k]
-        w.append(w_k)
-        v.append(v_k)
-        gravity.append(X.vector_to_child(gravity[parent]))
+    for k, X in enumerate(X_PL):
+        body, w_k, v_k = robot.links[k + 1].inertia, w[k + 1], v[k + 1]
+        gravity.append(X.vector_to_child(gravity[robot.parents[k]]))
         P.append(body.mass * v_k + cross(w_k, body.first_moment))
         L.append(body.second_moment @ w_k + cross(body.first_moment, v_k))
 
