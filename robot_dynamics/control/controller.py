@@ -221,8 +221,7 @@ class Controller:
         self._state = None
         self._last_time, self._fade_began = 0.0, -np.inf
         self._effort = effort
-        if self.task is not None:
-            self.task.forget()
+        self._begin_task()
 
     def forget(self) -> None:
         """Forget the measured state; nothing is commanded before the next one."""

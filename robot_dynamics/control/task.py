@@ -11,7 +11,6 @@ from robot_dynamics.control.laws import Measured
 from robot_dynamics.control.target_motion import TargetMotion, way_between
 from robot_dynamics.control.task_kernel import task_kernel
 from robot_dynamics.control.task_settings import FRAME, HandMobility, TaskSettings
-from robot_dynamics.control.task_space import TaskNumbers
 from robot_dynamics.control.transitions import Ramp
 from robot_dynamics.dynamics.variant import payload_numbers
 from robot_dynamics.foundation.arrays import Array, frozen
@@ -298,29 +297,11 @@ class Task:
 
     def _constants(self, settings: TaskSettings, model: Model) -> tuple[Array, ...]:
         """Return the inputs that only settings and loop determine, in order, then `numbers`."""
-        known, fastest = (settings, model.fastest, model.bandwidth), model.fastest
+        known = settings, model.fastest, model.bandwidth
         if self._constants_of[:3] != known:
-            share, given = self.share(settings, fastest), settings.damping
-            numbers = TaskNumbers(
-                0.0 if given is not None else settings.damping_ratio,
-                self.mobility.heaviest,
-                self.mobility.length,
-                min(settings.posture_frequency, fastest),
-                min(settings.settling, fastest),
-            )
-            constants = (
-                share * settings.root,
-                self.mobility.force_damping(settings, model.bandwidth)
-                if given is None
-                else share * given,
-                np.linalg.inv(settings.inertia),
-                settings.largest_error,
-                settings.selection,
-                settings.held,
-                settings.free_axis,
-                np.array(numbers),
-            )
-            self._constants_of = (*known, constants)
+            share = self.share(settings, model.fastest)
+            named = self.mobility.constants(settings, model.bandwidth, model.fastest, share)
+            self._constants_of = (*known, tuple(named.values()))
         found: tuple[Array, ...] = self._constants_of[3]
         return found
 

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS
+from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS, TaskNumbers
 from robot_dynamics.errors import ArgumentError
 from robot_dynamics.foundation.arrays import Array, frozen
+from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.trajectory.motions import middle_pose, sample_poses
 
 if TYPE_CHECKING:
     from robot_dynamics.dynamics.dynamics import Dynamics
 
-ROOT, FRAME = "root", "frame"
-AXES = (ROOT, FRAME)
+ROOT, FRAME = SELECTION_AXES
 """Axes of stiffness, errors and directions: those of the root link, or of the target."""
-
-DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-"""Directions of a task: along the axes, and about them."""
 
 MOTION, FORCE, FREE = "motion", "force", "free"
 CONTROLLED = (MOTION, FORCE, FREE)
-"""What is controlled in a direction."""
+"""Choices for a direction."""
 
 HEAVIEST = 2.0
 """Sum of the apparent masses of the hand from which directions count as singular, as a multiple of
@@ -43,7 +40,7 @@ class TaskSettings:
     """Behaviour of the hand in task space. Vectors of six are in the order of `DIRECTIONS`.
 
     Args:
-        axes: One of `AXES`.
+        axes: One of `SELECTION_AXES`.
         stiffness: Shape (6,) or (6, 6), N/m, N and N m/rad; positive semidefinite.
         damping_ratio: Damping ratio of every mode of the hand.
         damping: In place of that ratio, shape (6,) or (6, 6), N s/m, N s and N m s/rad. By default
@@ -80,7 +77,7 @@ class TaskSettings:
 
     def __post_init__(self) -> None:
         for name, value, choices in (
-            ("axes", self.axes, AXES),
+            ("axes", self.axes, SELECTION_AXES),
             ("projector", self.projector, PROJECTORS),
             *(("controlled", value, CONTROLLED) for value in self.controlled),
         ):
@@ -124,8 +121,13 @@ class TaskSettings:
     @property
     def root(self) -> Array:
         """L of the stiffness L L^T, shape (6, 6)."""
-        values, vectors = np.linalg.eigh(self.stiffness)
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+        return _root_of(self.stiffness)
+
+
+def _root_of(stiffness: Array) -> Array:
+    """Return L of a positive semidefinite L L^T, shape (6, 6)."""
+    values, vectors = np.linalg.eigh(stiffness)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def positive_semidefinite(name: str, value: Array, *, definite: bool = False) -> Array:
@@ -225,13 +227,39 @@ class HandMobility:
         rate = 2.0 * settings.damping_ratio * bandwidth
         return np.diag((settings.held - settings.selection) * rate * self._masses)
 
+    def constants(
+        self, settings: TaskSettings, bandwidth: float, fastest: float, share: float
+    ) -> dict[str, Array]:
+        """Return the inputs of a law that only settings and loop determine, by their names.
+
+        Args:
+            settings: The settings.
+            bandwidth: Natural frequency for the damping of directions of force, rad/s.
+            fastest: Largest natural frequency with which the loop is stable, rad/s.
+            share: Share of its natural frequencies that the stiffness has.
+        """
+        given = settings.damping
+        damping = self.force_damping(settings, bandwidth) if given is None else share * given
+        numbers = TaskNumbers(
+            settings.damping_ratio if given is None else 0.0,
+            self.heaviest,
+            self.length,
+            min(settings.posture_frequency, fastest),
+            min(settings.settling, fastest),
+        )
+        return {
+            "root": share * settings.root,
+            "damping": damping,
+            "mobility": np.linalg.inv(settings.inertia),
+            "largest": settings.largest_error,
+            "selection": settings.selection,
+            "held": settings.held,
+            "free_axis": settings.free_axis,
+            "numbers": np.array(numbers),
+        }
+
     def fastest_mode(self, stiffness: Array) -> float:
         """Return the largest natural frequency of the hand under a stiffness in any pose, rad/s."""
-        values, vectors = np.linalg.eigh(stiffness)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        root = _root_of(stiffness)
         squares = np.linalg.eigvalsh(root.T @ self._mobilities @ root)
         return float(np.sqrt(max(squares.max(), 1e-12)))
-
-
-SETTINGS = tuple(setting.name for setting in fields(TaskSettings))
-"""Names of the settings."""

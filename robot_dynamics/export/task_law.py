@@ -19,7 +19,6 @@ from robot_dynamics.control.task_kernel import task_program
 from robot_dynamics.control.task_settings import HandMobility
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
-from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
 from robot_dynamics.version import __version__
 
@@ -61,28 +60,23 @@ MEANINGS: Mapping[str, str] = {
 }
 """Meaning of inputs and outputs by name."""
 
+REMARKS = (
+    "damping ratio",
+    "sum of apparent masses, kg",
+    "length, m",
+    "posture, rad/s",
+    "null space, 1/s",
+)
+"""Remarks on the entries of `numbers`."""
+
 
 def _defaults(hand: HandMobility, dof: int) -> dict[str, Mapping[str, float]]:
     """Return the default values of constant inputs, by remark on each number."""
     settings = hand.defaults(DEFAULT_BANDWIDTH, np.inf)
-    numbers = {
-        "damping ratio": settings.damping_ratio,
-        "sum of apparent masses, kg": hand.heaviest,
-        "length, m": hand.length,
-        "posture, rad/s": settings.posture_frequency,
-        "null space, 1/s": settings.settling,
-    }
-    arrays: dict[str, Array] = {
-        "root": settings.root,
-        "damping": hand.force_damping(settings, DEFAULT_BANDWIDTH),
-        "mobility": np.linalg.inv(settings.inertia),
-        "largest": settings.largest_error,
-        "selection": settings.selection,
-        "held": settings.held,
-        "free_axis": settings.free_axis,
-        "rotor": np.zeros(dof),
-    }
-    found = {
+    arrays = hand.constants(settings, DEFAULT_BANDWIDTH, np.inf, 1.0)
+    numbers = dict(zip(REMARKS, arrays.pop("numbers").tolist(), strict=True))
+    arrays["rotor"] = np.zeros(dof)
+    found: dict[str, Mapping[str, float]] = {
         name: {f"{name}, entry {i}": float(x) for i, x in enumerate(array.ravel())}
         for name, array in arrays.items()
     }

@@ -42,12 +42,12 @@ from robot_dynamics.control import (
 from robot_dynamics.control.laws import TASK_MODES
 from robot_dynamics.control.sampling.tuning import Sampling, Tuner
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import DIRECTIONS
 from robot_dynamics.control.task_space import rotation_vector
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import ArgumentError, TrajectoryError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.foundation.names import identifier
+from robot_dynamics.kinematics.selection import DIRECTIONS
 from robot_dynamics.robot import Robot
 from robot_dynamics.robot.endpoint import only_tip
 from robot_dynamics.simulation import (

@@ -13,11 +13,12 @@ from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from robot_dynamics.control import Model, Status
 from robot_dynamics.control.laws import ALL_MODES, TASK_MODES
 from robot_dynamics.control.task import Task
-from robot_dynamics.control.task_settings import AXES, ROOT, TaskSettings
-from robot_dynamics.control.task_space import CONSISTENT, PROJECTORS
+from robot_dynamics.control.task_settings import TaskSettings
+from robot_dynamics.control.task_space import PROJECTORS
 from robot_dynamics.errors import ArgumentError, RobotDynamicsError
 from robot_dynamics.foundation.arrays import Array
 from robot_dynamics.kinematics import frame_pose
+from robot_dynamics.kinematics.selection import SELECTION_AXES
 from robot_dynamics.nodes.ros.hand_messages import (
     pose_from_msg,
     pose_msg,
@@ -63,8 +64,9 @@ class TaskParameters:
         "", "The hand, a link or frame; empty for payload.frame, or for the only tip"
     )
     axes: str = parameter(
-        ROOT, "Axes of stiffness, errors and directions: of the root link, or of the hand's target",
-        one_of=AXES,
+        TaskSettings.axes,
+        "Axes of stiffness, errors and directions: of the root link, or of the hand's target",
+        one_of=SELECTION_AXES,
     )  # fmt: skip
     stiffness: tuple[float, ...] = parameter(
         (),
@@ -74,7 +76,10 @@ class TaskParameters:
         high=LARGEST,
     )
     damping_ratio: float = parameter(
-        1.0, "Damping ratio of the hand in every direction", low=0.0, high=10.0
+        TaskSettings.damping_ratio,
+        "Damping ratio of the hand in every direction",
+        low=0.0,
+        high=10.0,
     )
     damping: tuple[float, ...] = parameter(
         (),
@@ -109,24 +114,31 @@ class TaskParameters:
         high=LARGEST,
     )
     posture_frequency: float = parameter(
-        2.0,
+        TaskSettings.posture_frequency,
         "Natural frequency of the return to the posture in the null space, rad/s",
         low=0.0,
         high=1000.0,
     )
     settling: float = parameter(
-        10.0, "Rate at which motion in the null space dies out, 1/s", low=0.0, high=1000.0
+        TaskSettings.settling,
+        "Rate at which motion in the null space dies out, 1/s",
+        low=0.0,
+        high=1000.0,
     )
     projector: str = parameter(
-        CONSISTENT,
+        TaskSettings.projector,
         "Projector into the null space: consistent moves no hand; kinematic needs no inertia",
         one_of=PROJECTORS,
     )
     speed: tuple[float, ...] = parameter(
-        (0.25, 0.5), "Largest speed of the target, m/s and rad/s", length=2, low=0.0, high=100.0
+        TaskSettings.speed,
+        "Largest speed of the target, m/s and rad/s",
+        length=2,
+        low=0.0,
+        high=100.0,
     )
     acceleration: tuple[float, ...] = parameter(
-        (0.5, 1.0),
+        TaskSettings.acceleration,
         "Largest acceleration of the target, m/s^2 and rad/s^2",
         length=2,
         low=0.0,
