@@ -45,7 +45,7 @@ AXIS = 0
 
 @dataclass
 class Blow:
-    """What a blow shows; times from the contact on, s.
+    """Results of a blow; times from the contact on, s.
 
     Attributes:
         detected: Time of the alarm; infinite without one.

@@ -63,7 +63,7 @@ DIRECTIONS = {f"{sign}{axis}": (k, s) for k, axis in enumerate("xyz") for sign, 
 
 @dataclass
 class Findings:
-    """What the motions of one kind of model show; lists of one array per batch.
+    """Results of the motions of one kind of model; lists of one array per batch.
 
     Attributes:
         alarms: Number of motions with a false alarm.
@@ -228,7 +228,7 @@ def observed(
 
 
 def long_enough(above: Array) -> Array:
-    """Whether each of the conditions, shape (T, ...), has held for the time of a contact."""
+    """Return which conditions, shape (T, ...), have held for the time of a contact."""
     held = round(Collision().time / PERIOD_S) + 1
     count = np.cumsum(above, axis=0)
     within = count.copy()

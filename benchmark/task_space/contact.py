@@ -26,7 +26,7 @@ STREAM_S = 0.01
 
 
 class Record(NamedTuple):
-    """What a run was like.
+    """Course of a run.
 
     Attributes:
         force: Of the hand on the table, shape (N,), N.

@@ -91,7 +91,7 @@ class Arm:
         wait_for(under_way, "motion")
 
     def is_at(self, goal):
-        """Whether it is at a pose."""
+        """Return whether it is at a pose."""
         return np.abs(np.array(self.state_at(self.now()).position) - goal).max() < 0.02
 
     def goes_on(self):
@@ -176,7 +176,7 @@ def test_one_that_stops_for_a_moment_goes_on_without_being_resumed(start, peer):
 
 
 def said(standby, at):
-    """What a stand-by has said since a length of its log."""
+    """Return what a stand-by has said since a length of its log."""
     return {text for text in ("came back in time", "taken over") if text in standby.log[at:]}
 
 

@@ -361,7 +361,7 @@ def test_a_standby_takes_over_from_a_killed_controller_and_gives_the_hand_back(
     q, count = np.array(arm.states[-1].position), len(arm.states)
     wait_for(lambda: len(arm.states) > count + RATE, "a second of states")
     assert np.abs(np.array(arm.states[-1].position) - q).max() < 0.02
-    arm.aim(goal)  # nobody follows it
+    arm.aim(goal)  # the stand-by holds the joints and ignores it
     arm.node = start_for_module(NODE, CONTROL)
     standby.wait_for_log("is commanded again; standing by")
     assert np.abs(np.array(arm.states[-1].position) - q).max() < 0.05
