@@ -77,8 +77,8 @@ def moves(peer, commanding, times=1):
 
 
 def resumed(peer, controller):
-    """Resume a controller whose lease was revoked, as a busy machine kept it waiting."""
-    if "lease revoked" in controller.log:
+    """Resume a controller that a busy machine kept waiting until it stopped or lost its lease."""
+    if any(word in controller.log for word in ("lease revoked", "stopped: ")):
         peer.call(Trigger, "/controller_node/resume", Trigger.Request())
 
 
