@@ -99,7 +99,7 @@ def test_their_number_is_the_rank_of_the_torque_regressor_for_examples(path):
 LARGE = [path for path in distinct_examples() if example_robot(path).dof > 8]
 
 
-@pytest.mark.parametrize("path", examples(list(filter(has_few_joints, LARGE)), LARGE))
+@pytest.mark.parametrize("path", examples(list(filter(has_few_joints, LARGE))[:1], LARGE))
 def test_their_number_is_the_rank_of_the_torque_regressor_for_large_examples(path):
     robot = example_robot(path)
     assert len(base_parameters(robot)) == efficient_torque_rank(robot)

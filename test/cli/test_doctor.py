@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from oracles import THOROUGH
+
 RUN = "sys.exit(main(sys.argv[1:]))"
 BRIEF = """
 from contextlib import suppress
@@ -77,8 +79,8 @@ def test_without_rclpy_one_line_says_how_to_get_it():
     ("name", "variable", "value"),
     [
         ("domain", "ROS_DOMAIN_ID", "seven"),
-        ("discovery", "ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF"),
-        ("cache", "ROBOT_DYNAMICS_CACHE", "/proc/robot_dynamics"),
+        pytest.param("discovery", "ROS_AUTOMATIC_DISCOVERY_RANGE", "OFF", marks=THOROUGH),
+        pytest.param("cache", "ROBOT_DYNAMICS_CACHE", "/proc/robot_dynamics", marks=THOROUGH),
     ],
 )
 def test_a_shell_that_keeps_nodes_apart_is_named(name, variable, value):
