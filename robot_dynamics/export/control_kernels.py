@@ -39,6 +39,7 @@ from robot_dynamics.control.status import summed_deviation
 from robot_dynamics.control.target_motion import way_between
 from robot_dynamics.control.task_kernel import ArmEquations
 from robot_dynamics.control.transitions import rise
+from robot_dynamics.dynamics.compiled_robot import robot_digest
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.dynamics.kernels import Equations
 from robot_dynamics.dynamics.variant import Variant
@@ -56,6 +57,11 @@ COUPLED = "feedforward_coupled"
 
 LAWS = (*MODES, COUPLED)
 """Names of the exported laws."""
+
+KEPT = 8
+"""Robots of which the programs are kept."""
+
+_TRACED: dict[tuple[Any, ...], dict[str, Program]] = {}
 
 
 class DriveRows(NamedTuple):
@@ -229,8 +235,10 @@ class ControlKernels:
         projector: str = task_space.CONSISTENT,
     ) -> None:
         robot = self.robot = dynamics.robot
+        hand = hand_frame(robot, endpoint, hand)
+        self._key = robot_digest(robot), dynamics.formulation, endpoint, hand, projector
         self._projector = projector
-        self._arm = ArmEquations.of(dynamics, hand_frame(robot, endpoint, hand), endpoint)
+        self._arm = ArmEquations.of(dynamics, hand, endpoint)
         turning = continuous_joints(robot)
         self._continuous = turning if turning.any() else None
         self._parents = composite_body.elimination_parents(merge_fixed(robot))
@@ -244,7 +252,14 @@ class ControlKernels:
         self.load_shapes: dict[str, Shape] = dict(loaded.inputs)
 
     def programs(self) -> dict[str, Program]:
-        """Return the programs by name, optimized."""
+        """Return the programs by name, optimized; those of the last robots are known."""
+        if self._key not in _TRACED:
+            while len(_TRACED) >= KEPT:
+                _TRACED.pop(next(iter(_TRACED)))
+            _TRACED[self._key] = self._traced()
+        return dict(_TRACED[self._key])
+
+    def _traced(self) -> dict[str, Program]:
         n = self.robot.dof
         found: dict[str, Program] = {}
 

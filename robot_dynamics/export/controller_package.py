@@ -31,7 +31,7 @@ from robot_dynamics.control.limits import (
 from robot_dynamics.control.task_space import CONSISTENT
 from robot_dynamics.dynamics.dynamics import Dynamics
 from robot_dynamics.errors import RobotDynamicsError, RobotError
-from robot_dynamics.export.control_kernels import ControlKernels
+from robot_dynamics.export.control_kernels import ControlKernels, hand_frame
 from robot_dynamics.export.hand_header import hand_hpp
 from robot_dynamics.export.kernel_files import kernels_c, kernels_hpp
 from robot_dynamics.export.model_header import model_hpp
@@ -196,6 +196,7 @@ def _values(request: PackageRequest, robot: Robot) -> dict[str, str]:
         "constraints_yaml": _yaml(_constraints(robot)),
         "goal_shell": _goal(robot),
         "modes": ", ".join(ALL_MODES),
+        "hand": comment(hand_frame(robot, request.endpoint, request.hand)),
         "payload_frame": comment(request.endpoint or "none"),
     }
 

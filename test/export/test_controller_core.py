@@ -4,6 +4,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -662,7 +663,9 @@ def random_target(rng, arm):
     pair.target(kind, value, frame, float(rng.uniform(0.02, 0.3)), arm.now)
 
 
-@pytest.mark.parametrize("mode", TASK_MODES)
+@pytest.mark.parametrize(
+    "mode", ["cartesian_impedance", pytest.param("operational_space", marks=pytest.mark.thorough)]
+)
 def test_the_hand_is_commanded_as_by_the_python_controller(exported, mode):
     arm, rng = Arm(exported, mode, reference_timeout=0.2), np.random.default_rng(3)
     pair, usual = arm.pair, arm.pair.of_task
@@ -703,8 +706,14 @@ def test_the_hand_is_commanded_as_by_the_python_controller(exported, mode):
     assert most > 0.1
 
 
-@pytest.mark.parametrize("mode", ["feedforward", "cartesian_impedance"])
-@pytest.mark.parametrize("reaction", REACTIONS)
+USUAL = [("stop", "cartesian_impedance"), ("float", "feedforward"), ("retreat", "feedforward")]
+PUSHED = [
+    pytest.param(*x, marks=() if x in USUAL else pytest.mark.thorough)
+    for x in product(REACTIONS, ("feedforward", "cartesian_impedance"))
+]
+
+
+@pytest.mark.parametrize(("reaction", "mode"), PUSHED)
 def test_a_push_is_answered_as_by_the_python_controller(exported, reaction, mode):
     arm = Arm(exported, mode, collision=Collision(reaction, time=0.004))
     pair, none = arm.pair, 0.0 * arm.q

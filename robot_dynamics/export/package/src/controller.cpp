@@ -781,6 +781,11 @@ void ArmController::report()
                              .count();
   if (now - diagnosed_at_ >= DIAGNOSTICS_PERIOD) {
     diagnosed_at_ = now;
+    for (const char * topic : {TARGET_POSE, TARGET_TWIST, TARGET_WRENCH}) {
+      if (latest_.active && latest_.command.hand.known) {
+        has_one_publisher(topic);
+      }
+    }
     publish_diagnostics();
   }
 }
@@ -844,9 +849,6 @@ void ArmController::log_hand(const Snapshot & before, const Snapshot & now)
     return;
   }
   const auto logger = get_node()->get_logger();
-  for (const char * topic : {TARGET_POSE, TARGET_TWIST, TARGET_WRENCH}) {
-    has_one_publisher(topic);
-  }
   if (before.command.hand.known && hand.ended > before.command.hand.ended) {
     RCLCPP_WARN(logger, "%s has ended: the hand comes to rest", TARGET_TWIST);
   }
