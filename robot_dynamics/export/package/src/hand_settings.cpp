@@ -196,6 +196,13 @@ double fastest_mode(const SixBySix & root)
         B[i] += root[6 * j + i / 6] * moved[6 * j + i % 6];
       }
     }
+    double sum = 0.0;  // of the eigenvalues, none of which is negative
+    for (std::size_t i = 0; i < 6; ++i) {
+      sum += B[7 * i];
+    }
+    if (sum <= square) {
+      continue;
+    }
     const Six values = eigen(B).values;
     square = std::max(square, *std::max_element(values.begin(), values.end()));
   }
