@@ -20,7 +20,7 @@ pytest.importorskip(
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance, JointTrajectoryControllerState
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
@@ -186,6 +186,7 @@ class Hand:
         self.external = peer.listen(JointState, f"/{CONTROLLER}/external_effort", 1000)
         self.pose_out = peer.publisher(PoseStamped, f"/{CONTROLLER}/target_pose")
         self.twist_out = peer.publisher(TwistStamped, f"/{CONTROLLER}/target_twist")
+        self.wrench_out = peer.publisher(WrenchStamped, f"/{CONTROLLER}/target_wrench")
         self.push_out = peer.publisher(Float64MultiArray, "/push")
 
     def at(self):
@@ -251,7 +252,18 @@ def test_the_hand_goes_to_a_pose_and_a_push_stops_the_arm(hand):
         "target_pose is ignored: the quaternion has the length 2; give one of length 1",
         lambda: hand.pose_out.publish(hand.moved(scale=2.0)),
     )
+    twist, wrench = TwistStamped(), WrenchStamped()
+    twist.header.frame_id, wrench.wrench.force.y = "nix", float("nan")
+    hand.says(
+        "target_twist is ignored: no frame 'nix' in robot 'planar_2r' (frames: base_link, link_1, ",
+        lambda: hand.twist_out.publish(twist),
+    )
+    hand.says(
+        "target_wrench is ignored: force.y is nan; every number must be finite",
+        lambda: hand.wrench_out.publish(wrench),
+    )
     held = hand.at()
+    assert np.abs(held - goal).max() < 1e-3
     twist = TwistStamped()
     twist.twist.linear.x = -0.1
     hand.says("moving the hand to its target", lambda: hand.twist_out.publish(twist))

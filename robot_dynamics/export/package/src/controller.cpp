@@ -678,7 +678,8 @@ bool ArmController::has_one_publisher(const char * topic)
     }
     contested_[topic] = std::string(topic) + " is published by " + joined +
                         ": the hand follows none of them until one is left";
-    warn_seldom(topic, contested_[topic]);
+    warned_at_[topic] = std::chrono::steady_clock::now();
+    RCLCPP_WARN(node->get_logger(), "%s", contested_[topic].c_str());
   }
   return false;
 }
